@@ -53,18 +53,14 @@ def problems(site: Path) -> Iterator[str]:
             elif target in pages and unquote(parts.fragment) not in pages[target].anchors:
                 yield f"{shown}: no anchor {address}"
     for path in site.rglob("*.css"):
-        for address in re.findall(
-            r"(?:url\(|@import )['\"]?(https?:[^)'\"]+)", path.read_text(encoding="utf-8")
-        ):
+        for address in re.findall(r"(?:url\(|@import )['\"]?(https?:[^)'\"]+)", path.read_text(encoding="utf-8")):
             yield f"{path.relative_to(site)}: fetches {address}"
 
 
 def main() -> int:
     """Build and check the site."""
     shutil.rmtree(SITE.parent, ignore_errors=True)
-    failed = build_main(
-        ["-q", "-W", "--keep-going", "-j", "auto", "-c", str(HERE), str(HERE.parent), str(SITE)]
-    )
+    failed = build_main(["-q", "-W", "--keep-going", "-j", "auto", "-c", str(HERE), str(HERE.parent), str(SITE)])
     found = list(problems(SITE))
     print(*found, f"{SITE / 'index.html'}", sep="\n")
     return int(bool(failed or found))

@@ -34,13 +34,7 @@ include_patterns = [
     "CONTRIBUTING.md",
 ]
 exclude_patterns = ["docs/_build"]
-extensions = [
-    "myst_nb",
-    "sphinx.ext.autodoc",
-    "sphinx.ext.napoleon",
-    "sphinx_copybutton",
-    "sphinx_design",
-]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "sphinx_design"]
 
 # Markdown. Tests run the notebooks and compare what they print.
 myst_enable_extensions = ["colon_fence", "deflist"]

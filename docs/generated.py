@@ -33,8 +33,7 @@ def command_line() -> str:
     assert callable(main.main)  # importing the module registers the commands
     commands = dict(sorted(_leaves(typer.main.get_command(application.application), "dpopt")))
     rows = [
-        f"| [`{words}`](#{words.replace(' ', '-')}) | {_sentence(command)} |"
-        for words, command in commands.items()
+        f"| [`{words}`](#{words.replace(' ', '-')}) | {_sentence(command)} |" for words, command in commands.items()
     ]
     shown = (line for words, command in commands.items() for line in _options(command, words))
     return "\n".join(["| command | what it does |", "|---|---|", *rows, "", *shown])

@@ -64,9 +64,7 @@ def _outputs(source: str, names: dict[str, object], place: str) -> list[Cell]:
     for number in plt.get_fignums():
         drawn, stream = io.BytesIO(), io.BytesIO()
         plt.figure(number).savefig(drawn, bbox_inches="tight")
-        Image.open(drawn).convert("RGB").quantize(128).save(
-            stream, "png", optimize=True
-        )  # a third of the bytes
+        Image.open(drawn).convert("RGB").quantize(128).save(stream, "png", optimize=True)  # a third of the bytes
         picture = {"image/png": base64.b64encode(stream.getvalue()).decode()}
         found.append({"data": picture, "metadata": {}, "output_type": "display_data"})
     plt.close("all")
@@ -86,9 +84,7 @@ def store(path: Path) -> None:
             cell |= {"execution_count": None, "outputs": next(outputs)}
         cell["metadata"] = {name: value for name, value in cell["metadata"].items() if name == "tags"}
     notebook["metadata"] = ABOUT
-    path.write_text(
-        json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8"
-    )
+    path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """Arguments that are checked before anything is done: their names, their types and the members of choices.
 
-Every refusal is an `ArgumentError` that names the function, the argument and what is expected. Values are never shown, except
-those of choices, and texts that are numbers.
+Every refusal is an `ArgumentError` that names the function, the argument and what is expected. Values are never shown,
+except those of choices, and texts that are numbers.
 """
 
 from __future__ import annotations
@@ -60,9 +60,7 @@ def checked(function: _Function) -> _Function:
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
         named, (args, kwargs) = function.__qualname__, _plain_call(args, kwargs)
-        if not any(
-            one.annotation == "Any" for one in signature.parameters.values() if one.kind is one.VAR_KEYWORD
-        ):
+        if not any(one.annotation == "Any" for one in signature.parameters.values() if one.kind is one.VAR_KEYWORD):
             refuse_unknown(named, kwargs, expected())
         try:
             given = {**signature.bind(*args, **kwargs).arguments, **kwargs}
@@ -132,9 +130,7 @@ class _ChoiceType(enum.EnumType):
             near = difflib.get_close_matches(value, members) if isinstance(value, str) else []
             said = f"; did you mean {near[0]}?" if near else ""
             found = repr(value) if isinstance(value, str) else _of_type(value)
-            raise ChoiceError(
-                f"{cls.__name__}(): found {found}; expected one of {', '.join(members)}{said}"
-            ) from None
+            raise ChoiceError(f"{cls.__name__}(): found {found}; expected one of {', '.join(members)}{said}") from None
 
 
 class Choice(enum.Enum, metaclass=_ChoiceType):
@@ -170,9 +166,7 @@ def plain(value: Any) -> Any:
 
 def _is_numpy(value: Any) -> bool:
     return (
-        type(value).__module__ == "numpy"
-        and getattr(value, "dtype", None) is not None
-        and value.dtype.kind in "biuf"
+        type(value).__module__ == "numpy" and getattr(value, "dtype", None) is not None and value.dtype.kind in "biuf"
     )
 
 
@@ -182,11 +176,7 @@ def refuse_unknown(called: str, given: Iterable[str], known: Iterable[str]) -> N
     for name in given:
         if name not in known:
             near = difflib.get_close_matches(name, known)
-            said = (
-                f"did you mean {' or '.join(near)}?"
-                if near
-                else f"the options are {', '.join(sorted(known))}"
-            )
+            said = f"did you mean {' or '.join(near)}?" if near else f"the options are {', '.join(sorted(known))}"
             raise ArgumentError(f"{called}({name}=...): there is no such option; {said}")
 
 
@@ -199,9 +189,7 @@ def check_types(called: str, given: Mapping[str, object], expected: Mapping[str,
                 f"{_advice(value, expected[name])}"
             )
         if isinstance(value, str | os.PathLike) and (fault := _no_path(os.fspath(value))):
-            raise ArgumentError(
-                f"{called}({name}=...): found {fault}, which no name and no path holds; leave it out"
-            )
+            raise ArgumentError(f"{called}({name}=...): found {fault}, which no name and no path holds; leave it out")
 
 
 def _no_path(text: str | bytes) -> str:

@@ -25,9 +25,9 @@ class Hash(Protocol):
 def frozen(values: ArrayLike, dtype: type[Scalar]) -> NDArray[Scalar]:
     """Return `values` as a read-only, C-contiguous array of `dtype`.
 
-    Nothing is copied when the array is already of that form. A writable array is copied, since its owner could
-    change it later; freeze a fresh array with `freeze` instead to hand it over without a copy. Conversion is exact
-    or refused: a value that `dtype` cannot hold raises OverflowError.
+    Nothing is copied when the array is already of that form. A writable array is copied, since its owner could change
+    it later; freeze a fresh array with `freeze` instead to hand it over without a copy. Conversion is exact or refused:
+    a value that `dtype` cannot hold raises OverflowError.
     """
     array = np.asarray(values)
     if array.dtype == dtype and array.flags.c_contiguous and not array.flags.writeable:
@@ -40,13 +40,7 @@ def frozen(values: ArrayLike, dtype: type[Scalar]) -> NDArray[Scalar]:
 
 
 def whole(values: ArrayLike) -> NDArray[np.int64]:
-    """Return whole numbers as int64.
-
-    Raises
-    ------
-    ProgramError
-        What is given is no array of numbers, or one of them is not whole or too large: it would be changed without a word.
-    """
+    """Return whole numbers as int64."""
     try:
         given = np.asarray(values)
         return frozen(given if given.size else given.astype(np.int64), np.int64)

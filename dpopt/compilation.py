@@ -40,8 +40,8 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 def lean_kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function that makes no array.
 
-    References to arrays are not counted in it. For a function that is handed many arrays, counting them costs more than its
-    work, and threads would have to do that one after another.
+    References to arrays are not counted in it. For a function that is handed many arrays, counting them costs more than
+    its work, and threads would have to do that one after another.
     """
     return _compiled(function, nogil=True, boundscheck=False, no_cfunc_wrapper=True, _nrt=False)
 
@@ -49,8 +49,8 @@ def lean_kernel(function: Callable[P, R]) -> Callable[P, R]:
 def part(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function that makes no array into the kernels that call it, and only there.
 
-    Nothing is made with which Python could call machine code: for a function of many arrays that takes most of the time of
-    compiling. Called from Python it is interpreted.
+    Nothing is made with which Python could call machine code: for a function of many arrays that takes most of the time
+    of compiling. Called from Python it is interpreted.
     """
     register = cast("Callable[..., Callable[[Callable[P, R]], Callable[P, R]]]", register_jitable)
     return register(boundscheck=False, forceinline=True, no_cfunc_wrapper=True, _nrt=False)(function)
@@ -79,8 +79,8 @@ _IMPORTED = re.compile(r"^from dpopt\.([\w.]+) import", re.MULTILINE)
 def stamp_of(source: Path) -> str:
     """Return a hash of a file of kernels, of those that it imports, and of what these import of dpopt.
 
-    Parts and constants of other files are compiled into a kernel. numba looks at the kernel's own file alone: after an update
-    of another file it would go on with old code.
+    Parts and constants of other files are compiled into a kernel. numba looks at the kernel's own file alone: after an
+    update of another file it would go on with old code.
     """
     text = source.read_text("utf-8")
     found = [text]
@@ -94,8 +94,8 @@ def stamp_of(source: Path) -> str:
 def _one_process_at_a_time(cache: Any) -> None:
     """Let one process at a time read or write what is kept on disk of a kernel.
 
-    numba reads an index, chooses the name of a file, and writes both. Of two processes that compile different variants at once
-    one may find the code of the other under the name of its own, and would run it.
+    numba reads an index, chooses the name of a file, and writes both. Of two processes that compile different variants
+    at once one may find the code of the other under the name of its own, and would run it.
     """
 
     def alone(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -190,9 +190,7 @@ def _sum_rows(_typing_context, values, rows, factors, _count, _first, sums):  # 
     """
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        kinds = dict(
-            zip(("values", "rows", "factors", "count", "first", "sums"), signature.args, strict=True)
-        )
+        kinds = dict(zip(("values", "rows", "factors", "count", "first", "sums"), signature.args, strict=True))
         given = dict(zip(kinds, arguments, strict=True))
 
         def at(name, place):  # type: ignore[no-untyped-def]

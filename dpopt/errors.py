@@ -3,8 +3,8 @@
 Messages carry public values only and say what was found, what was expected and what to do. The one exception is
 `PrivateDataError`, which may quote the table: it is for the owner's terminal and never crosses into a release.
 
-They are written with options as in the shell (``--delta``, ``--no-predict``). Python shows them as the keywords that they are
-(``delta=``, ``predict=False``), and the studio as its fields.
+They are written with options as in the shell (``--delta``, ``--no-predict``). Python shows them as the keywords that
+they are (``delta=``, ``predict=False``), and the studio as its fields.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What dpopt asks of the operating system, and what differs from one to the other: memory, locks, and ends of processes.
 
-psutil answers where it can. What only Linux or only POSIX has is used where it is there, and done without where it is not.
+psutil answers where it can. What only Linux or only POSIX has is used where it is there, and done without where it is
+not.
 """
 
 from __future__ import annotations

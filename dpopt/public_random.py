@@ -1,8 +1,8 @@
 """Public randomness with a seed, for choosing queries only: the same numbers on every machine and version, for ever.
 
-It protects nothing: whoever knows the seed knows the numbers. Only the raw words of numpy's Philox generator are
-used, whose stream numpy guarantees not to change, and mapped to integers here; the methods of numpy's Generator
-may change with its version, and with them the fingerprint of every workload.
+It protects nothing: whoever knows the seed knows the numbers. Only the raw words of numpy's Philox generator are used,
+whose stream numpy guarantees not to change, and mapped to integers here; the methods of numpy's Generator may change
+with its version, and with them the fingerprint of every workload.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ class PublicRandom:
     ----------
     seed
         0 .. 2^64 - 1; the key of Philox-4x64-10, with the counter starting at zero.
-
     Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
     """
 
@@ -65,13 +64,11 @@ class PublicRandom:
     def below_each(self, bounds: NDArray[np.uint64], count: int) -> NDArray[np.uint64]:
         """Return, for each bound (b,) in turn, the `count` integers that `below` gives for it, (b, count); the same stream.
 
-        All words are drawn at once; where one of them is rejected, which for bounds below 2^32 happens to one in 2^32 of them
-        at most, and to none where bounds are powers of two, the stream is set back and read bound by bound.
+        All words are drawn at once; where one of them is rejected, which for bounds below 2^32 happens to one in 2^32
+        of them at most, and to none where bounds are powers of two, the stream is set back and read bound by bound.
         """
         if not (bounds & (bounds - np.uint64(1))).any():
-            return (
-                self.words(bounds.size * count).reshape(bounds.size, count) & (bounds - np.uint64(1))[:, None]
-            )
+            return self.words(bounds.size * count).reshape(bounds.size, count) & (bounds - np.uint64(1))[:, None]
         before = self._words.state
         draws = self.words(bounds.size * count).reshape(bounds.size, count)
         last = ~((~bounds + np.uint64(1)) % bounds)

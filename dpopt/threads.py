@@ -20,7 +20,8 @@ def in_threads(
 ) -> None:
     """Run `run` on all pieces of range(size), `step` long, in threads if there is more than one piece.
 
-    `progress` is called in the caller's thread with the share that is done, after each piece; if there is no piece, not at all.
+    `progress` is called in the caller's thread with the share that is done, after each piece; if there is no piece, not
+    at all.
     """
     pieces = [slice(start, min(start + step, size)) for start in range(0, size, step)]
     if threads <= 1 or len(pieces) <= 1:
@@ -63,10 +64,6 @@ class Progress:
 
     def reach(self, share: float) -> None:
         """Report all steps up to this share of the whole."""
-        while (
-            self._report is not None
-            and self._reported < STEPS
-            and (self._reported + 1) / STEPS <= share + 1e-9
-        ):
+        while self._report is not None and self._reported < STEPS and (self._reported + 1) / STEPS <= share + 1e-9:
             self._reported += 1
             self._report(self._reported / STEPS)

@@ -16,9 +16,7 @@ from experiments.documents import cell, with_results
 from experiments.papers import EXPERIMENTS, HERE, PART, overview, table
 
 ANSWERS: Mapping[str, Mapping[str, str]] = tomllib.loads((HERE / "answers.toml").read_text(encoding="utf-8"))
-QUOTED: Mapping[str, Mapping[str, list[str]]] = tomllib.loads(
-    (HERE / "quoted.toml").read_text(encoding="utf-8")
-)
+QUOTED: Mapping[str, Mapping[str, list[str]]] = tomllib.loads((HERE / "quoted.toml").read_text(encoding="utf-8"))
 
 
 def answers() -> Iterator[str]:

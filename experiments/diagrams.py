@@ -130,16 +130,11 @@ def _best_response(path: Path) -> None:
             size=(3.2, 1.2),
             colour=_BLUE,
         )
-        _box(
-            axes, 10.3, 2.4, "best response:\na record of the\nsynthetic table", size=(2.5, 1.2), colour=_BLUE
-        )
+        _box(axes, 10.3, 2.4, "best response:\na record of the\nsynthetic table", size=(2.5, 1.2), colour=_BLUE)
         _arrow(axes, (3.45, 2.4), (4.6, 2.4))
         _arrow(axes, (7.8, 2.4), (9.05, 2.4))
         axes.annotate(
-            "",
-            (1.9, 1.75),
-            (10.3, 1.75),
-            arrowprops={"arrowstyle": "->", "connectionstyle": "bar,fraction=-0.12"},
+            "", (1.9, 1.75), (10.3, 1.75), arrowprops={"arrowstyle": "->", "connectionstyle": "bar,fraction=-0.12"}
         )
         axes.text(6.1, 0.35, "the next round", ha="center", va="center", fontsize=8)
 
@@ -159,9 +154,7 @@ def _projection(path: Path) -> None:
         places = np.arange(truth.size)
         axes.bar(places, fitted, 0.6, color=_BLUE, alpha=0.75, label="counts of synthetic records")
         axes.plot(places, noisy, "x", color=_RED, markersize=7, label="noisy counts: all that is released")
-        axes.plot(
-            places, truth, "_", color="black", markersize=22, label="truth: never leaves the private side"
-        )
+        axes.plot(places, truth, "_", color="black", markersize=22, label="truth: never leaves the private side")
         axes.axhline(0, color="#222222", linewidth=0.8, linestyle="-")
         axes.set(xlabel="cell of a marginal", ylabel="records", xticks=places)
         axes.grid(visible=False, axis="x")
@@ -170,18 +163,11 @@ def _projection(path: Path) -> None:
 
 def _certificate(path: Path) -> None:
     seconds = np.array([0.1, 0.2, 0.4, 0.9, 1.8, 3.0, 5.0, 8.0])
-    hand, bound = (
-        np.array([61, 84, 92, 97, 97, 101, 101, 101]),
-        np.array([140, 131, 122, 114, 111, 108, 104, 101]),
-    )
+    hand, bound = (np.array([61, 84, 92, 97, 97, 101, 101, 101]), np.array([140, 131, 122, 114, 111, 108, 104, 101]))
     with picture(path, (7, 3)) as ((axes,),):
         axes.fill_between(seconds, hand, bound, step="post", color=_ORANGE, alpha=0.2, linewidth=0)
-        axes.step(
-            seconds, bound, "--", where="post", color=_RED, label="proven bound: no record satisfies more"
-        )
-        axes.step(
-            seconds, hand, "-", where="post", color=_BLUE, label="in hand, counted again outside the solver"
-        )
+        axes.step(seconds, bound, "--", where="post", color=_RED, label="proven bound: no record satisfies more")
+        axes.step(seconds, hand, "-", where="post", color=_BLUE, label="in hand, counted again outside the solver")
         axes.text(1.1, 105, "gap: what is not known", ha="center", va="center", fontsize=8)
         axes.plot(8.0, 101, "o", color="black")
         axes.annotate("certified optimum", (8.0, 101), (4.6, 84), arrowprops={"arrowstyle": "->"}, fontsize=8)

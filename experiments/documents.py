@@ -53,9 +53,7 @@ def rows(document: Path) -> Iterator[dict[str, str]]:
             yield dict(zip(titles, cells, strict=True))
         else:
             seen = [cells[:place].count(title) for place, title in enumerate(cells)]
-            titles = [
-                f"{title} {times + 1}" if times else title for title, times in zip(cells, seen, strict=True)
-            ]
+            titles = [f"{title} {times + 1}" if times else title for title, times in zip(cells, seen, strict=True)]
 
 
 def cell(document: Path, entries: Sequence[str], title: str) -> str:

@@ -28,9 +28,7 @@ from experiments.wide_data.pictures import draw as draw_wide
 
 def main() -> int:
     """Draw all of them."""
-    draw_errors(
-        with_peers_on_file(_results("accuracy_leader")["results"]), HERE / "accuracy_leader" / "errors.svg"
-    )
+    draw_errors(with_peers_on_file(_results("accuracy_leader")["results"]), HERE / "accuracy_leader" / "errors.svg")
     degrees = _results("approximate_degree")
     draw_degrees(degrees, HERE / "approximate_degree" / "degrees.svg")
     draw_breakdown(degrees, HERE / "approximate_degree" / "breakdown.svg")

@@ -71,17 +71,7 @@ def run_dpopt(arguments: Sequence[str]) -> Process:
     """
     with tempfile.NamedTemporaryFile(prefix="dpopt-launch-", suffix=".json") as result:
         done = subprocess.run(  # noqa: S603  its arguments are written in this repository
-            [
-                sys.executable,
-                "-I",
-                "-S",
-                str(LAUNCHER),
-                result.name,
-                sys.executable,
-                "-m",
-                "dpopt",
-                *arguments,
-            ],
+            [sys.executable, "-I", "-S", str(LAUNCHER), result.name, sys.executable, "-m", "dpopt", *arguments],
             cwd=ROOT,
             capture_output=True,
             text=True,
@@ -93,9 +83,7 @@ def run_dpopt(arguments: Sequence[str]) -> Process:
     return Process(measured["seconds"], measured["processor_seconds"], measured["peak_bytes"], done.stdout)
 
 
-def run_release(
-    table: Table, workload: str, options: Sequence[str], folder: Path, *, with_errors: bool = True
-) -> Run:
+def run_release(table: Table, workload: str, options: Sequence[str], folder: Path, *, with_errors: bool = True) -> Run:
     """Release a table into a folder inside `folder`, evaluate, and remove it.
 
     By DualQuery and under replace-one, as in the papers, unless an option names another algorithm or relation.
@@ -104,15 +92,7 @@ def run_release(
     named = named if "--neighbours" in named else ["--neighbours", "replace", *named]
     out, timings = folder / "release", folder / "timings.json"
     shutil.rmtree(out, ignore_errors=True)
-    release = [
-        "release",
-        str(table.path),
-        *table.declared(),
-        "--workload",
-        workload,
-        "--out",
-        str(out),
-    ]
+    release = ["release", str(table.path), *table.declared(), "--workload", workload, "--out", str(out)]
     process = run_dpopt([*release, "--quiet", "--timings", str(timings), *table.options(), *named])
     errors: dict[str, Any] = {}
     if with_errors:
@@ -177,15 +157,11 @@ def summarize(runs: Sequence[Run]) -> dict[str, Any]:
         "accountant": first["privacy"]["accountant"],
         "encoding": records["encoding"],
         "share_of_records_that_decode": _rounded(
-            statistics.median(
-                run.statement["records"]["records_that_decode"] / records["rounds"] for run in runs
-            )
+            statistics.median(run.statement["records"]["records_that_decode"] / records["rounds"] for run in runs)
         ),
         "seconds": spread(run.process.seconds for run in runs),
         "processor_seconds": spread(run.process.processor_seconds for run in runs),
-        "stages": {
-            name: _rounded(statistics.median(run.stages[name] for run in runs)) for name in runs[0].stages
-        },
+        "stages": {name: _rounded(statistics.median(run.stages[name] for run in runs)) for name in runs[0].stages},
         "peak_mb": spread(run.process.peak_bytes / 1e6 for run in runs),
     }
     if runs[0].errors:

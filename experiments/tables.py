@@ -97,10 +97,7 @@ def load_peers(name: str) -> tuple[Schema, NDArray[np.int64]]:
         names, sizes, codes = stored["names"].tolist(), stored["sizes"].tolist(), stored["codes"]
     kept = [names.index(attribute) for attribute in wanted or names]
     schema = Schema(
-        tuple(
-            Attribute(names[place], AttributeKind.CATEGORICAL, values=tuple(range(sizes[place])))
-            for place in kept
-        )
+        tuple(Attribute(names[place], AttributeKind.CATEGORICAL, values=tuple(range(sizes[place]))) for place in kept)
     )
     return schema, np.ascontiguousarray(codes[:, kept], dtype=np.int64)
 

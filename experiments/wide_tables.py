@@ -21,15 +21,10 @@ from dpopt.queries.counting.binary_columns import BinaryColumns, SparseColumns
 from dpopt.queries.counting.compiled import population_count
 
 CLASSES = 8  # hidden classes of records and of columns
-SAME, OTHER = (
-    4.5,
-    0.5,
-)  # how much likelier a one is in a column of the same class, and of another; on average 1
+SAME, OTHER = (4.5, 0.5)  # how much likelier a one is in a column of the same class, and of another; on average 1
 LARGEST = 0.9  # no cell is likelier to be a one
 LEVELS = 65  # numbers of ones that a word can have: levels of activity
-RATIO = (
-    1.37  # from one level of activity to the next: a standard deviation of 4 ln 1.37 = 1.26 of the logarithm
-)
+RATIO = 1.37  # from one level of activity to the next: a standard deviation of 4 ln 1.37 = 1.26 of the logarithm
 SCALE = 1 << 24  # probabilities are whole multiples of 1 / SCALE
 COLUMNS_AT_ONCE = 64
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -88,9 +83,7 @@ def netflix_shaped(
     return SparseColumns(rows, freeze(starts), freeze(np.concatenate([listed for _, listed in made])))
 
 
-def biased_bits(
-    rows: int = 100_000, columns: int = 512_000, seed: int = 1, *, threads: int = 2
-) -> BiasedBits:
+def biased_bits(rows: int = 100_000, columns: int = 512_000, seed: int = 1, *, threads: int = 2) -> BiasedBits:
     """Return a table of independent bits: column i is one with a probability p_i of its own, uniform on [0, 1).
 
     p_i is a multiple of 2^-32. Columns are made when they are asked for, each time anew and always the same, so that a table of
@@ -155,9 +148,7 @@ class BiasedBits(BinaryColumns):
 
 
 def _in_parts(make: Callable[[slice], R], columns: int, threads: int) -> list[R]:
-    parts = [
-        slice(begin, min(begin + COLUMNS_AT_ONCE, columns)) for begin in range(0, columns, COLUMNS_AT_ONCE)
-    ]
+    parts = [slice(begin, min(begin + COLUMNS_AT_ONCE, columns)) for begin in range(0, columns, COLUMNS_AT_ONCE)]
     with ThreadPoolExecutor(max_workers=threads) as pool:
         return list(pool.map(make, parts))
 
@@ -218,9 +209,7 @@ def _activities() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 @kernel
-def _expected(
-    scale: float, columns: int, activity: NDArray[np.float64], shares: NDArray[np.float64]
-) -> float:
+def _expected(scale: float, columns: int, activity: NDArray[np.float64], shares: NDArray[np.float64]) -> float:
     """Return the share of ones that is expected with t = scale."""
     total = 0.0
     for j in range(columns):
@@ -259,11 +248,7 @@ def _limits(column_classes: NDArray[np.int64], fill: float) -> NDArray[np.uint64
 
 @kernel
 def _list_ones(
-    key: np.uint64,
-    first: int,
-    limits: NDArray[np.uint64],
-    sizes: NDArray[np.int64],
-    order: NDArray[np.int64],
+    key: np.uint64, first: int, limits: NDArray[np.uint64], sizes: NDArray[np.int64], order: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
     """Return the lengths of these columns' lists and the lists, one after the other.
 
@@ -319,11 +304,7 @@ def _column_limits(key: np.uint64, columns: NDArray[np.int64]) -> NDArray[np.uin
 
 @kernel
 def _fill_biased(
-    key: np.uint64,
-    columns: NDArray[np.int64],
-    limits: NDArray[np.uint64],
-    rows: int,
-    words: NDArray[np.uint64],
+    key: np.uint64, columns: NDArray[np.int64], limits: NDArray[np.uint64], rows: int, words: NDArray[np.uint64]
 ) -> None:
     """Set the bits of these columns."""
     for i in range(columns.size):

@@ -59,9 +59,7 @@ def public_population(schema: Schema, rows: int, *, seed: int) -> list[NDArray[n
             own = masses[permutation(stream, len(codes))]
             distribution = (1 - dependence[position]) * common + dependence[position] * own
             members = classes == hidden
-            ranks = np.searchsorted(np.cumsum(distribution), points[members], side="right").clip(
-                max=len(codes) - 1
-            )
+            ranks = np.searchsorted(np.cumsum(distribution), points[members], side="right").clip(max=len(codes) - 1)
             column[members] = codes[ranks]
         columns.append(column)
     return columns

@@ -57,9 +57,7 @@ def solved(known: Known, problem: MaxCsp, name: str, seconds: float) -> Known:
         print(f"    {name}: {error}")
         return known
     spent = "to its end" if result.termination.value == "optimal" else f"{seconds:g} s"
-    print(
-        f"    {name}: {result.objective}, {result.bound}, {result.termination.value}, {result.seconds:.1f} s"
-    )
+    print(f"    {name}: {result.objective}, {result.bound}, {result.termination.value}, {result.seconds:.1f} s")
     return with_record(known, problem, result, f"{result.solver} {result.version}, {spent}")
 
 
@@ -67,9 +65,7 @@ def proved(known: Known, problem: MaxCsp, seconds: float) -> Known:
     """Prove bounds by the duals of linear programs; a proven bound is a bound."""
     for formulation in (Formulation.CLIQUE, None):
         found = relaxation_bound(problem, get_solver(LINEAR), formulation, SolveLimits(seconds=seconds))
-        print(
-            f"    {found.relaxation}: {found.bound and float(found.bound)}, {found.seconds:.1f} s, {found.why_none}"
-        )
+        print(f"    {found.relaxation}: {found.bound and float(found.bound)}, {found.seconds:.1f} s, {found.why_none}")
         if found.bound is None:
             continue
         words, bound = f"duals of the {found.relaxation}", math.floor(found.bound)
@@ -96,9 +92,7 @@ def improve(path: Path, solvers: list[str], seconds: float, seeds: int) -> None:
 
 def main() -> None:
     """Improve the instances that are named, or all larger ones."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="instances; all larger ones if none is named")
     parser.add_argument("--solvers", nargs="*", default=["cp-sat", "highs"])
     parser.add_argument("--seconds", type=float, default=60.0, help="limit of each solver")

@@ -70,9 +70,7 @@ class Known:
         ]
 
 
-def text_from_clauses(
-    clauses: Clauses, weights: NDArray[np.int64], accepted: Sequence[int] | None = None
-) -> str:
+def text_from_clauses(clauses: Clauses, weights: NDArray[np.int64], accepted: Sequence[int] | None = None) -> str:
     """Return the text from which `dpopt.comparison.instances.clauses_from_text` reads these, with the same agreed numbers."""
     lines = []
     for row, weight in enumerate(weights.tolist()):
@@ -115,12 +113,7 @@ def instance_text(title: str, problem: MaxCsp, known: Known, stated: Mapping[str
     clauses = text_from_clauses(problem.clauses, problem.weights, accepted)
     lines = [f"# {title}", *known.lines(), LAST]
     lines += [f"{key} = {json.dumps(value)}" for key, value in stated.items()]
-    lines += [
-        f'fingerprint = "{problem.fingerprint()}"',
-        "",
-        "[problem]",
-        f'sizes = "{_sizes(problem.sizes)}"',
-    ]
+    lines += [f'fingerprint = "{problem.fingerprint()}"', "", "[problem]", f'sizes = "{_sizes(problem.sizes)}"']
     if accepted is not None:
         lines.append(f"accepted = {json.dumps(accepted)}")
     lines.append(f'clauses = """\n{clauses}"""')
@@ -146,6 +139,4 @@ def _sizes(sizes: NDArray[np.int32]) -> str:
 def _rules(rules: ThresholdCircuit) -> list[str]:
     names = [f"names = {json.dumps(rules.names)}"]
     arrays = [field.name for field in fields(rules)][1:]
-    return names + [
-        f"{name} = {json.dumps(getattr(rules, name).tolist(), separators=(',', ':'))}" for name in arrays
-    ]
+    return names + [f"{name} = {json.dumps(getattr(rules, name).tolist(), separators=(',', ':'))}" for name in arrays]

@@ -76,11 +76,7 @@ SHAPES = {
     "adult": Shape("Adult (15 attributes, 235 codes)", ADULT, draws=150, rules=8, programs=True),
     "kdd99": Shape("KDD Cup 1999 (41 attributes, 396 codes)", KDD99, draws=1000, rules=20),
     "wide": Shape(
-        "a wide sparse table (500 attributes of two codes, few ones)",
-        (2,) * 500,
-        draws=1000,
-        rules=40,
-        sparse=True,
+        "a wide sparse table (500 attributes of two codes, few ones)", (2,) * 500, draws=1000, rules=40, sparse=True
     ),
 }
 _CLASSES = {
@@ -146,10 +142,7 @@ def rounds(family: Family, numbers: tuple[int, ...] = ROUNDS) -> dict[int, tuple
     )
     played = run(Walk(ledger, curator, journal), plan, responder)
     return {
-        number: (
-            round_program(clauses, schema.sizes, played[number - 1].sampled, rules),
-            played[number - 1].record,
-        )
+        number: (round_program(clauses, schema.sizes, played[number - 1].sampled, rules), played[number - 1].record)
         for number in numbers
     }
 
@@ -172,9 +165,7 @@ class SteepestAscent:
         """Say that it is always there."""
         return Availability(AvailabilityStatus.AVAILABLE, "part of the catalogue")
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         """Return a record that no change of one code makes better; limits and hint are not looked at."""
         assert isinstance(program, MaxCsp)
         record = self.pool[int(np.argmax(_objectives(program, self.pool)))].copy()
@@ -212,9 +203,7 @@ def _best_change(program: MaxCsp, record: NDArray[np.int32]) -> tuple[int, int] 
     true = used & ((record[clauses.attributes] == clauses.values) == clauses.signs)
     others = true.sum(axis=1)[:, None] - true  # number of true literals besides each one
     accepted = clauses.accepted.astype(np.int64)[:, None]
-    if_named = (
-        accepted >> (others + clauses.signs)
-    ) & 1  # truth of the clause if the attribute has the literal's code
+    if_named = (accepted >> (others + clauses.signs)) & 1  # truth of the clause if the attribute has the literal's code
     if_other = (accepted >> (others + ~clauses.signs)) & 1  # and if it has any other code
     now = (accepted >> (others + true)) & 1
     weights = program.weights[:, None]
@@ -222,9 +211,7 @@ def _best_change(program: MaxCsp, record: NDArray[np.int32]) -> tuple[int, int] 
     base = np.zeros(program.sizes.size, dtype=np.int64)
     np.add.at(base, clauses.attributes[used], (weights * (if_other - now))[used])
     gains += np.repeat(base, program.sizes)
-    np.add.at(
-        gains, (offsets[clauses.attributes] + clauses.values)[used], (weights * (if_named - if_other))[used]
-    )
+    np.add.at(gains, (offsets[clauses.attributes] + clauses.values)[used], (weights * (if_named - if_other))[used])
     better = np.flatnonzero(gains > 0)
     better = better[np.argsort(-gains[better], kind="stable")]
     attributes = np.searchsorted(offsets, better, side="right") - 1

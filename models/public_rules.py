@@ -81,9 +81,7 @@ def _frequent(column: NDArray[np.int64], size: int, percent: int) -> NDArray[np.
     return chosen
 
 
-def _implication(
-    gates: _Gates, attributes: list[int], table: NDArray[np.int64], sizes: NDArray[np.int32]
-) -> None:
+def _implication(gates: _Gates, attributes: list[int], table: NDArray[np.int64], sizes: NDArray[np.int32]) -> None:
     """If a has one of its rarer codes, then b has one of the codes that go with them."""
     a, b = attributes[:2]
     usual = _frequent(table[:, a], int(sizes[a]), 50)
@@ -101,9 +99,7 @@ def _count(gates: _Gates, attributes: list[int], table: NDArray[np.int64], sizes
     gates.names.append(f"at least {bound} of the attributes {sorted(terms)} have a frequent code")
 
 
-def _comparison(
-    gates: _Gates, attributes: list[int], table: NDArray[np.int64], sizes: NDArray[np.int32]
-) -> None:
+def _comparison(gates: _Gates, attributes: list[int], table: NDArray[np.int64], sizes: NDArray[np.int32]) -> None:
     """The codes of two attributes less that of a third are not too small."""
     terms = {a: sign * np.arange(int(sizes[a])) for a, sign in zip(attributes[:3], (1, 1, -1), strict=True)}
     bound = _low(terms, table)
@@ -113,9 +109,7 @@ def _comparison(
     )
 
 
-def _alternatives(
-    gates: _Gates, attributes: list[int], table: NDArray[np.int64], sizes: NDArray[np.int32]
-) -> None:
+def _alternatives(gates: _Gates, attributes: list[int], table: NDArray[np.int64], sizes: NDArray[np.int32]) -> None:
     """Two attributes are both as usual, or two others are, or a fifth one is."""
     usual = {a: _frequent(table[:, a], int(sizes[a]), 80) for a in attributes}
     a, b, c, d, e = attributes

@@ -133,9 +133,7 @@ def write_transcript(folder: Path, numbers: list[int], out: Path) -> None:
 
 def main() -> None:
     """Write the catalogue, or rounds of a release."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--release", type=Path, metavar="DIR", help="folder of a finished release")
     parser.add_argument("--round-numbers", default="1", help="rounds of the release, separated by commas")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where its instances go")

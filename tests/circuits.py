@@ -58,9 +58,7 @@ def at_most(most: int, amounts: Iterable[Amount]) -> Gate:
     return Gate(-most, tuple(Amount(one.attribute, tuple(-x for x in one.numbers)) for one in amounts))
 
 
-def exactly_when(
-    left: tuple[int, Iterable[int]], right: tuple[int, Iterable[int]], sizes: Sizes
-) -> list[Gate]:
+def exactly_when(left: tuple[int, Iterable[int]], right: tuple[int, Iterable[int]], sizes: Sizes) -> list[Gate]:
     """Return the gates of "(attribute, codes) exactly when (attribute, codes)"."""
     (a, left_codes), (b, right_codes) = (left[0], set(left[1])), (right[0], set(right[1]))
     return [

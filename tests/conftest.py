@@ -48,9 +48,7 @@ def _differing_files(tested: Path) -> list[str]:
     there, here = _python_files(tested), _python_files(ROOT / "dpopt")
     if tested != ROOT / "dpopt":
         here |= _python_files(ROOT / "models", "pages/")
-    changed = {
-        name for name in there.keys() & here if not filecmp.cmp(there[name], here[name], shallow=False)
-    }
+    changed = {name for name in there.keys() & here if not filecmp.cmp(there[name], here[name], shallow=False)}
     return sorted((there.keys() ^ here) | changed)
 
 
@@ -104,9 +102,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["DPOPT_TESTS_FOLDER"] = kept.name
         config.add_cleanup(kept.cleanup)
     os.environ["PYTHONSAFEPATH"] = "1"
-    os.environ["PYTHONPATH"] = os.pathsep.join(
-        [str(TESTED.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    )
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(TESTED.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 @pytest.hookimpl(wrapper=True)

@@ -36,10 +36,7 @@ from tests.tiny_runs import EventJournal, trusted
 
 ROWS = 3
 """Records under replace-one; add-remove has fewer, too."""
-AMPLE = {
-    True: Budget(None, 1e-9, 1e9, Accountant.ZCDP),
-    False: Budget(1e9, 0.0, None, Accountant.PURE),
-}
+AMPLE = {True: Budget(None, 1e-9, 1e9, Accountant.ZCDP), False: Budget(1e9, 0.0, None, Accountant.PURE)}
 WINDOW = 60  # standard deviations of Gaussian noise; beyond them lies less than any double
 
 Pairs = Sequence[tuple[Any, Any]]
@@ -135,9 +132,7 @@ class CountingGame:
         # The distributions are the real ones, so that the claim of this noise to be private is taken.
         with mock.patch("dpopt.private.curators.door.is_trusted", trusted):
             charges = tuple(self.play(table, noise))
-        assert len(noise.drawn) == len(charges), (
-            f"drawn {len(noise.drawn)} times, charged {len(charges)} times"
-        )
+        assert len(noise.drawn) == len(charges), f"drawn {len(noise.drawn)} times, charged {len(charges)} times"
         for drawn, charge in zip(noise.drawn, charges, strict=True):
             assert f"discrete {drawn.distribution} noise" in charge.mechanism, (
                 f"{drawn.distribution} noise for {charge.mechanism}"
@@ -301,9 +296,7 @@ def _adaptive_pure_share(last: int, charges: Sequence[Charge], first: First, res
     return float(check_divergences(charges, _apart(found)))
 
 
-def _adaptive_concentrated_share(
-    last: int, charges: Sequence[Charge], first: First, rest: Sequence[Moves]
-) -> float:
+def _adaptive_concentrated_share(last: int, charges: Sequence[Charge], first: First, rest: Sequence[Moves]) -> float:
     a, b, scale = first
     values = np.arange(-int(WINDOW * scale), last + int(WINDOW * scale) + 1)
 
@@ -363,9 +356,7 @@ def record_neighbours(relation: NeighbouringRelation, bins: int = BINS) -> list[
         return combinations_with_replacement(range(bins), rows)
 
     if relation is NeighbouringRelation.ADD_REMOVE:
-        found = {
-            (counts(t), counts((*t, b))) for rows in range(ROWS) for t in tables(rows) for b in range(bins)
-        }
+        found = {(counts(t), counts((*t, b))) for rows in range(ROWS) for t in tables(rows) for b in range(bins)}
     else:
         moves = list(combinations(range(bins), 2))
         found = {(counts((*t, a)), counts((*t, b))) for t in tables(ROWS - 1) for a, b in moves}

@@ -65,9 +65,7 @@ def weight(distance: int, step: Decimal, size: int, depth: int = 50) -> Fraction
     return Fraction(high * low)
 
 
-def signed_scores(
-    counts: Sequence[int], answers: Sequence[NDArray[np.bool_]], *, rows: int, size: int
-) -> list[int]:
+def signed_scores(counts: Sequence[int], answers: Sequence[NDArray[np.bool_]], *, rows: int, size: int) -> list[int]:
     """Return the scores of base query 0, its negation, base query 1, ...: each counted on its own."""
     scores = []
     for i, count in enumerate(counts):

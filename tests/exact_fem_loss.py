@@ -55,10 +55,7 @@ class Watch:
         original = QuerySelection.draw
 
         def draw(
-            selection: QuerySelection,
-            satisfied: NDArray[np.int64],
-            by: NDArray[np.int64],
-            source: RandomWords,
+            selection: QuerySelection, satisfied: NDArray[np.int64], by: NDArray[np.int64], source: RandomWords
         ) -> int:
             self.events.append("draw")
             points = Points()
@@ -177,9 +174,7 @@ class FemGame(RunGame):
     def histories(self) -> Iterable[History]:
         return product(range(self.signed), repeat=self.plan.rounds - 1)
 
-    def rounds(
-        self, table: Table, script: Sequence[int]
-    ) -> tuple[Sequence[Distribution], tuple[Charge, ...]]:
+    def rounds(self, table: Table, script: Sequence[int]) -> tuple[Sequence[Distribution], tuple[Charge, ...]]:
         watch, ledger, _ = self.play(table, script)
         return watch.distributions, ledger.entries
 

@@ -28,10 +28,7 @@ def integers(values: object) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
 
 _AXES = [[1, 0], [0, 1]]
 _PROJECTIONS: dict[str, Projections] = {
-    "plane": Projections(
-        integers([_AXES, [[1, 1], [1, 1]]]),
-        integers([[DIRECTION_UNIT, 0], [0, DIRECTION_UNIT]]),
-    ),
+    "plane": Projections(integers([_AXES, [[1, 1], [1, 1]]]), integers([[DIRECTION_UNIT, 0], [0, DIRECTION_UNIT]])),
     "line": Projections(integers([[[1, 0]], [[1, 1]], [[1, -2]]]), integers([[DIRECTION_UNIT]])),
 }
 """In the plane the second projection takes (1, -1) to zero and all else to one line; ties are everywhere."""
@@ -49,11 +46,7 @@ def sides_of(kind: str, point: Point) -> list[bool]:
     """Return on which sides a point lies, in whole numbers, one by one."""
     found = projections(kind)
     return [
-        sum(
-            int(u[t]) * sum(int(a) * x for a, x in zip(row, point, strict=True))
-            for t, row in enumerate(matrix)
-        )
-        > 0
+        sum(int(u[t]) * sum(int(a) * x for a, x in zip(row, point, strict=True)) for t, row in enumerate(matrix)) > 0
         for matrix in found.matrices.tolist()
         for u in found.directions.tolist()
     ]
@@ -85,6 +78,4 @@ def tiny_plan(relation: NeighbouringRelation, *, gaussian: bool, size: int = ROW
 
 def point_tables(kind: str = "plane") -> TinyTables:
     """Return tables of points, held as their projections."""
-    return TinyTables(
-        point_neighbours, points_of, lambda points: ProjectedPoints.of(points, projections(kind))
-    )
+    return TinyTables(point_neighbours, points_of, lambda points: ProjectedPoints.of(points, projections(kind)))

@@ -185,10 +185,7 @@ def gaussian_tail(distance: int, scale: float) -> Fraction:
     values = np.arange(-width, width + 1, dtype=np.float64)
     weights = np.exp(-(values**2) / (2 * scale**2))
     inside = values >= distance
-    above, below = (
-        Fraction(float(np.sort(weights[inside]).sum())),
-        Fraction(float(np.sort(weights[~inside]).sum())),
-    )
+    above, below = (Fraction(float(np.sort(weights[inside]).sum())), Fraction(float(np.sort(weights[~inside]).sum())))
     return above / (above + below)
 
 
@@ -208,9 +205,7 @@ def check_search_game(game: SearchGame) -> float:
         known[counts] = found
     reached = 0.0
     for one, two in pairs:
-        assert set(known[one]) == set(known[two]), (
-            "which comparisons are made depends on more than their outcomes"
-        )
+        assert set(known[one]) == set(known[two]), "which comparisons are made depends on more than their outcomes"
         for first, second in ((known[one], known[two]), (known[two], known[one])):
             for (path, _), (other, _) in ((first[key], second[key]) for key in first):
                 assert path.draws == other.draws

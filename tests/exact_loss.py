@@ -135,10 +135,7 @@ class Game:
     def _probabilities(self, weights: list[Fraction]) -> list[Decimal]:
         total = sum(weights, Fraction(0))
         shares = [as_decimal(weight / total) for weight in weights]
-        return [
-            prod((shares[query] for query in draw), start=Decimal(multiplicity(draw)))
-            for draw in self.samples
-        ]
+        return [prod((shares[query] for query in draw), start=Decimal(multiplicity(draw))) for draw in self.samples]
 
 
 def neighbours(game: Game, sizes: Sequence[int]) -> list[tuple[Table, Table]]:
@@ -161,9 +158,7 @@ class Divergences:
         with localcontext(DIGITS):
             for distribution in (self.one, self.two):
                 assert (sum(distribution, Decimal(0)) - 1).copy_abs() < NEGLIGIBLE
-            assert all(share > 0 for share in (*self.one, *self.two)), (
-                "rho without bound: an outcome never happens"
-            )
+            assert all(share > 0 for share in (*self.one, *self.two)), "rho without bound: an outcome never happens"
             return [p / q for p, q in zip(self.one, self.two, strict=True)]
 
     @cached_property

@@ -39,9 +39,7 @@ def check_selection(what: Selection, relation: NeighbouringRelation) -> Decimal:
     """Check all neighbours; return the largest share of the charged range that a pair uses up."""
     distribution, charge = distribution_of_selection(what, relation, SIZE), what.charge(relation)
     reached = Decimal(0)
-    for distributions in {
-        (tuple(distribution(one)), tuple(distribution(two))) for one, two in pairs(relation)
-    }:
+    for distributions in {(tuple(distribution(one)), tuple(distribution(two))) for one, two in pairs(relation)}:
         with localcontext(DIGITS):
             check_losses([charge], *([as_decimal(share) for share in shares] for shares in distributions))
         ratios = [a / b for a, b in zip(*distributions, strict=True)]
@@ -72,9 +70,7 @@ def all_moves(what: Measurement, relation: NeighbouringRelation) -> set[tuple[tu
 
 
 @lru_cache(maxsize=100_000)
-def noised(
-    what: Measurement, relation: NeighbouringRelation, table: Table
-) -> tuple[NDArray[np.int64], float]:
+def noised(what: Measurement, relation: NeighbouringRelation, table: Table) -> tuple[NDArray[np.int64], float]:
     return measured_counts(what, table, relation, len(table) if relation is REPLACE else SIZE)
 
 

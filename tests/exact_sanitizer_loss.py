@@ -15,12 +15,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.measurements.sanitizer_sums import CoefficientTable
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.conjunctions.monomials import LISTED, POWERS, SETS, Monomials
-from dpopt.queries.polynomial_families import (
-    FunctionFamily,
-    PolynomialFamily,
-    SymmetricFamily,
-    TableFamily,
-)
+from dpopt.queries.polynomial_families import FunctionFamily, PolynomialFamily, SymmetricFamily, TableFamily
 from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer
 from dpopt.synopses.sanitizers.sanitizer_plan import SanitizerPlan, plan_sanitizer
 from tests.exact_counts_loss import ROWS, TinyTables, moves_between
@@ -37,9 +32,7 @@ def symmetric(
     """Return a family with coefficients of a few quarters."""
     number = literals.groups.literals
     made = Monomials.all_sets if basis == SETS else Monomials.all_powers
-    return SymmetricFamily(
-        f"a family in {basis}", literals, made(number, len(weights)), weights, 0.75, 2, 0.0
-    )
+    return SymmetricFamily(f"a family in {basis}", literals, made(number, len(weights)), weights, 0.75, 2, 0.0)
 
 
 def random_table() -> TableFamily:
@@ -101,9 +94,7 @@ def listed(monomials: Monomials) -> list[tuple[int, ...]]:
         return list(monomials.listed)
     choose = combinations if monomials.kind == SETS else combinations_with_replacement
     least = 1 if monomials.kind == SETS else 0
-    return [
-        one for size in range(least, monomials.degree + 1) for one in choose(range(monomials.variables), size)
-    ]
+    return [one for size in range(least, monomials.degree + 1) for one in choose(range(monomials.variables), size)]
 
 
 def coefficients_of(family: SymmetricFamily, record: Record) -> list[float]:
@@ -166,11 +157,7 @@ def check_planned_loss(plan: SanitizerPlan) -> float:
         charges = known[one].charges
         for scale, differences in moves_between(known[one].drawn, known[two].drawn):
             exact = [abs(each) for each in differences]
-            cost = (
-                sum(each**2 for each in exact) / (2 * scale**2)
-                if plan.figures.gaussian
-                else sum(exact) / scale
-            )
+            cost = sum(each**2 for each in exact) / (2 * scale**2) if plan.figures.gaussian else sum(exact) / scale
             (charge,) = charges
             assert cost <= charge.parameter * (1 + 1e-12), f"costs {cost}, charged {charge.parameter}"
             reached = max(reached, cost / charge.parameter)

@@ -39,9 +39,7 @@ def check_size(budget: Budget) -> float:
 def _share(budget: Budget, rows: int) -> float:
     (one, charge, _), (two, other, _) = played(budget, rows), played(budget, rows + 1)
     assert charge == other
-    assert {one.distribution, two.distribution} == {
-        "Gaussian" if charge.kind is ChargeKind.CONCENTRATED else "Laplace"
-    }
+    assert {one.distribution, two.distribution} == {"Gaussian" if charge.kind is ChargeKind.CONCENTRATED else "Laplace"}
     assert one.scale == two.scale
     (low,), (high,) = one.counts, two.counts
     if charge.kind is ChargeKind.CONCENTRATED:
@@ -51,9 +49,7 @@ def _share(budget: Budget, rows: int) -> float:
     distributions: list[list[Fraction]] = [laplace_cells(n, one.scale, low, high) for n in (low, high)]
     with localcontext(DIGITS):
         return float(
-            check_losses(
-                (charge,), *([as_decimal(share) for share in distribution] for distribution in distributions)
-            )
+            check_losses((charge,), *([as_decimal(share) for share in distribution] for distribution in distributions))
         )
 
 

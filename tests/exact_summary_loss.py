@@ -15,12 +15,7 @@ from dpopt.synopses.summaries.summary_plan import SummaryPlan
 from tests.exact_counts_loss import AMPLE, ROWS, TinyTables, neighbours_of
 from tests.tiny_runs import Record, Table, bits_schema, dataset_of, universe
 
-MIXED = Schema(
-    (
-        Attribute("a", AttributeKind.BOOLEAN),
-        Attribute("b", AttributeKind.CATEGORICAL, ("x", "y", "z")),
-    )
-)
+MIXED = Schema((Attribute("a", AttributeKind.BOOLEAN), Attribute("b", AttributeKind.CATEGORICAL, ("x", "y", "z"))))
 UNIVERSES: dict[str, ChosenLiterals] = {
     "mixed": ChosenLiterals.of(MIXED, None, "all"),
     "mixed, positive": ChosenLiterals.of(MIXED, None, "positive"),

@@ -27,9 +27,7 @@ class Lying:
     def availability(self) -> Availability:
         return Availability(AvailabilityStatus.AVAILABLE, "for tests")
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         assert not isinstance(program, MaxCsp)
         point = self.point(program)
         ended = Termination.OPTIMAL if point is not None else Termination.FAILED

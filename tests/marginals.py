@@ -58,7 +58,6 @@ def marginal_sets(draw: st.DrawFn, sizes: Sequence[int], *, widest: int = 4) -> 
     ]
     number = draw(st.integers(1, 5))
     sets = [
-        draw(st.permutations(range(len(sizes))))[: draw(st.integers(1, min(widest, len(sizes))))]
-        for _ in range(number)
+        draw(st.permutations(range(len(sizes))))[: draw(st.integers(1, min(widest, len(sizes))))] for _ in range(number)
     ]
     return marginals_of(codes, sets)

@@ -11,14 +11,7 @@ from dpopt.programs.solver import Program
 from dpopt.solvers import get_solver
 
 EVERYTHING = frozenset(
-    {
-        Capability.MAX_CSP,
-        Capability.RULES,
-        Capability.LP,
-        Capability.DUALS,
-        Capability.CONVEX_QP,
-        Capability.CONES,
-    }
+    {Capability.MAX_CSP, Capability.RULES, Capability.LP, Capability.DUALS, Capability.CONVEX_QP, Capability.CONES}
 )
 
 
@@ -33,9 +26,7 @@ class Mine:
     def availability(self) -> Availability:
         return Availability(AvailabilityStatus.AVAILABLE, "")
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         return self.act(program)  # type: ignore[return-value]  # a solver that breaks the protocol
 
 
@@ -58,9 +49,7 @@ class OwnSolver:
     def availability(self) -> Availability:
         return self.inner.availability()
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         self.solved += 1
         if self.solved > self.tires_after:
             raise ValueError("tired")

@@ -79,9 +79,7 @@ def _said(text: str) -> list[str]:
     return found[:1]
 
 
-def _options(
-    options: Sequence[object], relation: NeighbouringRelation, *, measured: bool = False
-) -> list[object]:
+def _options(options: Sequence[object], relation: NeighbouringRelation, *, measured: bool = False) -> list[object]:
     """Return options under a relation; where the number of records is measured or public, without --n0."""
     found = [*options, "--neighbours", relation.value]
     if (measured or relation is not ADD_REMOVE) and "--n0" in found:
@@ -93,9 +91,7 @@ def _options(
 def _paid(budget: BudgetLedger, privacy: dict[str, Any]) -> list[float | None]:
     """Return what a budget file was charged, which is what is stated."""
     (release,) = budget.contents().releases
-    assert release.cost.rho == pytest.approx(_rho(privacy), rel=1e-9), (
-        "the budget file is not charged the stated total"
-    )
+    assert release.cost.rho == pytest.approx(_rho(privacy), rel=1e-9), "the budget file is not charged the stated total"
     return [float(f"{release.cost.rho:.9g}"), release.cost.epsilon and float(f"{release.cost.epsilon:.9g}")]
 
 
@@ -116,13 +112,8 @@ def of_release(
 ) -> tuple[Any, int]:
     """Release records; return what is stated where, and how many charges are listed."""
     with tempfile.TemporaryDirectory() as temporary, scripted(amounts):
-        folder, kind = (
-            Path(temporary) / "release",
-            () if "--algorithm" in RELEASES[name] else ("--algorithm", name),
-        )
-        budget = BudgetLedger.create(
-            Path(temporary) / "owner", epsilon=20, delta=1e-6, neighbours=relation.value
-        )
+        folder, kind = (Path(temporary) / "release", () if "--algorithm" in RELEASES[name] else ("--algorithm", name))
+        budget = BudgetLedger.create(Path(temporary) / "owner", epsilon=20, delta=1e-6, neighbours=relation.value)
         printed = succeed(
             "release", tables() / "people.csv", "--schema", tables() / "schema.json", "--workload", "marginals:2",
             "--epsilon", 20, "--delta", delta, "--no-predict", *kind, *more,
@@ -144,9 +135,7 @@ def of_release(
         return stated, len(privacy["charges"])
 
 
-def of_synopsis(
-    name: str, relation: NeighbouringRelation, amounts: Sequence[int], *spent: object
-) -> tuple[Any, int]:
+def of_synopsis(name: str, relation: NeighbouringRelation, amounts: Sequence[int], *spent: object) -> tuple[Any, int]:
     """Release answers; return what is stated where, and how many charges are listed."""
     kind, table, *options = ANSWERS[name]
     declared = [] if kind in WITHOUT_SCHEMA else ["--schema", tables() / "schema.json"]

@@ -23,9 +23,7 @@ _VALUES = st.one_of(
     st.booleans(),
     st.floats(allow_nan=False, allow_infinity=False, width=32).map(lambda number: number + 0.0),  # no -0.0
 )
-_EDGES = st.one_of(
-    st.integers(-1000, 1000).map(float), st.floats(-1e6, 1e6, allow_nan=False, allow_subnormal=False)
-)
+_EDGES = st.one_of(st.integers(-1000, 1000).map(float), st.floats(-1e6, 1e6, allow_nan=False, allow_subnormal=False))
 
 
 def clauses_of(rows: Iterable[Row]) -> Clauses:
@@ -95,9 +93,7 @@ def attributes(draw: st.DrawFn, name: str) -> Attribute:
             missing = None
         given = tuple(values) if kind is AttributeKind.CATEGORICAL or draw(st.booleans()) else (False, True)
         attribute = Attribute(name, kind, given, missing=missing)
-    attribute = replace(
-        attribute, other=draw(st.sampled_from([None, *(attribute.edges or attribute.values)]))
-    )
+    attribute = replace(attribute, other=draw(st.sampled_from([None, *(attribute.edges or attribute.values)])))
     if draw(st.booleans()):
         return attribute
     codes = draw(st.sets(st.integers(0, attribute.size - 1), min_size=1))
@@ -111,9 +107,7 @@ def _numeric(draw: st.DrawFn, name: str, missing: str | None) -> Attribute:
     chosen: tuple[float, ...] = ()
     if draw(st.booleans()):
         chosen = edges[:-1]
-    return Attribute(
-        name, AttributeKind.NUMERIC, edges=edges, integer=integer, representatives=chosen, missing=missing
-    )
+    return Attribute(name, AttributeKind.NUMERIC, edges=edges, integer=integer, representatives=chosen, missing=missing)
 
 
 @st.composite

@@ -40,14 +40,8 @@ AMPLE = Budget(None, 1e-6, 1e9, Accountant.ZCDP)
 
 
 PLANS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
-    "dualquery": (
-        DualQueryPlan,
-        {"rounds": 3, "draws": 2, "step": Decimal("0.5"), "attributes": 2, "work": 5},
-    ),
-    "smalldb": (
-        SmallDatabasePlan,
-        {"records": 3, "selection_range": Decimal("1.5"), "reach": Decimal(2)},
-    ),
+    "dualquery": (DualQueryPlan, {"rounds": 3, "draws": 2, "step": Decimal("0.5"), "attributes": 2, "work": 5}),
+    "smalldb": (SmallDatabasePlan, {"records": 3, "selection_range": Decimal("1.5"), "reach": Decimal(2)}),
     RESIDUALS: (
         MeasuredPlan,
         {
@@ -105,9 +99,7 @@ def measured_job(what: str) -> Job:
         budget=AMPLE,
         gaussian=True,
         measurements={NOISE: everything, PROJECTION: one_way + everything, SELECTED: one_way}[what],
-        selections=PlannedSelections(2, Decimal("0.5"), 2.0, ("max", "l1"), 100)
-        if what == SELECTED
-        else None,
+        selections=PlannedSelections(2, Decimal("0.5"), 2.0, ("max", "l1"), 100) if what == SELECTED else None,
         fit=None if what == NOISE else FitPlan(records=6, sweeps=1),
     )
     return job_of(plan)
@@ -121,10 +113,7 @@ def asked_job() -> Asked:
 
 NUMBERS = {"a": [True, False, True, False], "n": [0, 3, 7, 7]}
 NUMERIC = Schema(
-    (
-        Attribute("a", AttributeKind.BOOLEAN),
-        Attribute("n", AttributeKind.NUMERIC, edges=(0, 4, 8), integer=True),
-    )
+    (Attribute("a", AttributeKind.BOOLEAN), Attribute("n", AttributeKind.NUMERIC, edges=(0, 4, 8), integer=True))
 )
 
 

@@ -65,9 +65,7 @@ def points_of(family: ListFamily) -> list[tuple[int, ...]]:
 def random_coefficients(
     family: ListFamily, size: int, seed: int, *, bits: int = 2, largest: int = 5
 ) -> ListCoefficients:
-    values = np.random.default_rng(seed).integers(
-        -largest, largest + 1, (family.length + 1,) + (size + 1,) * 2
-    )
+    values = np.random.default_rng(seed).integers(-largest, largest + 1, (family.length + 1,) + (size + 1,) * 2)
     for i, a, b in np.ndindex(values.shape):
         if i == 0 or a + b > min(i, size):
             values[i, a, b] = 0
@@ -104,8 +102,7 @@ def value_of(coefficients: ListCoefficients, row: Row, point: tuple[int, ...]) -
     for i in range(1, len(bits)):
         true = sum((point[variable] == 1) == itself for variable, itself in literals[:i])
         q = sum(
-            int(value) * comb(true, a) * comb(i - true, b)
-            for (a, b), value in np.ndenumerate(coefficients.values[i])
+            int(value) * comb(true, a) * comb(i - true, b) for (a, b), value in np.ndenumerate(coefficients.values[i])
         )
         found += (bits[i] - bits[i - 1]) * q
     return found
@@ -136,9 +133,7 @@ def text_of(family: ListFamily, row: Row) -> str:
     if family.kind is RowKind.DISJUNCTIONS:
         return " | ".join(names)
     if family.kind is RowKind.CONJUNCTIONS:
-        return " & ".join(
-            ("" if not itself else "!") + family.variables[variable] for variable, itself in row[0]
-        )
+        return " & ".join(("" if not itself else "!") + family.variables[variable] for variable, itself in row[0])
     parts = [f"{name}:{bit}" for name, bit in zip(names, row[1], strict=False)]
     return ", ".join([*parts, f"else:{row[1][-1]}"])
 
@@ -160,11 +155,7 @@ def coefficients_of(kind: str) -> ListCoefficients:
 
 
 def tiny_plan(
-    kind: str,
-    relation: NeighbouringRelation,
-    *,
-    gaussian: bool,
-    scales: tuple[float, ...] = (8.0, 8.0, 8.0),
+    kind: str, relation: NeighbouringRelation, *, gaussian: bool, scales: tuple[float, ...] = (8.0, 8.0, 8.0)
 ) -> ListPlan:
     """Return a plan within an ample budget."""
     return ListPlan(

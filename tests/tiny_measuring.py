@@ -26,20 +26,13 @@ from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.noises import NoNoise
 from tests.tiny_runs import ADD_REMOVE, EventJournal, Record, Table, dataset_of, trusted, universe
 
-SCHEMA = Schema(
-    (
-        Attribute("a", AttributeKind.BOOLEAN),
-        Attribute("b", AttributeKind.CATEGORICAL, ("x", "y", "z")),
-    )
-)
+SCHEMA = Schema((Attribute("a", AttributeKind.BOOLEAN), Attribute("b", AttributeKind.CATEGORICAL, ("x", "y", "z"))))
 RECORDS = np.array([[0, 0], [1, 2], [0, 1]], dtype=np.int32)
 MULTIPLICITY = np.array([2, 1, 2], dtype=np.int64)
 RHO = Budget(None, 1e-9, 1e9, Accountant.ZCDP)
 
 
-def marginals(
-    *attributes: Sequence[int], schema: Schema = SCHEMA, domains: Domains | None = None
-) -> MarginalSet:
+def marginals(*attributes: Sequence[int], schema: Schema = SCHEMA, domains: Domains | None = None) -> MarginalSet:
     """Return marginals over these attributes, over all codes unless domains are given."""
     width = max(map(len, attributes))
     padded = [[*row, *[-1] * (width - len(row))] for row in attributes]
@@ -56,11 +49,7 @@ def selection(
 ) -> Selection:
     """Return a selection among a, b, and a with b."""
     return Selection(
-        number,
-        candidates or marginals([0], [1], [0, 1]),
-        score,
-        np.array(penalties, dtype=np.int64),
-        Decimal(range_),
+        number, candidates or marginals([0], [1], [0, 1]), score, np.array(penalties, dtype=np.int64), Decimal(range_)
     )
 
 
@@ -86,11 +75,7 @@ class Measuring:
         self._spend = spend
         with mock.patch("dpopt.private.curators.door.is_trusted", trusted):
             self.curator = MeasuringCurator(
-                dataset_of(self.schema, self.table),
-                self.ledger,
-                self.journal,
-                size=self.size,
-                noise=self.noise,
+                dataset_of(self.schema, self.table), self.ledger, self.journal, size=self.size, noise=self.noise
             )
 
     def drawing(self) -> AbstractContextManager[object]:
@@ -104,10 +89,7 @@ class Measuring:
         return mock.patch("dpopt.private.curators.measuring_curator.draw_candidate", draw)
 
     def select(
-        self,
-        what: Selection,
-        records: NDArray[np.int32] = RECORDS,
-        multiplicity: NDArray[np.int64] = MULTIPLICITY,
+        self, what: Selection, records: NDArray[np.int32] = RECORDS, multiplicity: NDArray[np.int64] = MULTIPLICITY
     ) -> list[Fraction]:
         """Select, and return the probability of each candidate."""
         with self.drawing():
@@ -126,12 +108,7 @@ def neighbours(
     """Return pairs of neighbouring tables; under replace-one every pair twice, under add-remove the shorter one first."""
     everyone: list[Record] = universe(schema)
     if relation is ADD_REMOVE:
-        return [
-            (table, (*table, record))
-            for number in rows
-            for table in tables(schema, number)
-            for record in everyone
-        ]
+        return [(table, (*table, record)) for number in rows for table in tables(schema, number) for record in everyone]
     return [
         ((*table, one), (*table, two))
         for number in rows
@@ -142,16 +119,12 @@ def neighbours(
     ]
 
 
-def distinct_pairs(
-    relation: NeighbouringRelation, size: int, schema: Schema = SCHEMA
-) -> list[tuple[Table, Table]]:
+def distinct_pairs(relation: NeighbouringRelation, size: int, schema: Schema = SCHEMA) -> list[tuple[Table, Table]]:
     """Return each pair of neighbours once: of the public size, or of one record less to one more."""
     return pairs_of(relation, [size - 1, size] if relation is ADD_REMOVE else [size], schema)
 
 
-def pairs_of(
-    relation: NeighbouringRelation, rows: Sequence[int], schema: Schema
-) -> list[tuple[Table, Table]]:
+def pairs_of(relation: NeighbouringRelation, rows: Sequence[int], schema: Schema) -> list[tuple[Table, Table]]:
     """Return each pair of neighbours once: of so many records, or under add-remove of so many and one more."""
     found = neighbours(relation, rows, schema)
     ordered = ((tuple(sorted(one)), tuple(sorted(two))) for one, two in found)

@@ -192,16 +192,9 @@ def check_round(game: RoundGame) -> tuple[Decimal, float]:
         assert found <= Decimal(selection.parameter), f"range {found}, charged {selection.parameter}"
         ranges = max(ranges, found / Decimal(selection.parameter))
         with localcontext(DIGITS):
-            check_losses(
-                [selection], *([as_decimal(share) for share in shares] for shares in (first, second))
-            )
-        moves = [
-            tuple(np.abs(mine - other).tolist())
-            for mine, other in zip(counted(one), counted(two), strict=True)
-        ]
+            check_losses([selection], *([as_decimal(share) for share in shares] for shares in (first, second)))
+        moves = [tuple(np.abs(mine - other).tolist()) for mine, other in zip(counted(one), counted(two), strict=True)]
         for a, b in ((first, second), (second, first)):
-            share = joint_loss(
-                [selection, measurement], a, b, moves, game.plan.scale, gaussian=game.plan.gaussian
-            )
+            share = joint_loss([selection, measurement], a, b, moves, game.plan.scale, gaussian=game.plan.gaussian)
             losses = max(losses, share)
     return ranges, losses

@@ -58,17 +58,14 @@ def sized_schema(**sizes: int) -> Schema:
 def coded_schema(*sizes: int) -> Schema:
     """Return a schema of categorical attributes a0, a1, ... whose values are their codes."""
     return Schema(
-        tuple(
-            Attribute(f"a{i}", AttributeKind.CATEGORICAL, tuple(range(size))) for i, size in enumerate(sizes)
-        )
+        tuple(Attribute(f"a{i}", AttributeKind.CATEGORICAL, tuple(range(size))) for i, size in enumerate(sizes))
     )
 
 
 def conjunctions(schema: Schema, *queries: str) -> Workload:
     """Return a workload of conjunctions such as "a", "!b" or "a !b"."""
     listed = [
-        [[name.lstrip("!"), "!=" if name.startswith("!") else "=", True] for name in query.split()]
-        for query in queries
+        [[name.lstrip("!"), "!=" if name.startswith("!") else "=", True] for name in query.split()] for query in queries
     ]
     return workload_from_json({"dpopt_workload": 1, "queries": listed}, schema)
 
@@ -107,24 +104,12 @@ class Enumeration:
     def availability(self) -> Availability:
         return Availability(AvailabilityStatus.AVAILABLE, "for tests")
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         assert isinstance(program, MaxCsp)
         self.seen.append(program.fingerprint())
         # Runs of all tables ask the same few questions again and again.
         record, value = _BEST.get(self.seen[-1]) or _BEST.setdefault(self.seen[-1], _best(program))
-        return SolveResult(
-            Termination.OPTIMAL,
-            None,
-            record,
-            value,
-            value,
-            self.name,
-            "1",
-            "done",
-            0.0,
-        )
+        return SolveResult(Termination.OPTIMAL, None, record, value, value, self.name, "1", "done", 0.0)
 
 
 @dataclass(slots=True)
@@ -159,9 +144,7 @@ def trusted(*_sources: object) -> bool:
 def at_their_word(sampler: Any, noise: Any, words: Any = None) -> bool:
     """Trust what `is_trusted` does, and scripted samplers and noise that call themselves private."""
     claiming = [getattr(source, "is_private", False) for source in (sampler, noise)]
-    return is_trusted(
-        *(None if claims else source for claims, source in zip(claiming, (sampler, noise), strict=True))
-    )
+    return is_trusted(*(None if claims else source for claims, source in zip(claiming, (sampler, noise), strict=True)))
 
 
 def tiny_plan(
@@ -187,12 +170,7 @@ def tiny_plan(
 
 
 def play(
-    table: Table,
-    workload: Workload,
-    plan: DualQueryPlan,
-    sampler: QuerySampler,
-    *,
-    solver: Enumeration | None = None,
+    table: Table, workload: Workload, plan: DualQueryPlan, sampler: QuerySampler, *, solver: Enumeration | None = None
 ) -> tuple[list[Round], Ledger]:
     """Play a plan with the real driver, curator and ledger."""
     schema = workload.schema

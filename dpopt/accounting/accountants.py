@@ -1,7 +1,7 @@
 """From charges to a total: five composition theorems behind one name each.
 
-A charge under replace-one and a charge under add-remove hold for different neighbours, so a sum over both
-means nothing and is refused. Totals are rounded up.
+A charge under replace-one and a charge under add-remove hold for different neighbours, so a sum over both means nothing
+and is refused. Totals are rounded up.
 """
 
 from __future__ import annotations
@@ -42,18 +42,16 @@ class Accountant(Choice):
 
     `PURE`: epsilons add up; delta is 0.
 
-    `ZCDP`: rho adds up (range^2/8, epsilon^2/2, rho), then one conversion. The default: proved for adaptive
-    rounds and for every delta.
-    Source: Bun, Steinke 2016 (composition; epsilon^2/2); Cesar, Rogers 2021 (bounded range: range^2/8, from
-    Dong, Durfee, Rogers 2020); Canonne, Kamath, Steinke 2020, Proposition 12 (conversion).
+    `ZCDP`: rho adds up (range^2/8, epsilon^2/2, rho), then one conversion. The default: proved for adaptive rounds and
+    for every delta. Source: Bun, Steinke 2016 (composition; epsilon^2/2); Cesar, Rogers 2021 (bounded range: range^2/8,
+    from Dong, Durfee, Rogers 2020); Canonne, Kamath, Steinke 2020, Proposition 12 (conversion).
 
-    `GDP`: mu^2 adds up, then one conversion. `s` draws of range e from one distribution count as
-    mu^2 = (s + pi/2 - 1) e^2/4. THE CONSTANT pi/2 - 1 IS VERIFIED NUMERICALLY ON A GRID, NOT PROVED (s from 1
-    to 1,750, ranges up to 4, offsets over the whole range, epsilons up to 12 deviations); therefore this
-    accountant is an option and not the default, and a delta below 1e-9 is refused. Ranges above 4 are charged
-    like pure mechanisms, which is proved.
-    Source: Dong, Roth, Su 2019 (composition, Corollary 3.3; conversion, Corollary 2.13); Dong, Durfee, Rogers
-    2020 (a bounded-range mechanism is a post-processing of generalised randomised response).
+    `GDP`: mu^2 adds up, then one conversion. `s` draws of range e from one distribution count as mu^2 = (s + pi/2 - 1)
+    e^2/4. THE CONSTANT pi/2 - 1 IS VERIFIED NUMERICALLY ON A GRID, NOT PROVED (s from 1 to 1,750, ranges up to 4,
+    offsets over the whole range, epsilons up to 12 deviations); therefore this accountant is an option and not the
+    default, and a delta below 1e-9 is refused. Ranges above 4 are charged like pure mechanisms, which is proved.
+    Source: Dong, Roth, Su 2019 (composition, Corollary 3.3; conversion, Corollary 2.13); Dong, Durfee, Rogers 2020 (a
+    bounded-range mechanism is a post-processing of generalised randomised response).
 
     All hold under the one neighbouring relation that the charges share.
 
@@ -74,15 +72,15 @@ class AdvancedComposition(Choice):
 
     Privacy: B3, B4 in docs/privacy.
 
-    `THEOREM`: the largest epsilon for every use, as Theorem 4.3 states it: e sqrt(2 k ln(1/delta)) + k e (exp(e) - 1), with
-    e the largest range or epsilon and k the number of uses whose range or epsilon is not 0; or that of the bounded-range
-    charges, plus the epsilons of the others, where it is less.
+    `THEOREM`: the largest epsilon for every use, as Theorem 4.3 states it: e sqrt(2 k ln(1/delta)) + k e (exp(e) - 1),
+    with e the largest range or epsilon and k the number of uses whose range or epsilon is not 0; or that of the
+    bounded-range charges, plus the epsilons of the others, where it is less.
 
-    `PER_ROUND`: the epsilon e_i of every use: sqrt(2 ln(1/delta) sum_i e_i^2) + sum_i e_i (exp(e_i) - 1). What the published
-    experiments used.
+    `PER_ROUND`: the epsilon e_i of every use: sqrt(2 ln(1/delta) sum_i e_i^2) + sum_i e_i (exp(e_i) - 1). What the
+    published experiments used.
 
-    Source: Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014, DualQuery, Lemma 2.4 and Theorem 4.3; the same martingale argument
-    with unequal terms.
+    Source: Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014, DualQuery, Lemma 2.4 and Theorem 4.3; the same martingale
+    argument with unequal terms.
     """
 
     THEOREM = "theorem"
@@ -98,8 +96,8 @@ COMPARED: tuple[Composition, ...] = (Accountant.PURE, *AdvancedComposition, Acco
 class ChargeColumns:
     """Charges as arrays, one pair (parameters, counts) per kind; what all totals are computed from.
 
-    The planner builds it from arrays and the ledger from charges; the sums are exact up to one rounding, so
-    equal charges give equal totals whichever way they came.
+    The planner builds it from arrays and the ledger from charges; the sums are exact up to one rounding, so equal
+    charges give equal totals whichever way they came.
     """
 
     ranges: Floats
@@ -113,17 +111,16 @@ class ChargeColumns:
     def with_ranges(self, ranges: Floats, counts: Floats) -> ChargeColumns:
         """Return the same charges and, before them, bounded-range ones; float64 arrays of one length."""
         return replace(
-            self,
-            ranges=np.concatenate([ranges, self.ranges]),
-            range_counts=np.concatenate([counts, self.range_counts]),
+            self, ranges=np.concatenate([ranges, self.ranges]), range_counts=np.concatenate([counts, self.range_counts])
         )
 
     def for_groups(self, size: int) -> ChargeColumns:
         """Return what the same mechanisms cost where `size` neighbouring steps lie between two tables, not one.
 
-        Pure epsilon: size epsilon. zCDP: size^2 rho. Bounded range: the log likelihood ratio of a group is the sum of those of
-        its steps, so its range is at most size times theirs. It is applied to each mechanism, before any composition, so every
-        accountant keeps its theorem. Checked by `tests/accounting/test_groups.py`. Privacy: B10 in docs/privacy.
+        Pure epsilon: size epsilon. zCDP: size^2 rho. Bounded range: the log likelihood ratio of a group is the sum of
+        those of its steps, so its range is at most size times theirs. It is applied to each mechanism, before any
+        composition, so every accountant keeps its theorem. Checked by `tests/accounting/test_groups.py`. Privacy: B10
+        in docs/privacy.
 
         Source: Dwork and Roth 2014, Theorem 2.2 (pure); Bun and Steinke 2016, Proposition 1.9 (zCDP).
         """
@@ -190,17 +187,12 @@ class ChargeColumns:
 
 
 def columns_of(charges: Iterable[Charge]) -> ChargeColumns:
-    """Return the charges as columns.
-
-    Raises AccountingError: charges under different neighbouring relations.
-    """
+    """Return the charges as columns."""
     charges = tuple(charges)
     relations = {charge.relation for charge in charges}
     if len(relations) > 1:
         names = sorted(relation.describe() for relation in relations)
-        raise AccountingError(
-            f"charges under different neighbouring relations ({', '.join(names)}) cannot be added up"
-        )
+        raise AccountingError(f"charges under different neighbouring relations ({', '.join(names)}) cannot be added up")
 
     def column(kind: ChargeKind) -> tuple[Floats, Floats]:
         chosen = [charge for charge in charges if charge.kind is kind]
@@ -220,15 +212,8 @@ def columns_of(charges: Iterable[Charge]) -> ChargeColumns:
 def total_rho(charges: Sequence[Charge]) -> float:
     """Return the zCDP parameter of all charges together, under the neighbouring relation they share.
 
-    rho = sum over charges of count * (range^2/8, epsilon^2/2 or rho), infinite with a not-private charge; the
-    smallest float that is not below the exact sum. Holds for mechanisms chosen adaptively.
-
-    Raises
-    ------
-    AccountingError
-        Charges under different neighbouring relations.
-
-    Source: Bun, Steinke 2016 (composition, epsilon^2/2); Cesar, Rogers 2021 (range^2/8).
+    rho = sum over charges of count * (range^2/8, epsilon^2/2 or rho), infinite with a not-private charge; the smallest
+    float that is not below the exact sum. Holds for mechanisms chosen adaptively.
     """
     return columns_of(charges).rho()
 
@@ -249,11 +234,6 @@ def total_epsilon(charges: Sequence[Charge], accountant: Composition, delta: flo
     -------
     float
         Rounded up; infinite with a not-private charge.
-
-    Raises
-    ------
-    AccountingError
-        Different relations; delta out of range; a concentrated charge with an accountant other than `ZCDP`.
     """
     return columns_of(charges).epsilon(accountant, delta)
 
@@ -292,9 +272,7 @@ def homogeneous_epsilon(values: Floats, counts: Floats, delta: float) -> float:
     uses = float(counts[values > 0.0].sum())
     if largest > 700.0:
         return math.inf
-    return (
-        math.sqrt(2.0 * uses * -math.log(delta)) * largest + uses * largest * math.expm1(largest)
-    ) * MARGIN
+    return (math.sqrt(2.0 * uses * -math.log(delta)) * largest + uses * largest * math.expm1(largest)) * MARGIN
 
 
 def heterogeneous_epsilon(values: Floats, counts: Floats, delta: float) -> float:

@@ -64,8 +64,8 @@ def protection(epsilon: float, delta: float) -> str:
 class PrivacySpent:
     """What a set of charges costs together, under the neighbouring relation that the charges share.
 
-    `epsilon` at `delta` (0 for the accountant `PURE`) by the theorem of `accountant`, and `rho` of zCDP. Both
-    are infinite when a not-private charge is among them. Rounded up.
+    `epsilon` at `delta` (0 for the accountant `PURE`) by the theorem of `accountant`, and `rho` of zCDP. Both are
+    infinite when a not-private charge is among them. Rounded up.
     """
 
     epsilon: Unbounded
@@ -88,34 +88,35 @@ class Budget(Shown):
     epsilon
         At least 0, finite; None when `rho` is the limit.
     delta
-        In (0, 1); from 1e-9 for the accountant `GDP`; 0 is possible for `PURE`, which ignores it. With `rho`
-        as the limit: the delta at which epsilon is reported.
+        In (0, 1); from 1e-9 for the accountant `GDP`; 0 is possible for `PURE`, which ignores it. With `rho` as the
+        limit: the delta at which epsilon is reported.
     rho
         At least 0, finite; None when `epsilon` is the limit. Needs the accountant `ZCDP`.
     accountant
         The composition theorem that totals are computed by.
     rows_per_person
-        The unit of privacy. None: one record. K: one person, to whom at most K records belong, from 1 to 2^20; charges stay
-        those of one record, and totals are those of a group of K (`ChargeColumns.for_groups`). Privacy: B10 in docs/privacy.
+        The unit of privacy. None: one record. K: one person, to whom at most K records belong, from 1 to 2^20; charges
+        stay those of one record, and totals are those of a group of K (`ChargeColumns.for_groups`). Privacy: B10 in
+        docs/privacy.
     earlier
-        What was spent of it before the plan was made, whose draws the plan may depend on: the number of records, where it
-        was measured. Concentrated or pure charges, pure ones except under `ZCDP`; part of every total.
+        What was spent of it before the plan was made, whose draws the plan may depend on: the number of records, where
+        it was measured. Concentrated or pure charges, pure ones except under `ZCDP`; part of every total.
 
     Notes
     -----
-    **Composition with `earlier`.** The plan, and with it the parameters of its charges, may depend on the earlier draws.
-    Under `ZCDP` rho adds up: whatever was drawn, the rest is rho-zCDP for one number rho, the budget's less the earlier
-    charges' (Bun and Steinke 2016, Lemma 2.3, which asks no more). Under the others epsilon adds up: whatever was drawn, the
-    rest is (epsilon, delta)-differentially private for one epsilon, and beside pure mechanisms delta stays (Dwork and Roth
-    2014, Theorem B.1). Advanced composition of all charges at once would need parameters fixed beforehand. What is guaranteed
-    is the whole budget (`whole`): what a plan costs depends on the draws. Privacy: C14 in docs/privacy. Checked by
-    `tests/accounting/test_size.py`.
+    **Composition with `earlier`.** The plan, and with it the parameters of its charges, may depend on the earlier
+    draws. Under `ZCDP` rho adds up: whatever was drawn, the rest is rho-zCDP for one number rho, the budget's less the
+    earlier charges' (Bun and Steinke 2016, Lemma 2.3, which asks no more). Under the others epsilon adds up: whatever
+    was drawn, the rest is (epsilon, delta)-differentially private for one epsilon, and beside pure mechanisms delta
+    stays (Dwork and Roth 2014, Theorem B.1). Advanced composition of all charges at once would need parameters fixed
+    beforehand. What is guaranteed is the whole budget (`whole`): what a plan costs depends on the draws. Privacy: C14
+    in docs/privacy. Checked by `tests/accounting/test_size.py`.
 
     Raises
     ------
     AccountingError
-        Both or neither of epsilon and rho; a number out of range; rho with another accountant; an earlier charge that cannot
-        be composed so.
+        Both or neither of epsilon and rho; a number out of range; rho with another accountant; an earlier charge that
+        cannot be composed so.
 
     Examples
     --------
@@ -145,17 +146,13 @@ class Budget(Shown):
 
     def __post_init__(self) -> None:
         if not isinstance(self.accountant, Accountant):
-            raise AccountingError(
-                f"accountant of a budget: found {self.accountant!r}, expected an Accountant"
-            )
+            raise AccountingError(f"accountant of a budget: found {self.accountant!r}, expected an Accountant")
         if (self.epsilon is None) == (self.rho is None):
             raise AccountingError(
                 f"a budget: found epsilon={self.epsilon!r} and rho={self.rho!r}, expected exactly one of the two"
             )
         if self.rho is not None and self.accountant is not Accountant.ZCDP:
-            raise AccountingError(
-                f"accountant of a budget in rho: found {self.accountant.value!r}, expected 'zcdp'"
-            )
+            raise AccountingError(f"accountant of a budget in rho: found {self.accountant.value!r}, expected 'zcdp'")
         for name, limit in (("epsilon", self.epsilon), ("rho", self.rho)):
             if limit is not None and not (is_number(limit) and 0.0 <= limit <= float_info.max):
                 raise AccountingError(
@@ -167,8 +164,8 @@ class Budget(Shown):
         if not allowed and not (self.accountant is Accountant.PURE and self.delta == 0.0):
             raise AccountingError(
                 f"delta of a budget: found {self.delta!r}, expected a number between 0 and 1, both excluded "
-                "(0 is possible with the accountant 'pure'). Leave --delta out for the usual one, or give one well below 1/n, "
-                "such as 1e-9"
+                "(0 is possible with the accountant 'pure'). Leave --delta out for the usual one, or give one well "
+                "below 1/n, such as 1e-9"
             )
         object.__setattr__(self, "delta", float(self.delta))
         check_whole("rows per person of a budget", self.group, most=MOST_ROWS_PER_PERSON)
@@ -194,8 +191,8 @@ class Budget(Shown):
     ) -> Budget:
         """Return the budget that every command and function reads from these options.
 
-        epsilon alone: (epsilon, `usual_delta`) under `ZCDP`. delta 0: pure, as under the accountant `PURE` without a delta.
-        rho: `ZCDP`, and delta only reports epsilon.
+        epsilon alone: (epsilon, `usual_delta`) under `ZCDP`. delta 0: pure, as under the accountant `PURE` without a
+        delta. rho: `ZCDP`, and delta only reports epsilon.
 
         Examples
         --------
@@ -211,9 +208,7 @@ class Budget(Shown):
         if accountant is None:
             accountant = Accountant.PURE if delta == 0 and rho is None else Accountant.ZCDP
         if delta is None:
-            delta = (
-                0.0 if accountant is Accountant.PURE else DEFAULT_DELTA if epsilon is None else usual_delta
-            )
+            delta = 0.0 if accountant is Accountant.PURE else DEFAULT_DELTA if epsilon is None else usual_delta
         return cls(epsilon, delta, rho, accountant, rows_per_person)
 
     @property
@@ -242,8 +237,8 @@ class Budget(Shown):
         """
         if self.rows_per_person is not None and relation is NeighbouringRelation.REPLACE_ONE:
             raise BudgetError(
-                "a person who is replaced by another may have another number of rows, so the number of records is not public, "
-                "as replace-one needs it; use --neighbours add-remove"
+                "a person who is replaced by another may have another number of rows, so the number of records is not "
+                "public, as replace-one needs it; use --neighbours add-remove"
             )
 
     def spent(self, charges: Sequence[Charge]) -> PrivacySpent:
@@ -317,7 +312,8 @@ class Budget(Shown):
     def guaranteed(self, charges: Sequence[Charge]) -> PrivacySpent:
         """Return what may be stated of a plan with these charges, whatever its draws: its total, or the whole budget.
 
-        The whole budget where the plan depends on earlier draws (C14), else the total of all its charges, made or not (A4).
+        The whole budget where the plan depends on earlier draws (C14), else the total of all its charges, made or not
+        (A4).
         """
         return self.whole() if self.earlier else self.spent(charges)
 
@@ -350,8 +346,8 @@ class Budget(Shown):
         if (self.epsilon if self.rho is None else self.rho) == 0:
             name = "epsilon" if self.rho is None else "rho"
             raise AccountingError(
-                f"{name} of a budget: found 0, which allows nothing to be learned from the table; expected a number above 0. "
-                f"Give --{name} 1 or another number above 0: smaller ones protect more and answer less well"
+                f"{name} of a budget: found 0, which allows nothing to be learned from the table; expected a number "
+                f"above 0. Give --{name} 1 or another number above 0: smaller ones protect more and answer less well"
             )
         epsilon = self.epsilon if self.rho is None else zcdp_epsilon(self.rho, self.delta)
         if epsilon is not None and epsilon > LARGE_EPSILON:

@@ -19,11 +19,10 @@ class ChargeKind(enum.Enum):
 
     Privacy: B1 in docs/privacy.
 
-    `BOUNDED_RANGE`: (largest - smallest log likelihood ratio over the outputs) <= parameter. Implies pure
-    differential privacy with the same parameter and (parameter^2 / 8)-zCDP.
-    `PURE`: epsilon of pure differential privacy. Implies (epsilon^2 / 2)-zCDP.
-    `CONCENTRATED`: rho of zCDP (Gaussian noise).
-    `NOT_PRIVATE`: no bound at all (a scripted draw, say); the parameter is infinite, and so is every total.
+    `BOUNDED_RANGE`: (largest - smallest log likelihood ratio over the outputs) <= parameter. Implies pure differential
+    privacy with the same parameter and (parameter^2 / 8)-zCDP. `PURE`: epsilon of pure differential privacy. Implies
+    (epsilon^2 / 2)-zCDP. `CONCENTRATED`: rho of zCDP (Gaussian noise). `NOT_PRIVATE`: no bound at all (a scripted draw,
+    say); the parameter is infinite, and so is every total.
     """
 
     BOUNDED_RANGE = "bounded range"
@@ -34,40 +33,24 @@ class ChargeKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """The price of `count` uses of one mechanism, for tables that are neighbours under `relation`.
-
-    Parameters
-    ----------
-    mechanism
-        What was run, in words.
-    kind
-        What `parameter` bounds.
-    parameter
-        Range, epsilon or rho of ONE use: at least 0, at most 1e100; infinite exactly for `NOT_PRIVATE`.
-    count
-        Number of uses, 1 to 2^53. For `BOUNDED_RANGE` the uses must be independent draws from one and the
-        same distribution, as the draws of one DualQuery round are: the GDP accountant relies on it. Uses that
-        depend on earlier outputs are separate charges.
-    relation
-        The neighbouring relation under which the parameter holds.
-    theorem
-        Where the parameter comes from.
-    label
-        Distinguishes equal charges, such as "round 3".
-
-    Raises
-    ------
-    AccountingError
-        A field outside the range above.
-    """
+    """The price of `count` uses of one mechanism, for tables that are neighbours under `relation`."""
 
     mechanism: str
+    """What was run, in words."""
     kind: ChargeKind
+    """What `parameter` bounds."""
     parameter: Unbounded
+    """Range, epsilon or rho of ONE use: at least 0, at most 1e100; infinite exactly for `NOT_PRIVATE`."""
     count: int
+    """Number of uses, 1 to 2^53. For `BOUNDED_RANGE` the uses must be independent draws from one and the same
+    distribution, as the draws of one DualQuery round are: the GDP accountant relies on it. Uses that depend on earlier
+    outputs are separate charges."""
     relation: NeighbouringRelation
+    """The neighbouring relation under which the parameter holds."""
     theorem: str
+    """Where the parameter comes from."""
     label: str = ""
+    """Distinguishes equal charges, such as "round 3"."""
 
     def __post_init__(self) -> None:
         for name, least in (("mechanism", 1), ("theorem", 1), ("label", 0)):
@@ -110,9 +93,7 @@ def is_number(value: object) -> bool:
 def _check_parameter(kind: ChargeKind, parameter: object) -> None:
     if kind is ChargeKind.NOT_PRIVATE:
         if parameter != math.inf:
-            raise AccountingError(
-                f"parameter of a not-private charge: found {parameter!r}, expected infinity"
-            )
+            raise AccountingError(f"parameter of a not-private charge: found {parameter!r}, expected infinity")
         return
     if is_number(parameter) and 0 <= parameter <= LARGEST_PARAMETER:  # type: ignore[operator]
         return

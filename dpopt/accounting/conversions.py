@@ -1,13 +1,13 @@
 """From rho-zCDP and mu-GDP to (epsilon, delta) and back, and the sums that are never below their exact value.
 
 Conversions: all results are rounded outward. An epsilon or delta that comes out is never below the exact value of its
-formula, a rho or mu never above. The conversions hold for whatever neighbouring relation rho or mu was stated
-for, and keep it. Privacy: B7, B8 in docs/privacy.
+formula, a rho or mu never above. The conversions hold for whatever neighbouring relation rho or mu was stated for, and
+keep it. Privacy: B7, B8 in docs/privacy.
 
 Sums, which let a total be compared with a budget by a plain `<=`: products are split into pairs of floats without error
-(Dekker 1971), the pairs are added without error (`math.fsum`, Shewchuk 1997), and the one rounding that is left goes up. A
-total that is representable comes out as it is, so ten charges of 1/2 fit a budget of exactly 5; and the result does not
-depend on the order of the charges, so a planner and the ledger always agree. Privacy: B9 in docs/privacy.
+(Dekker 1971), the pairs are added without error (`math.fsum`, Shewchuk 1997), and the one rounding that is left goes
+up. A total that is representable comes out as it is, so ten charges of 1/2 fit a budget of exactly 5; and the result
+does not depend on the order of the charges, so a planner and the ledger always agree. Privacy: B9 in docs/privacy.
 """
 
 from __future__ import annotations
@@ -29,15 +29,12 @@ _SPLITTER = 2.0**27 + 1.0
 def split_product(left: Floats, right: Floats) -> tuple[Floats, Floats]:
     """Return (high, low) with high + low = left * right exactly and high the rounded product.
 
-    Factors and products must be 0 or between 1e-270 and 1e270 in size, so that nothing overflows or
-    underflows.
+    Factors and products must be 0 or between 1e-270 and 1e270 in size, so that nothing overflows or underflows.
     """
     high = left * right
     left_top, left_rest = _halves(left)
     right_top, right_rest = _halves(right)
-    low = (
-        (left_top * right_top - high) + left_top * right_rest + left_rest * right_top
-    ) + left_rest * right_rest
+    low = ((left_top * right_top - high) + left_top * right_rest + left_rest * right_top) + left_rest * right_rest
     return high, low
 
 
@@ -95,8 +92,8 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
     minimize over x > 0 (Renyi order 1 + x):
         delta(x) = exp(x ((x + 1) rho - epsilon)) (x / (x + 1))^x / (x + 1)
 
-    ln delta(x) is convex, so its minimum is the root of (2x + 1) rho - epsilon - ln(1 + 1/x). Every x gives a
-    valid delta; the root gives the best.
+    ln delta(x) is convex, so its minimum is the root of (2x + 1) rho - epsilon - ln(1 + 1/x). Every x gives a valid
+    delta; the root gives the best.
 
     Parameters
     ----------
@@ -109,13 +106,6 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
     -------
     float
         In [0, 1], never below the exact minimum.
-
-    Raises
-    ------
-    AccountingError
-        rho or epsilon out of range.
-
-    Source: Canonne, Kamath, Steinke 2020, The Discrete Gaussian for Differential Privacy, Proposition 12.
     """
     _check("rho", rho, infinite=True)
     _check("epsilon", epsilon)
@@ -153,13 +143,6 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     -------
     float
         At least 0 (0 when delta is reached without any epsilon), never below the exact minimum.
-
-    Raises
-    ------
-    AccountingError
-        rho or delta out of range.
-
-    Source: Canonne, Kamath, Steinke 2020, The Discrete Gaussian for Differential Privacy, Proposition 12.
     """
     _check("rho", rho, infinite=True)
     check_delta(delta)
@@ -183,15 +166,8 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     Returns
     -------
     float
-        At least 0; `zcdp_epsilon(zcdp_rho(epsilon, delta), delta) <= epsilon` always, with a relative loss in
-        rho of about 1e-12.
-
-    Raises
-    ------
-    AccountingError
-        epsilon negative or infinite, delta outside (0, 1).
-
-    Source: Canonne, Kamath, Steinke 2020, The Discrete Gaussian for Differential Privacy, Proposition 12.
+        At least 0; `zcdp_epsilon(zcdp_rho(epsilon, delta), delta) <= epsilon` always, with a relative loss in rho of
+        about 1e-12.
     """
     x, log_delta = _rho_root(epsilon, delta), -math.log(delta)
     rho = (epsilon + math.log1p(1.0 / x) - (log_delta - math.log1p(x)) / x) / (x + 1.0)
@@ -199,21 +175,17 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
 
 
 def zcdp_order(epsilon: float, delta: float) -> float:
-    """Return the Renyi order 1 + x at which `zcdp_rho` is reached: near the best, and every order above 1 is valid.
-
-    Raises AccountingError: epsilon negative or infinite, delta outside (0, 1).
-    """
+    """Return the Renyi order 1 + x at which `zcdp_rho` is reached: near the best, and every order above 1 is valid."""
     return 1.0 + _rho_root(epsilon, delta)
 
 
 def gdp_delta(mu: float, epsilon: float) -> float:
     """Return the delta such that mu-GDP implies (epsilon, delta)-differential privacy.
 
-    delta = Phi(-epsilon/mu + mu/2) - exp(epsilon) Phi(-epsilon/mu - mu/2), with Phi the normal distribution
-    function.
+    delta = Phi(-epsilon/mu + mu/2) - exp(epsilon) Phi(-epsilon/mu - mu/2), with Phi the normal distribution function.
 
-    With a = epsilon/mu - mu/2, b = epsilon/mu + mu/2 and the Mills ratio m(x) = Phi(-x)/phi(x), the second
-    term is phi(a) m(b), which needs no large exponential.
+    With a = epsilon/mu - mu/2, b = epsilon/mu + mu/2 and the Mills ratio m(x) = Phi(-x)/phi(x), the second term is
+    phi(a) m(b), which needs no large exponential.
 
     Parameters
     ----------
@@ -226,13 +198,6 @@ def gdp_delta(mu: float, epsilon: float) -> float:
     -------
     float
         In [0, 1], never below the exact value.
-
-    Raises
-    ------
-    AccountingError
-        mu or epsilon out of range.
-
-    Source: Dong, Roth, Su 2019, Gaussian Differential Privacy, Corollary 2.13.
     """
     _check("mu", mu, infinite=True)
     _check("epsilon", epsilon)
@@ -253,15 +218,7 @@ def gdp_delta(mu: float, epsilon: float) -> float:
 
 
 def gdp_epsilon(mu: float, delta: float) -> float:
-    """Return the smallest epsilon such that mu-GDP implies (epsilon, delta)-differential privacy, rounded up.
-
-    Raises
-    ------
-    AccountingError
-        mu negative, delta outside (0, 1).
-
-    Source: Dong, Roth, Su 2019, Gaussian Differential Privacy, Corollary 2.13 (see `gdp_delta`).
-    """
+    """Return the smallest epsilon such that mu-GDP implies (epsilon, delta)-differential privacy, rounded up."""
     _check("mu", mu, infinite=True)
     check_delta(delta)
     if math.isinf(mu) or mu > 1e100:
@@ -282,13 +239,6 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     -------
     float
         At least 0; `gdp_epsilon(gdp_mu(epsilon, delta), delta) <= epsilon` always.
-
-    Raises
-    ------
-    AccountingError
-        epsilon negative or infinite, delta outside (0, 1).
-
-    Source: Dong, Roth, Su 2019, Gaussian Differential Privacy, Corollary 2.13 (see `gdp_delta`).
     """
     _check("epsilon", epsilon)
     check_delta(delta)

@@ -1,15 +1,15 @@
 """What DualQuery's draws cost: range per draw, charges of a plan, epsilon of a plan, rounds within a budget.
 
-Round t draws s queries, each with probability proportional to exp(eta (t - 1) q(D) - public). Between
-neighbouring tables the log likelihood ratio of one draw has a range of at most
+Round t draws s queries, each with probability proportional to exp(eta (t - 1) q(D) - public). Between neighbouring
+tables the log likelihood ratio of one draw has a range of at most
 
     e_t = 2 eta (t - 1) / n   under replace-one,
     e_t = eta (t - 1) / n0    under add-remove with fixed public n0,
 
 and 2^-49 for the sampler from round 2 on. In round 1 it is exactly 0. Privacy: F1 in docs/privacy.
 
-Source: Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014, DualQuery, Theorems 4.2 and 4.3 (proofs); Dong, Durfee,
-Rogers 2020 (bounded range of the exponential mechanism).
+Source: Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014, DualQuery, Theorems 4.2 and 4.3 (proofs); Dong, Durfee, Rogers 2020
+(bounded range of the exponential mechanism).
 """
 
 from __future__ import annotations
@@ -122,13 +122,6 @@ def draw_range(round_index: int, eta: float, n: int, relation: NeighbouringRelat
     -------
     float
         0 for t = 1; else 2 eta (t - 1)/n + 2^-49 (replace-one) or eta (t - 1)/n0 + 2^-49 (add-remove).
-
-    Raises
-    ------
-    AccountingError
-        A parameter out of range.
-
-    Source: Gaboardi et al. 2014, DualQuery, proof of Theorem 4.2; Dong, Durfee, Rogers 2020.
     """
     check_whole("round", round_index, most=MOST_ROUNDS)
     return float(_ranges(round_index, eta, n, relation, first=round_index)[0])
@@ -138,26 +131,14 @@ def draw_charge(t: int, draws: int, eta: float, n: int, relation: NeighbouringRe
     """Return the charge of round t: `draws` independent draws of range `draw_range(t, eta, n, relation)`.
 
     Privacy: F1 in docs/privacy.
-
-    Raises
-    ------
-    AccountingError
-        A parameter out of range.
     """
     return _charge(t, draws, draw_range(t, eta, n, relation), relation)
 
 
-def plan_charges(
-    rounds: int, draws: int, eta: float, n: int, relation: NeighbouringRelation
-) -> tuple[Charge, ...]:
+def plan_charges(rounds: int, draws: int, eta: float, n: int, relation: NeighbouringRelation) -> tuple[Charge, ...]:
     """Return the charges of rounds 1 to `rounds`, in order.
 
     Privacy: F1 in docs/privacy.
-
-    Raises
-    ------
-    AccountingError
-        A parameter out of range.
     """
     ranges = _ranges(rounds, eta, n, relation)
     return tuple(_charge(t, draws, value, relation) for t, value in enumerate(ranges.tolist(), start=1))
@@ -188,8 +169,7 @@ def dualquery_epsilon(  # noqa: PLR0917 (the parameters of the theorems, in thei
         gdp        mu^2 = (s + pi/2 - 1) sum e_t^2 / 4, then `gdp_epsilon`;
                    the constant is verified numerically, not proved (see `Accountant`)
 
-    each plus the sampler slack. Equals `total_epsilon(plan_charges(...) + extra, accountant, delta)` bit for
-    bit.
+    each plus the sampler slack. Equals `total_epsilon(plan_charges(...) + extra, accountant, delta)` bit for bit.
 
     Parameters
     ----------
@@ -203,14 +183,6 @@ def dualquery_epsilon(  # noqa: PLR0917 (the parameters of the theorems, in thei
         Other charges of the same run, under the same relation.
     group
         How many records belong to one unit of privacy at most (`ChargeColumns.for_groups`).
-
-    Raises
-    ------
-    AccountingError
-        A parameter out of range; extra charges under another relation; what `total_epsilon` refuses.
-
-    Source: Gaboardi et al. 2014, DualQuery, Theorems 4.2 and 4.3; Cesar, Rogers 2021; Canonne, Kamath,
-    Steinke 2020; Dong, Roth, Su 2019.
     """
     check_whole("draws", draws)
     others = _columns_under(relation, extra)
@@ -258,11 +230,6 @@ def largest_rounds(  # noqa: PLR0917 (as above)
     -------
     int
         T; 0 when the extra charges alone exceed epsilon (round 1 is free).
-
-    Raises
-    ------
-    AccountingError
-        As `dualquery_epsilon`; epsilon negative or not a number.
     """
     if not epsilon >= 0.0:
         raise AccountingError(f"epsilon: found {epsilon!r}, expected a number that is at least 0")

@@ -32,12 +32,13 @@ class Account(Protocol):
 class Ledger(Shown):
     """What a run may spend and has spent, under one neighbouring relation.
 
-    Earlier charges of the budget (`Budget.earlier`) are spent from the beginning: the draws that they paid for were made.
+    Earlier charges of the budget (`Budget.earlier`) are spent from the beginning: the draws that they paid for were
+    made.
 
-    The whole plan is reserved before anything is drawn, so a run never starts that it could not finish. Each
-    charge is spent before its draw is made, and only if it is reserved and unspent. Nothing is ever removed.
-    To resume a run, make a new ledger, reserve the same plan and replay `spend`, `substitute` and
-    `mark_not_private` in their order. Privacy: A4 in docs/privacy.
+    The whole plan is reserved before anything is drawn, so a run never starts that it could not finish. Each charge is
+    spent before its draw is made, and only if it is reserved and unspent. Nothing is ever removed. To resume a run,
+    make a new ledger, reserve the same plan and replay `spend`, `substitute` and `mark_not_private` in their order.
+    Privacy: A4 in docs/privacy.
 
     Parameters
     ----------
@@ -46,8 +47,8 @@ class Ledger(Shown):
     relation
         The neighbouring relation of every charge.
     account
-        From where the plan is paid besides. The whole plan is reserved there when the first charge is spent, so before the
-        first draw, and not before: a run that is refused without a draw leaves no reservation.
+        From where the plan is paid besides. The whole plan is reserved there when the first charge is spent, so before
+        the first draw, and not before: a run that is refused without a draw leaves no reservation.
 
     Raises
     ------
@@ -57,9 +58,7 @@ class Ledger(Shown):
 
     __slots__ = ("_account", "_budget", "_entries", "_paid", "_relation", "_reserved", "_unspent")
 
-    def __init__(
-        self, budget: Budget, relation: NeighbouringRelation, account: Account | None = None
-    ) -> None:
+    def __init__(self, budget: Budget, relation: NeighbouringRelation, account: Account | None = None) -> None:
         budget.check_relation(relation)
         self._budget = budget
         self._relation = relation
@@ -130,9 +129,7 @@ class Ledger(Shown):
             The budget's accountant has no theorem for one of the charges.
         """
         if self._reserved is not None:
-            raise BudgetError(
-                "a plan is reserved already; one ledger holds one plan, reserved as a whole and once"
-            )
+            raise BudgetError("a plan is reserved already; one ledger holds one plan, reserved as a whole and once")
         for charge in charges:
             self._check_relation(charge)
         self._check_budget(charges, "the plan")
@@ -157,27 +154,23 @@ class Ledger(Shown):
     def substitute(self, charge: Charge, given_up: Charge) -> None:
         """Spend a charge once more, in place of one that is reserved and unspent, which is given up.
 
-        For a draw that has to be repeated because its record on file is torn: the first draw is paid for,
-        whether or not anyone saw it, and the second is paid for by a later round that will not take place.
-        Privacy: A5 in docs/privacy.
+        For a draw that has to be repeated because its record on file is torn: the first draw is paid for, whether or
+        not anyone saw it, and the second is paid for by a later round that will not take place. Privacy: A5 in
+        docs/privacy.
 
         Raises
         ------
         BudgetError
-            `charge` was not spent before; `given_up` is not reserved and unspent; or the exchange would cost
-            more than the budget.
+            `charge` was not spent before; `given_up` is not reserved and unspent; or the exchange would cost more than
+            the budget.
         """
         if charge not in self._entries:
-            raise BudgetError(
-                f"{_name(charge)} was not spent before, so it cannot be spent once more; use spend"
-            )
+            raise BudgetError(f"{_name(charge)} was not spent before, so it cannot be spent once more; use spend")
         self._check_unspent(given_up)
         reserved = Counter(self._reserved)
         reserved[given_up] -= 1
         reserved[charge] += 1
-        self._check_budget(
-            tuple(reserved.elements()), f"the plan with {_name(charge)} in place of {_name(given_up)}"
-        )
+        self._check_budget(tuple(reserved.elements()), f"the plan with {_name(charge)} in place of {_name(given_up)}")
         self._pay(tuple(reserved.elements()))
         self._take(given_up)
         self._reserved = +reserved
@@ -234,9 +227,7 @@ class Ledger(Shown):
         if self._unspent[charge] > 0:
             return
         if self._reserved is None:
-            raise BudgetError(
-                f"{_name(charge)}: no plan is reserved; reserve the whole plan before the first charge"
-            )
+            raise BudgetError(f"{_name(charge)}: no plan is reserved; reserve the whole plan before the first charge")
         if charge in self._reserved:
             raise BudgetError(
                 f"{_name(charge)} is spent already as often as it was reserved ({self._reserved[charge]})"

@@ -1,7 +1,7 @@
 """What several releases cost together, where each may be chosen after the outputs of those before it have been seen.
 
-A release costs rho of zCDP, and epsilon of pure differential privacy where it has one (`Cost`). Three sums can prove that a
-total budget is kept:
+A release costs rho of zCDP, and epsilon of pure differential privacy where it has one (`Cost`). Three sums can prove
+that a total budget is kept:
 
     pure    sum epsilon_i <= epsilon          if all releases have an epsilon
     zcdp    sum rho_i <= rho                  rho the budget, or the largest rho that implies its (epsilon, delta)
@@ -10,18 +10,18 @@ total budget is kept:
     d_i    = the least of a rho_i, epsilon_i and ln[(e^(a epsilon_i) + e^((1 - a) epsilon_i)) / (1 + e^(epsilon_i))] / (a - 1)
     c(a,d) = (ln(1/d) - ln a) / (a - 1) - ln(a / (a - 1))
 
-d_i bounds the Renyi divergence of order a: the last term is that of randomized response, of which every pure mechanism is a
-post-processing. As zCDP alone a release of Laplace noise would cost far more than it does; `renyi` is what lets both kinds
-stand in one budget. c is the conversion of `zcdp_epsilon` at this order, and a is the order at which the whole budget, spent in
-zCDP, converts: where no release has an epsilon, `renyi` and `zcdp` are the same.
+d_i bounds the Renyi divergence of order a: the last term is that of randomized response, of which every pure mechanism
+is a post-processing. As zCDP alone a release of Laplace noise would cost far more than it does; `renyi` is what lets
+both kinds stand in one budget. c is the conversion of `zcdp_epsilon` at this order, and a is the order at which the
+whole budget, spent in zCDP, converts: where no release has an epsilon, `renyi` and `zcdp` are the same.
 
-Any one of them is enough, though the owner looks at outputs before choosing the next release; one order for all paths is what
-makes it true.
+Any one of them is enough, though the owner looks at outputs before choosing the next release; one order for all paths
+is what makes it true.
 
 Privacy: B12 in docs/privacy.
 
-Source: Rogers, Roth, Ullman and Vadhan 2016 (adaptively chosen parameters); Feldman and Zrnic 2021 (Renyi filter); Canonne,
-Kamath and Steinke 2020, Proposition 12 (conversion); Kairouz, Oh and Viswanath 2015 (randomized response).
+Source: Rogers, Roth, Ullman and Vadhan 2016 (adaptively chosen parameters); Feldman and Zrnic 2021 (Renyi filter);
+Canonne, Kamath and Steinke 2020, Proposition 12 (conversion); Kairouz, Oh and Viswanath 2015 (randomized response).
 """
 
 from __future__ import annotations
@@ -47,10 +47,7 @@ THEOREMS = {
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one release costs: rho of zCDP, and epsilon of pure differential privacy or None.
-
-    Raises AccountingError if rho, or an epsilon that is there, is negative or not a number.
-    """
+    """What one release costs: rho of zCDP, and epsilon of pure differential privacy or None."""
 
     rho: float
     epsilon: float | None = None
@@ -63,10 +60,7 @@ class Cost:
 
     @classmethod
     def of_charges(cls, charges: Sequence[Charge], *, group: int = 1) -> Cost:
-        """Return what charges cost together between tables that are `group` neighbouring steps apart.
-
-        Raises AccountingError if they hold under different relations.
-        """
+        """Return what charges cost together between tables that are `group` neighbouring steps apart."""
         columns = columns_of(charges).for_groups(group)
         rho = columns.rho()
         if len(columns.rhos) or not math.isfinite(rho):
@@ -100,11 +94,11 @@ class Cost:
 def pure_rho(epsilon: float) -> float:
     """Return rho = epsilon tanh(epsilon / 2), rounded up, of which zCDP every epsilon-differentially private mechanism is.
 
-    The worst is randomized response, whose loss takes the two values +-epsilon and has the mean m = epsilon tanh(epsilon / 2).
-    For such a distribution ln E exp(t (L - m)) <= t^2 m (Kearns and Saul: t^2 w^2 (2 p - 1) / (4 ln(p / (1 - p))), with w =
-    2 epsilon, 2 p - 1 = tanh(epsilon / 2), ln(p / (1 - p)) = epsilon). With t = a - 1 the Renyi divergence of order a is at
-    most m + (a - 1) m = a m. It is below epsilon^2 / 2. Checked by `tests/accounting/test_many_releases.py`. Privacy: B11 in
-    docs/privacy.
+    The worst is randomized response, whose loss takes the two values +-epsilon and has the mean m = epsilon
+    tanh(epsilon / 2). For such a distribution ln E exp(t (L - m)) <= t^2 m (Kearns and Saul: t^2 w^2 (2 p - 1) / (4
+    ln(p / (1 - p))), with w = 2 epsilon, 2 p - 1 = tanh(epsilon / 2), ln(p / (1 - p)) = epsilon). With t = a - 1 the
+    Renyi divergence of order a is at most m + (a - 1) m = a m. It is below epsilon^2 / 2. Checked by
+    `tests/accounting/test_many_releases.py`. Privacy: B11 in docs/privacy.
 
     Source: Kearns and Saul 1998, Lemma 1; Kairouz, Oh and Viswanath 2015.
     """
@@ -113,21 +107,14 @@ def pure_rho(epsilon: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What some releases cost together, by the sum that leaves the most of a budget.
-
-    Attributes
-    ----------
-    theorem : str
-        A key of `THEOREMS`.
-    used : float
-        The sum, rounded up.
-    limit : float
-        What it may be, rounded down.
-    """
+    """What some releases cost together, by the sum that leaves the most of a budget."""
 
     theorem: str
+    """A key of `THEOREMS`."""
     used: float
+    """The sum, rounded up."""
     limit: float
+    """What it may be, rounded down."""
 
     @property
     def is_kept(self) -> bool:
@@ -147,12 +134,10 @@ def total_of(budget: Budget, costs: Sequence[Cost]) -> Total:
 
     Parameters
     ----------
-    budget : Budget
+    budget
         Of all releases: with the accountant `PURE` (delta 0) or `ZCDP`.
-    costs : sequence of Cost
+    costs
         Under the relation and for the unit of the budget.
-
-    Raises AccountingError: for a budget with another accountant.
     """
     if budget.accountant not in {Accountant.PURE, Accountant.ZCDP}:
         raise AccountingError(

@@ -1,8 +1,8 @@
 """What it costs to measure counts with integer noise, and how much noise a given amount of budget needs.
 
 A measurement adds independent integer noise to a vector of counts. `sensitivity` is by how much one record moves that
-vector: an upper bound of both its L1 and its squared L2 distance to a neighbour's. For counts of queries with answers 0 and
-1 the two are one number. Over M marginals it is M under add-remove (the record counts once in each) and 2 M under
+vector: an upper bound of both its L1 and its squared L2 distance to a neighbour's. For counts of queries with answers 0
+and 1 the two are one number. Over M marginals it is M under add-remove (the record counts once in each) and 2 M under
 replace-one (it leaves one cell and enters another); `dpopt.queries.sensitivity.clauses` bounds it for any clauses.
 """
 
@@ -36,9 +36,10 @@ def measurement_charge(
 ) -> Charge:
     """Return the charge of one vector of counts with independent integer noise of this scale on each.
 
-    Neighbouring relation: `relation`, the one that `sensitivity` holds for. Sensitivity: `sensitivity` in L1, its square
-    root in L2. Theorem: discrete Gaussian noise of parameter sigma is (sensitivity / (2 sigma^2))-zCDP; discrete Laplace
-    noise of scale b is (sensitivity / b)-DP. Privacy: C1 in docs/privacy. Test: `tests/accounting/test_measurements.py`.
+    Neighbouring relation: `relation`, the one that `sensitivity` holds for. Sensitivity: `sensitivity` in L1, its
+    square root in L2. Theorem: discrete Gaussian noise of parameter sigma is (sensitivity / (2 sigma^2))-zCDP; discrete
+    Laplace noise of scale b is (sensitivity / b)-DP. Privacy: C1 in docs/privacy. Test:
+    `tests/accounting/test_measurements.py`.
 
     Parameters
     ----------
@@ -48,14 +49,6 @@ def measurement_charge(
         From 0 to 2^53; 0 for counts that no record moves, such as none at all.
     scale
         sigma or b, from 1e-9 to below 1e15, in records.
-
-    Raises
-    ------
-    AccountingError
-        A number out of range.
-
-    Source: discrete Gaussian, Canonne, Kamath and Steinke 2020, Theorem 14; discrete Laplace, Ghosh, Roughgarden and
-    Sundararajan 2009.
     """
     check_whole(f"the sensitivity of {name}", sensitivity, least=0)
     if not SMALLEST_SCALE <= scale < LARGEST_SCALE:
@@ -96,11 +89,6 @@ def measurement_scale(sensitivity: int, *, amount: float, gaussian: bool) -> flo
         From 1 to 2^53: by how much one record moves the counts (see the head of this file).
     amount
         rho of zCDP if `gaussian`, else epsilon; above 0.
-
-    Raises
-    ------
-    AccountingError
-        `sensitivity` or `amount` out of range, or a scale that `measurement_charge` would refuse.
     """
     check_whole("the sensitivity of a measurement", sensitivity)
     if not 0.0 < amount < inf:
@@ -121,10 +109,11 @@ def amount_for(budget: Budget, extra: Sequence[Charge] = (), *, gaussian: bool) 
 
     maximize amount  subject to  budget.allows([*extra, a charge of amount])
 
-    by bisection. What is allowed as one charge is allowed in parts that add up to it, since rho adds up, epsilon adds up under
-    pure composition, and its square, or the squared mu of the GDP accountant, is at least the sum of those of its parts; with
-    scales from `measurement_scale` the roundings of the parts are covered. The caller's final charges remain to be held
-    against `budget.allows`: the ledger does, before anything is drawn. Checked by `tests/accounting/test_measurements.py`.
+    by bisection. What is allowed as one charge is allowed in parts that add up to it, since rho adds up, epsilon adds
+    up under pure composition, and its square, or the squared mu of the GDP accountant, is at least the sum of those of
+    its parts; with scales from `measurement_scale` the roundings of the parts are covered. The caller's final charges
+    remain to be held against `budget.allows`: the ledger does, before anything is drawn. Checked by
+    `tests/accounting/test_measurements.py`.
 
     Returns
     -------
@@ -141,7 +130,8 @@ def amount_for(budget: Budget, extra: Sequence[Charge] = (), *, gaussian: bool) 
     relation = known[0].relation if known else NeighbouringRelation.ADD_REMOVE
     if gaussian and budget.accountant is not Accountant.ZCDP:
         raise AccountingError(
-            f"Gaussian noise: found the accountant {budget.accountant.value!r}, expected 'zcdp'; use it, or Laplace noise"
+            f"Gaussian noise: found the accountant {budget.accountant.value!r}, expected 'zcdp'; use it, or Laplace "
+            f"noise"
         )
     kind = ChargeKind.CONCENTRATED if gaussian else ChargeKind.PURE
 
@@ -166,15 +156,11 @@ def _largest(allowed: Callable[[float], bool]) -> float:
     return low
 
 
-def one_way_charge(
-    attributes: int, *, scale: float, gaussian: bool, relation: NeighbouringRelation
-) -> Charge:
+def one_way_charge(attributes: int, *, scale: float, gaussian: bool, relation: NeighbouringRelation) -> Charge:
     """Return the charge of noisy one-way marginals over `attributes` histograms.
 
-    A record counts once in each histogram. Add-remove: L1 sensitivity d, L2 sensitivity sqrt(d); replace-one:
-    2 d and sqrt(2 d). Privacy: C1, C4 in docs/privacy.
-
-    Raises AccountingError: no attribute, or a scale that is out of range.
+    A record counts once in each histogram. Add-remove: L1 sensitivity d, L2 sensitivity sqrt(d); replace-one: 2 d and
+    sqrt(2 d). Privacy: C1, C4 in docs/privacy.
     """
     return measurement_charge(
         ONE_WAY, _one_way_sensitivity(attributes, relation), scale, gaussian=gaussian, relation=relation
@@ -199,33 +185,23 @@ SIZE_SHARE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class SizeMeasurement:
-    """The number of records, to be measured once.
-
-    Attributes
-    ----------
-    scale : float
-        sigma of the discrete Gaussian or b of the discrete Laplace distribution, in records.
-    gaussian : bool
-        Which of the two.
-    draw : int
-        1, or more where so many draws before this one were torn on file; each of them is charged.
-    """
+    """The number of records, to be measured once."""
 
     scale: float
+    """sigma of the discrete Gaussian or b of the discrete Laplace distribution, in records."""
     gaussian: bool
+    """Which of the two."""
     draw: int = 1
+    """1, or more where so many draws before this one were torn on file; each of them is charged."""
 
     @classmethod
     def of(cls, budget: Budget, draw: int = 1) -> Self:
-        """Return the measurement that a hundredth of the whole budget pays for: Gaussian noise under zCDP, else Laplace.
-
-        Raises AccountingError if the budget is 0, or so small that the noise would have a scale of 1e15 or more.
-        """
+        """Return the measurement that a hundredth of the whole budget pays for: Gaussian noise under zCDP, else Laplace."""
         gaussian = budget.accountant is Accountant.ZCDP
         if not budget.amount > 0:
             raise AccountingError(
-                f"{budget.describe()} leaves nothing to measure the number of records with; raise the budget, or declare a "
-                "fixed public number (n0)"
+                f"{budget.describe()} leaves nothing to measure the number of records with; raise the budget, or "
+                f"declare a fixed public number (n0)"
             )
         amount = SIZE_SHARE * budget.amount / (budget.group**2 if gaussian else budget.group)
         return cls(measurement_scale(1, amount=amount, gaussian=gaussian), gaussian, draw)
@@ -238,9 +214,10 @@ class SizeMeasurement:
     def charge(self) -> Charge:
         """Return what it costs.
 
-        Neighbouring relation: add-remove. Sensitivity: 1, since one record more or less changes the number by one. Theorem:
-        as for `dpopt.accounting.measurements.measurement_charge`. Checked by `tests/boundary/test_exact_loss_of_sizes.py`
-        over the exact distributions of neighbouring numbers. Privacy: C14 in docs/privacy.
+        Neighbouring relation: add-remove. Sensitivity: 1, since one record more or less changes the number by one.
+        Theorem: as for `dpopt.accounting.measurements.measurement_charge`. Checked by
+        `tests/boundary/test_exact_loss_of_sizes.py` over the exact distributions of neighbouring numbers. Privacy: C14
+        in docs/privacy.
         """
         return measurement_charge(
             self.name, 1, self.scale, gaussian=self.gaussian, relation=NeighbouringRelation.ADD_REMOVE

@@ -8,15 +8,15 @@ from dpopt.arguments import Choice
 class NeighbouringRelation(Choice):
     """The relation between two neighbouring tables, for which a privacy guarantee holds.
 
-    `REPLACE_ONE`: both tables have the same public number n of records and differ in one record. A linear
-    query, an average over the n records, changes by at most 1/n.
+    `REPLACE_ONE`: both tables have the same public number n of records and differ in one record. A linear query, an
+    average over the n records, changes by at most 1/n.
 
-    `ADD_REMOVE`: one table is the other plus one record. Answers are counts divided by a fixed public number
-    n0, so a query and its negation, counted separately, change by 0 or 1/n0, both in the same direction. The
-    true number of records stays private.
+    `ADD_REMOVE`: one table is the other plus one record. Answers are counts divided by a fixed public number n0, so a
+    query and its negation, counted separately, change by 0 or 1/n0, both in the same direction. The true number of
+    records stays private.
 
-    A guarantee under add-remove with epsilon (or rho) holds under replace-one with at most 2 epsilon (or 4
-    rho). The two must never be added up: every charge carries its own. Privacy: A1 in docs/privacy.
+    A guarantee under add-remove with epsilon (or rho) holds under replace-one with at most 2 epsilon (or 4 rho). The
+    two must never be added up: every charge carries its own. Privacy: A1 in docs/privacy.
 
     Examples
     --------

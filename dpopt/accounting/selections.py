@@ -1,19 +1,21 @@
 """What it costs to select one of several candidates by its score, with the exponential mechanism.
 
-A selection picks candidate c with probability proportional to exp(exponent(c)), exponent(c) = factor * score(c) + public.
-Between neighbouring tables the scores move by amounts that differ from one candidate to another by at most `score_range`, so
-the log likelihood ratio of the selection has a range of at most factor * score_range over the candidates.
+A selection picks candidate c with probability proportional to exp(exponent(c)), exponent(c) = factor * score(c) +
+public. Between neighbouring tables the scores move by amounts that differ from one candidate to another by at most
+`score_range`, so the log likelihood ratio of the selection has a range of at most factor * score_range over the
+candidates.
 
 **FEM**: one selection per round, all of one range.
 
-Round t selects a signed query with probability proportional to exp(c (q(D) - q(Dhat_t))), Dhat_t public; c = eps0 n / 2 under
-replace-one, eps0 n0 under add-remove, so that its range is eps0. T rounds are (T eps0^2 / 8)-zCDP.
-Privacy: E1, E5 in docs/privacy.
+Round t selects a signed query with probability proportional to exp(c (q(D) - q(Dhat_t))), Dhat_t public; c = eps0 n / 2
+under replace-one, eps0 n0 under add-remove, so that its range is eps0. T rounds are (T eps0^2 / 8)-zCDP. Privacy: E1,
+E5 in docs/privacy.
 
-The authors' published code charges eps0^2 / 2 per round, which is the charge of any eps0-DP mechanism: four times as much.
+The authors' published code charges eps0^2 / 2 per round, which is the charge of any eps0-DP mechanism: four times as
+much.
 
-Source: Vietri, Tian, Bun, Steinke and Wu 2020, Theorem 3 (privacy of FEM); Dong, Durfee and Rogers 2020 (bounded range);
-Cesar and Rogers 2021 (range^2 / 8).
+Source: Vietri, Tian, Bun, Steinke and Wu 2020, Theorem 3 (privacy of FEM); Dong, Durfee and Rogers 2020 (bounded
+range); Cesar and Rogers 2021 (range^2 / 8).
 """
 
 from __future__ import annotations
@@ -37,10 +39,10 @@ _UPWARD = 1.0 + 2.0**-50  # more than the conversion to a float and one sum
 def selection_charge(round_index: int, range_: Decimal | float, relation: NeighbouringRelation) -> Charge:
     """Return the charge of one selection whose exponents have this range between neighbours, rounded up.
 
-    Neighbouring relation: `relation`. Sensitivity: `range_`, the largest minus the smallest change of the exponents over the
-    candidates, between any two neighbours (see `score_range`). Theorem: an exponential mechanism is range-bounded-range, hence
-    range-DP and (range^2 / 8)-zCDP; 2^-49 is added for the sampler. Privacy: E1 in docs/privacy. Test:
-    `tests/accounting/test_selections.py`.
+    Neighbouring relation: `relation`. Sensitivity: `range_`, the largest minus the smallest change of the exponents
+    over the candidates, between any two neighbours (see `score_range`). Theorem: an exponential mechanism is
+    range-bounded-range, hence range-DP and (range^2 / 8)-zCDP; 2^-49 is added for the sampler. Privacy: E1 in
+    docs/privacy. Test: `tests/accounting/test_selections.py`.
 
     Parameters
     ----------
@@ -48,13 +50,6 @@ def selection_charge(round_index: int, range_: Decimal | float, relation: Neighb
         At least 1; the label of the charge says it.
     range_
         Above 0, at most 1e9.
-
-    Raises
-    ------
-    AccountingError
-        A number out of range.
-
-    Source: Dong, Durfee and Rogers 2020; Cesar and Rogers 2021 (range^2 / 8).
     """
     check_whole("round of a selection", round_index)
     number = isinstance(range_, int | float | Decimal) and not isinstance(range_, bool)
@@ -77,11 +72,6 @@ def selection_range(amount: float, *, concentrated: bool) -> float:
     """Return a range whose charge is at most `amount`: rho of zCDP if `concentrated`, else epsilon.
 
     range = sqrt(8 amount), or amount, less the sampler slack and the roundings.
-
-    Raises
-    ------
-    AccountingError
-        An amount that leaves no range above the sampler slack, or one that is not finite.
     """
     if not (isfinite(amount) and amount > 0):
         raise AccountingError(
@@ -99,15 +89,11 @@ def selection_range(amount: float, *, concentrated: bool) -> float:
 def score_range(score: str, relation: NeighbouringRelation) -> int:
     """Return by how much the changes of the scores of candidates differ at most between neighbours, in counts.
 
-    The score of a candidate is a distance between its exact counts, a vector in which every record counts in at most one cell,
-    and public numbers, less a public penalty: "l1" the sum of the absolute differences, "max" the largest one.
+    The score of a candidate is a distance between its exact counts, a vector in which every record counts in at most
+    one cell, and public numbers, less a public penalty: "l1" the sum of the absolute differences, "max" the largest
+    one.
 
     2, and 4 for "l1" under replace-one. Privacy: E4 in docs/privacy.
-
-    Raises
-    ------
-    AccountingError
-        An unknown score.
     """
     if score not in {"l1", "max"}:
         raise AccountingError(f"score of a selection: found {score!r}, expected 'l1' or 'max'")
@@ -118,8 +104,6 @@ def fem_charges(rounds: int, range_: Decimal, relation: NeighbouringRelation) ->
     """Return the charges of rounds 1 to `rounds`, in order: a selection of range eps0 each.
 
     Privacy: E1, E5 in docs/privacy.
-
-    Raises AccountingError: a number out of range.
     """
     check_whole("rounds of FEM", rounds, most=MOST_SELECTIONS)
     return tuple(selection_charge(t, range_, relation) for t in range(1, rounds + 1))
@@ -128,7 +112,7 @@ def fem_charges(rounds: int, range_: Decimal, relation: NeighbouringRelation) ->
 def units_per_range(records: int, relation: NeighbouringRelation) -> int:
     """Return by how many units of 1/(n s) the scores q(D) - q(Dhat) of two queries can move apart, for s records.
 
-    A count moves by one, which is s units: s under add-remove, 2 s under replace-one. Weights exp(eps0 units / this number)
-    therefore have range eps0.
+    A count moves by one, which is s units: s under add-remove, 2 s under replace-one. Weights exp(eps0 units / this
+    number) therefore have range eps0.
     """
     return records if relation is NeighbouringRelation.ADD_REMOVE else 2 * records

@@ -26,5 +26,6 @@ every instant, and the same as values. A driver's control flow depends on the pl
 | after/ | certified and reweighted releases |
 
 A new algorithm is its options in options.py, a folder with a plan type, a maker of plans, a driver
-(`dpopt.releases.run.Driver`), and a line in registry.py. release.py, replay.py and the command line then need nothing new.
+(`dpopt.releases.run.Driver`), and a line in registry.py. release.py, replay.py and the command line then need nothing
+new.
 """

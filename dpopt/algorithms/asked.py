@@ -39,34 +39,26 @@ LEAST_SPARSE_COLUMNS = round(ONES_IN_A_RECORD / LARGEST_SPARSE_DENSITY)
 
 @dataclass(frozen=True, slots=True)
 class AssumedDensity:
-    """What is assumed, from public values alone.
-
-    Attributes
-    ----------
-    density : float or None
-        Share of ones of a sparse table; None for a dense one, with about as many ones as zeros.
-    form : str or None
-        How the table is handed over; None where that is not known.
-    because : str
-        Why, in words.
-    """
+    """What is assumed, from public values alone."""
 
     density: float | None
+    """Share of ones of a sparse table; None for a dense one, with about as many ones as zeros."""
     form: str | None
+    """How the table is handed over; None where that is not known."""
     because: str
+    """Why, in words."""
 
 
 def assumed_density(schema: Schema, form: str | None) -> AssumedDensity | None:
     """Return what is assumed of a wide table without a declared share of ones; None for other tables.
 
-    Layouts that list ones alone (npz, mtx, baskets, pairs, a sparse matrix in memory) are chosen where most cells are zeros; so
-    from 400 columns on 40 ones are assumed in a record. Neither the layout nor the number of columns says anything about the
-    records: both are public, and the release holds them.
+    Layouts that list ones alone (npz, mtx, baskets, pairs, a sparse matrix in memory) are chosen where most cells are
+    zeros; so from 400 columns on 40 ones are assumed in a record. Neither the layout nor the number of columns says
+    anything about the records: both are public, and the release holds them.
 
     Parameters
     ----------
-    schema : Schema
-    form : str or None
+    form
         A `Layout`, `SPARSE_MATRIX` or `BIT_TABLE`; None where it is not known, as for a plan without a table.
     """
     if not schema.is_binary:
@@ -79,24 +71,20 @@ def assumed_density(schema: Schema, form: str | None) -> AssumedDensity | None:
         because = f"{how} holds zeros and ones alike, so about as many ones as zeros are assumed"
     elif width < LEAST_SPARSE_COLUMNS:
         because = (
-            f"{how} lists ones alone, but of {width:,} columns (fewer than {LEAST_SPARSE_COLUMNS}) about as many ones as zeros "
-            "are assumed"
+            f"{how} lists ones alone, but of {width:,} columns (fewer than {LEAST_SPARSE_COLUMNS}) about as many ones "
+            f"as zeros are assumed"
         )
     else:
         density = ONES_IN_A_RECORD / width
-        because = (
-            f"{how} lists ones alone, so {ONES_IN_A_RECORD} ones are assumed in a record of {width:,} columns"
-        )
+        because = f"{how} lists ones alone, so {ONES_IN_A_RECORD} ones are assumed in a record of {width:,} columns"
     return AssumedDensity(density, form, because)
 
 
 def check_density_known(terms: Terms, schema: Schema, form: str | None) -> None:
     """Refuse to plan a wide table of zeros and ones as a dense one unless its share of ones is declared.
 
-    Rounds and draws for dense tables make errors several times larger where most values are 0. Whether they are is private, so
-    it can only be declared: this looks at the number of columns, the layout and the options.
-
-    Raises PlanError if the algorithm's rounds depend on the share, and there is nothing from which it could be assumed.
+    Rounds and draws for dense tables make errors several times larger where most values are 0. Whether they are is
+    private, so it can only be declared: this looks at the number of columns, the layout and the options.
     """
     assumed, options = assumed_density(schema, form), terms.algorithm
     if terms.density is not None or assumed is None or assumed.density is not None:
@@ -105,9 +93,10 @@ def check_density_known(terms: Terms, schema: Schema, form: str | None) -> None:
     fixed = None not in getattr(options, "numbers", (None,))
     if len(schema) > MOST_ATTRIBUTES and depends and not fixed:
         raise PlanError(
-            f"the table has {len(schema):,} columns of zeros and ones, and no share of ones is declared. Rounds for dense "
-            "tables make errors several times larger on sparse ones, so none are assumed. Give --density: the ones that a "
-            "record has on average, as far as is publicly known, divided by the number of columns (0.5 if as many are ones as "
+            f"the table has {len(schema):,} columns of zeros and ones, and no share of ones is declared. Rounds for "
+            f"dense tables make errors several times larger on sparse ones, so none are assumed. Give --density: the "
+            f"ones that a record has on average, as far as is publicly known, divided by the number of columns (0.5 if "
+            f"as many are ones as "
             "zeros)" + (", or --layout, how the table is handed over" if form is None else "")
         )
 
@@ -119,26 +108,16 @@ RESERVATION, NOT_PRIVATE = "reservation", "not_private"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms(ReleaseTerms):
-    """On which terms records are released, beside table, schema, workload and folder.
-
-    Attributes
-    ----------
-    algorithm : Options
-        The options of an algorithm; their kind says which.
-    reading : TableReading
-        How the table is read: layout, names of columns, what happens to values that the schema does not declare.
-    """
+    """On which terms records are released, beside table, schema, workload and folder."""
 
     algorithm: Options = field(default_factory=Auto)
+    """The options of an algorithm; their kind says which."""
     reading: TableReading = AS_USUAL
+    """How the table is read: layout, names of columns, what happens to values that the schema does not declare."""
 
     @classmethod
     def of(cls, algorithm: Options | str = AUTO, **given: Unpack[Keywords]) -> Terms:
-        """Return terms from keywords: the fields above, and for an algorithm that is named, or a reading, theirs.
-
-        Raises DpoptError if there is no such keyword, the algorithm has no such option, or both an object and its fields are
-        given.
-        """
+        """Return terms from keywords: the fields above, and for an algorithm that is named, or a reading, theirs."""
         refuse_unknown("release", given, Keywords.__annotations__)
         check_types("release", {"reading": given.get("reading")}, {"reading": TableReading | None})
         options = {
@@ -146,9 +125,7 @@ class Terms(ReleaseTerms):
             for name, value in given.items()
             if name in AlgorithmKeywords.__annotations__ and value is not None
         }
-        reading: Any = {
-            name: value for name, value in given.items() if name in ReadingKeywords.__annotations__
-        }
+        reading: Any = {name: value for name, value in given.items() if name in ReadingKeywords.__annotations__}
         if isinstance(algorithm, Options) and options:
             raise PlanError(f"give {', '.join(options)} as options of the algorithm, and not beside it")
         if given.get("reading") is not None and reading:
@@ -164,9 +141,7 @@ class Terms(ReleaseTerms):
     @property
     def relation(self) -> NeighbouringRelation:
         """Which tables count as neighbours."""
-        relation: NeighbouringRelation = choice(
-            NeighbouringRelation, self.neighbours or "add-remove", "neighbours"
-        )
+        relation: NeighbouringRelation = choice(NeighbouringRelation, self.neighbours or "add-remove", "neighbours")
         return relation
 
     @property
@@ -175,10 +150,7 @@ class Terms(ReleaseTerms):
         return is_measured(self.relation, self.n0)
 
     def budget(self) -> Budget:
-        """Return the budget.
-
-        Raises PlanError if there is none, or both epsilon and rho are given; AccountingError if a number is out of range.
-        """
+        """Return the budget."""
         accountant = None if self.accountant is None else choice(Accountant, self.accountant, "accountant")
         return Budget.of(
             self.epsilon,
@@ -204,7 +176,8 @@ class Terms(ReleaseTerms):
     def output(self, schema: Schema | None = None, size: int | None = None) -> dict[str, Any]:
         """Return how the records (or answers) over a schema are to be written; without one, what is known before it is.
 
-        `size` is the public number of records: so many rows are written where no other number is asked for, and no weights.
+        `size` is the public number of records: so many rows are written where no other number is asked for, and no
+        weights.
         """
         answers_only = self.algorithm.answers_only
         asked = None if self.rows is None else whole_number("the number of rows", self.rows, least=1)
@@ -214,15 +187,12 @@ class Terms(ReleaseTerms):
         return written if rows is None else {**written, "searched": True}
 
     def check(self) -> None:
-        """Refuse, before any table is read, what the terms alone rule out.
-
-        Raises DpoptError with the option and what is expected.
-        """
+        """Refuse, before any table is read, what the terms alone rule out."""
         self.request(1 if self.n0 is None else self.n0)
         if self.rows is not None and self.algorithm.answers_only:
             raise PlanError(
-                f"--rows is for algorithms that release records, found --algorithm {self.algorithm.algorithm}; leave the "
-                "option out, or name another algorithm"
+                f"--rows is for algorithms that release records, found --algorithm {self.algorithm.algorithm}; leave "
+                f"the option out, or name another algorithm"
             )
         check_share(self.values_share)
         if self.rows is not None and self.weights:
@@ -234,28 +204,18 @@ class Terms(ReleaseTerms):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a release is asked for.
-
-    Attributes
-    ----------
-    terms : Terms
-        With the reading of the table as it is published.
-    schema : Schema
-    workload : Workload
-    form : str or None
-        How a wide table is handed over; see `dpopt.algorithms.stating.plan_and_statement`.
-    reservation : str or None
-        The mark of its reservation in the owner's budget over many releases, where it is paid from one.
-    not_private : str or None
-        Why the ledger is marked as not private, as where draws are seeded; kept for a run that is resumed.
-    """
+    """What a release is asked for."""
 
     terms: Terms
+    """With the reading of the table as it is published."""
     schema: Schema
     workload: Workload
     form: str | None = None
+    """How a wide table is handed over; see `dpopt.algorithms.stating.plan_and_statement`."""
     reservation: str | None = None
+    """The mark of its reservation in the owner's budget over many releases, where it is paid from one."""
     not_private: str | None = None
+    """Why the ledger is marked as not private, as where draws are seeded; kept for a run that is resumed."""
 
     @property
     def statement(self) -> Mapping[str, Any]:
@@ -281,25 +241,16 @@ class Asked:
 
     @classmethod
     def from_json(cls, obj: Mapping[str, Any], schema: Schema, workload: Workload) -> Asked:
-        """Read back what `to_json` gave.
-
-        Raises ReleaseFolderError if a part is missing or unknown, or another version wrote it.
-        """
+        """Read back what `to_json` gave."""
         known = {one.name for one in fields(Terms)}
         with damage_as(ReleaseFolderError, "the request on file is damaged, or of another version of dpopt"):
             given, options = dict(obj["terms"]), dict(obj["terms"]["algorithm"])
             kind = OPTIONS[options.pop("name")]
-            if (
-                obj["dpopt_request"] != REQUEST_VERSION
-                or set(given) != known
-                or set(options) != set(kind.known)
-            ):
+            if obj["dpopt_request"] != REQUEST_VERSION or set(given) != known or set(options) != set(kind.known):
                 raise ValueError("continue with the version that began the run")
             given |= {"algorithm": kind(**options), "reading": TableReading.from_json(given["reading"])}
             if given["epsilon"] is not None and given["delta"] is None:
-                given["delta"] = (
-                    0.0  # requests of earlier versions: epsilon alone was pure differential privacy
-                )
+                given["delta"] = 0.0  # requests of earlier versions: epsilon alone was pure differential privacy
             terms = Terms(**given)
         terms.check()
         texts = [obj.get(key) for key in ("form", RESERVATION, NOT_PRIVATE)]

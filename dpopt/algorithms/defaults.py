@@ -17,7 +17,9 @@ from dpopt.schema.schema import Schema
 
 GUESS = 10_000
 """Records that the default workload is chosen for, where no public number is known yet."""
-_GUESSED = f"; chosen as for {GUESS:,} records, since their number is not known yet; --n0, or a plan for --n, takes another"
+_GUESSED = (
+    f"; chosen as for {GUESS:,} records, since their number is not known yet; --n0, or a plan for --n, takes another"
+)
 WIDTH = 3
 """Attributes of a marginal at most."""
 CLEARLY = 1.25
@@ -30,7 +32,8 @@ def delta_said(terms: Terms) -> str | None:
     if terms.epsilon is None or terms.delta is not None or terms.accountant == "pure":
         return None
     why = (
-        "fixed before the number of records is measured: below 1/n for up to a billion records, below 1/n^2 for up to 31,622"
+        "fixed before the number of records is measured: below 1/n for up to a billion records, below 1/n^2 for up to "
+        "31,622"
         if terms.n0 is None
         else f"1/n0^2 for n0 = {terms.n0:,}, rounded down, and at most {MOST_DELTA:g}"
     )
@@ -47,18 +50,15 @@ def usual_workload(schema: Schema, terms: Terms, size: int | None) -> tuple[Work
     """Return the queries of a release that names none, and in words why these.
 
     All three-way marginals, where they have at most 5,000,000 cells, can be measured together, and are predicted a mean
-    error that is clearly (`CLEARLY`) below that of noisy columns taken as independent; otherwise all two-way marginals. Of
-    tables of more than 100 columns of zeros and ones: 100,000 random conjunctions of three conditions.
+    error that is clearly (`CLEARLY`) below that of noisy columns taken as independent; otherwise all two-way marginals.
+    Of tables of more than 100 columns of zeros and ones: 100,000 random conjunctions of three conditions.
 
     Parameters
     ----------
-    schema : Schema
-    terms : Terms
+    terms
         Their budget is what the marginals are predicted for.
-    size : int or None
+    size
         The public number of records, or a guess of it; None stands for 10,000.
-
-    Raises DpoptError if the budget is none, or there are too many marginals.
     """
     if schema.is_binary and len(schema) > MOST_ATTRIBUTES:
         return parse_workload(WIDE, schema), _said(WIDE, f"{len(schema):,} columns of zeros and ones")
@@ -101,8 +101,8 @@ def _against(workload: Workload, terms: Terms, size: int) -> str | None:
     if columns is None or CLEARLY * predicted.mean_error <= columns["mean_error"]:
         return None
     return (
-        f"for {size:,} records and this budget those of three columns would have a mean error of {predicted.mean_error:.2g}, "
-        f"hardly less than noisy columns taken as independent, {columns['mean_error']:.2g}"
+        f"for {size:,} records and this budget those of three columns would have a mean error of "
+        f"{predicted.mean_error:.2g}, hardly less than noisy columns taken as independent, {columns['mean_error']:.2g}"
     )
 
 

@@ -72,8 +72,8 @@ def evaluate(
 ) -> Evaluation:
     """Return errors, distances and scores of a release against its table, beside two trivial baselines. NOT private.
 
-    The zeros baseline has one record with the first declared value of every attribute, the
-    uniform baseline gives every record of the universe the same weight.
+    The zeros baseline has one record with the first declared value of every attribute, the uniform baseline gives every
+    record of the universe the same weight.
 
     Parameters
     ----------
@@ -115,9 +115,7 @@ def evaluate(
     """
     if on_invalid is not None:
         if schema is None:
-            raise PlanError(
-                "on_invalid is for rows, with their schema: a release reads its table as it did before"
-            )
+            raise PlanError("on_invalid is for rows, with their schema: a release reads its table as it did before")
         reading = replace(reading or TableReading(), on_invalid=on_invalid)
     if schema is None:
         refuse_swapped(release, table)
@@ -133,15 +131,9 @@ Compared = tuple[Evaluation, list[NonPrivateMarginal], list[NonPrivateMarginal]]
 
 
 def compare_release(
-    finished: SyntheticRelease,
-    dataset: PrivateDataset,
-    *,
-    progress: Callable[[float], None] | None = None,
+    finished: SyntheticRelease, dataset: PrivateDataset, *, progress: Callable[[float], None] | None = None
 ) -> Compared:
-    """Return what `evaluate` does, and the columns and pairs that it compared; none without records.
-
-    Raises DpoptError if the table does not fit the release.
-    """
+    """Return what `evaluate` does, and the columns and pairs that it compared; none without records."""
     return _compared(_Judged.of_release(finished), dataset, progress)
 
 
@@ -152,9 +144,7 @@ def _compared(judged: _Judged, dataset: PrivateDataset, progress: Callable[[floa
     own, neighbours = errors["release"], _neighbours(schema)
     sets = compared_columns(schema)
     of_numbers = {
-        two: names_of(schema, two)
-        for two in sets[1]
-        if judged.records is not None and are_numbers(schema, two)
+        two: names_of(schema, two) for two in sets[1] if judged.records is not None and are_numbers(schema, two)
     }
     pairs = list(dict.fromkeys([*neighbours, *of_numbers.values()]))
     groups = group_columns(schema) if judged.records is not None else []
@@ -188,8 +178,7 @@ def _compared(judged: _Judged, dataset: PrivateDataset, progress: Callable[[floa
         else [None, None]
     )
     ones, twos = (
-        compare_marginals(dataset, schema, some, judged.records, correlations=(both[0], both[1]))
-        for some in sets
+        compare_marginals(dataset, schema, some, judged.records, correlations=(both[0], both[1])) for some in sets
     )
     measure = "correlation" if known else "correlation of bins"
     found = replace(
@@ -215,10 +204,7 @@ def names_of(schema: Schema, places: tuple[int, ...]) -> tuple[str, str]:
 
 
 def finished_release(release: object) -> SyntheticRelease:
-    """Return a release as it is, or the one of a folder.
-
-    Raises PlanError if it is neither; TranscriptError, ReleaseFolderError as `dpopt.algorithms.replay.load`.
-    """
+    """Return a release as it is, or the one of a folder."""
     if isinstance(release, SyntheticRelease):
         return release
     if isinstance(release, str | os.PathLike):
@@ -315,11 +301,7 @@ def figures_of_records(
         within = [start + records[:, place] for start, place in zip(starts, groups, strict=False)]
         values, (weights, *_) = zip(*numbers.values(), strict=True)
         grouped = dict(
-            zip(
-                numbers,
-                np.moveaxis(group_sums(np.stack(values), weights, within, int(starts[-1])), 1, 0),
-                strict=True,
-            )
+            zip(numbers, np.moveaxis(group_sums(np.stack(values), weights, within, int(starts[-1])), 1, 0), strict=True)
         )
     if not pairs or not numbers:
         return NonPrivateNumbers(columns=columns, groups=grouped)
@@ -419,11 +401,7 @@ def _answers_on_clauses(finished: SyntheticRelease) -> dict[str, Answers]:
 def _answers_on_marginals(finished: SyntheticRelease) -> dict[str, Answers]:
     """Return where the answers on cells come from; no cell is written out."""
     released = cast("Answers", answers_of_records(finished) if finished.noisy is None else finished.noisy)
-    return {
-        "release": released,
-        "zeros": RecordAnswers(_zeros(finished.record_schema)),
-        "uniform": UniformAnswers(),
-    }
+    return {"release": released, "zeros": RecordAnswers(_zeros(finished.record_schema)), "uniform": UniformAnswers()}
 
 
 def _zeros(schema: Schema) -> NDArray[np.int32]:

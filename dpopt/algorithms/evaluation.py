@@ -20,8 +20,8 @@ from dpopt.schema.schema import Schema
 
 NOTE = "NOT private: computed from the exact answers; keep it with the table"
 ADVICE = (
-    "Tell readers not to rely on figures like these. A next release, which costs privacy again, keeps them better with fewer "
-    "columns or counts (--workload), {}or a larger epsilon."
+    "Tell readers not to rely on figures like these. A next release, which costs privacy again, keeps them better with "
+    "fewer columns or counts (--workload), {}or a larger epsilon."
 )
 LOWER_END = "an upper end as low as is publicly known, "
 NAMED = 3
@@ -45,35 +45,24 @@ Found = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Weakest(Shown):
-    """The figures of each kind that are furthest off, at most three, the worst first; a score hides them.
-
-    Attributes
-    ----------
-    correlations, dependences
-        Of pairs of columns: "columns", "measure" (of two columns of numbers "correlation", "correlation of bins" where there
-        are codes alone; of others Cramer's V), "real", "synthetic".
-    means
-        "column", "real", "synthetic", "sampling_errors", "percent" (None where the real one is 0).
-    group_means
-        Means of the numbers of a "column" in a "group" as for shares: "rows" with a number, "real", "synthetic", "spreads" (how
-        far off, in standard deviations of the column). One for each pair of columns.
-    differences
-        Of columns that a rule orders, as `Evaluation.differences`.
-    shares
-        Of a "value" in a "group" of at least 100 rows and 1 % of all ("column" and "value" of both): "rows", "real",
-        "synthetic". One for each pair of columns.
-    words : tuple of str
-        All of it, a line for each kind.
-    advice : str
-    """
+    """The figures of each kind that are furthest off, at most three, the worst first; a score hides them."""
 
     correlations: tuple[Found, ...]
     dependences: tuple[Found, ...]
+    """Of pairs of columns: "columns", "measure" (of two columns of numbers "correlation", "correlation of bins" where
+    there are codes alone; of others Cramer's V), "real", "synthetic"."""
     means: tuple[Found, ...]
+    """"column", "real", "synthetic", "sampling_errors", "percent" (None where the real one is 0)."""
     group_means: tuple[Found, ...]
+    """Means of the numbers of a "column" in a "group" as for shares: "rows" with a number, "real", "synthetic",
+    "spreads" (how far off, in standard deviations of the column). One for each pair of columns."""
     differences: tuple[Found, ...]
+    """Of columns that a rule orders, as `Evaluation.differences`."""
     shares: tuple[Found, ...]
+    """Of a "value" in a "group" of at least 100 rows and 1 % of all ("column" and "value" of both): "rows", "real",
+    "synthetic". One for each pair of columns."""
     words: tuple[str, ...]
+    """All of it, a line for each kind."""
     advice: str
 
     def _said(self) -> Iterable[str]:
@@ -82,28 +71,18 @@ class Weakest(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Scores(Shown):
-    """Scores from 0 to 100, as users of SDMetrics expect (`dpopt.private.marginal_comparison`).
-
-    Attributes
-    ----------
-    overall : float
-        Mean of the two below.
-    columns : float
-    pairs : float or None
-    by_column : dict
-        By name.
-    by_pair
-        "columns", "score".
-    left_out : int
-        Columns that are not compared.
-    """
+    """Scores from 0 to 100, as users of SDMetrics expect (`dpopt.private.marginal_comparison`)."""
 
     overall: float
+    """Mean of the two below."""
     columns: float
     pairs: float | None
     by_column: Mapping[str, float]
+    """By name."""
     by_pair: tuple[Found, ...]
+    """"columns", "score"."""
     left_out: int
+    """Columns that are not compared."""
 
     def _said(self) -> Iterable[str]:
         pairs = () if self.pairs is None else (f"pairs={self.pairs:.1f} %",)
@@ -124,14 +103,14 @@ class Evaluation(Shown):
     baselines : dict
         "zeros" and "uniform", each with "max_error" and "mean_error".
     marginals : dict or None
-        Of a workload of marginals: how many "marginals", total variation distances "mean_distance" and "largest_distance", and
-        "largest_of" (columns).
+        Of a workload of marginals: how many "marginals", total variation distances "mean_distance" and
+        "largest_distance", and "largest_of" (columns).
     columns : dict
-        For each numeric column "real" and "synthetic", with "mean", "quartiles" (three numbers), "missing" (a share) and
-        "sampling" (standard error of the mean). Real numbers are those of the file. Empty for a table of codes.
+        For each numeric column "real" and "synthetic", with "mean", "quartiles" (three numbers), "missing" (a share)
+        and "sampling" (standard error of the mean). Real numbers are those of the file. Empty for a table of codes.
     changed : dict or None
-        What the reading changed: "rows" of the file, those that are "counted", and the "columns" with values that were clipped
-        or replaced ("column", "values": how many, and the means "real", "counted", "synthetic"), in "words".
+        What the reading changed: "rows" of the file, those that are "counted", and the "columns" with values that were
+        clipped or replaced ("column", "values": how many, and the means "real", "counted", "synthetic"), in "words".
     differences
         Of neighbours in an `ordered` rule, the worst first: "columns", mean of the second less the first "real" and
         "synthetic", and "unit" (days of dates, else None).
@@ -139,9 +118,9 @@ class Evaluation(Shown):
         Read it before the scores; None without records.
     scores : Scores or None
     unseen
-        The most frequent values and pairs of values of synthetic records that no record of the table has: "columns", "values"
-        in words, "share" of the synthetic records, and the "rule" that would forbid them, as a line of a schema: for what is
-        impossible in the world, and never because the table lacks it, which a rule would publish.
+        The most frequent values and pairs of values of synthetic records that no record of the table has: "columns",
+        "values" in words, "share" of the synthetic records, and the "rule" that would forbid them, as a line of a
+        schema: for what is impossible in the world, and never because the table lacks it, which a rule would publish.
 
     Examples
     --------
@@ -216,11 +195,7 @@ def changed_sheet(numbers: NonPrivateNumbers, columns: Mapping[str, Any]) -> dic
         )
     if lost := numbers.rows - numbers.counted:
         words.append(f"{lost:,} of {numbers.rows:,} rows are not counted, and in none of these figures")
-    return (
-        {"rows": numbers.rows, "counted": numbers.counted, "columns": found, "words": words}
-        if words
-        else None
-    )
+    return {"rows": numbers.rows, "counted": numbers.counted, "columns": found, "words": words} if words else None
 
 
 def unseen_sheet(
@@ -240,9 +215,7 @@ def unseen_sheet(
     return tuple(
         {
             "columns": [schema.attributes[place].name for place in places],
-            "values": [
-                schema.attributes[place].label(code) for place, code in zip(places, codes, strict=True)
-            ],
+            "values": [schema.attributes[place].label(code) for place, code in zip(places, codes, strict=True)],
             "share": share,
             "rule": _rule_against(schema, places, codes),
         }
@@ -278,11 +251,11 @@ def weakest_sheet(
     Parameters
     ----------
     pairs
-        All that are compared. Correlations count by what they moved, Cramer's V by what it lost: noise about what is rare adds
-        to it.
+        All that are compared. Correlations count by what they moved, Cramer's V by what it lost: noise about what is
+        rare adds to it.
     columns
-        Figures of the numeric columns, as of `evaluate`. Of means that are more than `NOTABLE` sampling errors off the one with
-        the largest percentage is taken; where there are none, that with the most sampling errors.
+        Figures of the numeric columns, as of `evaluate`. Of means that are more than `NOTABLE` sampling errors off the
+        one with the largest percentage is taken; where there are none, that with the most sampling errors.
     differences
         Mean differences of ordered columns, the one that is furthest off first.
     groups
@@ -300,9 +273,7 @@ def weakest_sheet(
         "shares": _of_shares(schema, pairs),
     }
     named: dict[str, tuple[Found, ...]] = {
-        kind: tuple(
-            one for place, (far, one) in enumerate(some[:NAMED]) if not place or far >= KINDS[kind][1]
-        )
+        kind: tuple(one for place, (far, one) in enumerate(some[:NAMED]) if not place or far >= KINDS[kind][1])
         for kind, some in found.items()
     }
     decided = {name for one in named["correlations"][:1] for name in one["columns"]}
@@ -312,9 +283,7 @@ def weakest_sheet(
     return Weakest(**named, words=words, advice=ADVICE.format(LOWER_END if skewed else ""))
 
 
-def _of_pairs(
-    schema: Schema, pairs: Sequence[NonPrivateMarginal], measure: str
-) -> list[tuple[float, dict[str, Any]]]:
+def _of_pairs(schema: Schema, pairs: Sequence[NonPrivateMarginal], measure: str) -> list[tuple[float, dict[str, Any]]]:
     lost: list[tuple[float, dict[str, Any]]] = []
     for one in pairs:
         numbers = one.correlation is not None and one.own_correlation is not None
@@ -322,12 +291,7 @@ def _of_pairs(
         own = one.own_correlation if numbers else one.own_association
         if real is not None and own is not None:
             names = [schema.attributes[place].name for place in one.attributes]
-            both = {
-                "columns": names,
-                "measure": measure if numbers else CRAMERS_V,
-                "real": real,
-                "synthetic": own,
-            }
+            both = {"columns": names, "measure": measure if numbers else CRAMERS_V, "real": real, "synthetic": own}
             lost.append((abs(real - own) if numbers else real - own, both))
     return sorted(lost, key=lambda one: -one[0])
 
@@ -340,13 +304,7 @@ def _of_means(columns: Mapping[str, Any]) -> list[tuple[float, dict[str, Any]]]:
             percent = 100 * (own - real) / abs(real) if real else None
             apart = abs(own - real) / sampling
             far = 0.0 if apart <= NOTABLE else inf if percent is None else abs(percent)
-            found = {
-                "column": name,
-                "real": real,
-                "synthetic": own,
-                "sampling_errors": apart,
-                "percent": percent,
-            }
+            found = {"column": name, "real": real, "synthetic": own, "sampling_errors": apart, "percent": percent}
             off.append(((far, apart), found))
     return [(far, found) for (far, _), found in sorted(off, key=lambda one: one[0], reverse=True)]
 
@@ -360,13 +318,7 @@ def _of_shares(schema: Schema, pairs: Sequence[NonPrivateMarginal]) -> list[tupl
                 for place, code in zip(one.attributes, found.codes, strict=True)
             ]
             group, value = named if found.group == 0 else named[::-1]
-            both = {
-                "group": group,
-                "value": value,
-                "rows": found.rows,
-                "real": found.real,
-                "synthetic": found.own,
-            }
+            both = {"group": group, "value": value, "rows": found.rows, "real": found.real, "synthetic": found.own}
             shares.append((abs(found.real - found.own), both))
     return sorted(shares, key=lambda one: -one[0])
 
@@ -378,12 +330,9 @@ def weakest_groups(
     names = [name for name in real.groups if name in own.groups and real.columns[name].sampling]
     if not groups or not names:
         return []
-    (rows, sums), (own_rows, own_sums) = (
-        np.stack([one.groups[name] for name in names], axis=1) for one in (real, own)
-    )
+    (rows, sums), (own_rows, own_sums) = (np.stack([one.groups[name] for name in names], axis=1) for one in (real, own))
     spread = [
-        (real.columns[name].sampling or 0) * sqrt((1 - real.columns[name].missing) * real.counted)
-        for name in names
+        (real.columns[name].sampling or 0) * sqrt((1 - real.columns[name].missing) * real.counted) for name in names
     ]
     large = (rows >= max(LEAST_GROUP[0], LEAST_GROUP[1] * real.counted)) & (own_rows > 0)
     means, own_means = (
@@ -456,9 +405,7 @@ def _figure(kind: str, one: Found) -> tuple[str, str, str, str]:
     return f"{value} among {group} ({one['rows']:,} rows)", f"{both[0]:.1%}", f"{both[1]:.1%}", ""
 
 
-def score_sheet(
-    schema: Schema, ones: Sequence[NonPrivateMarginal], pairs: Sequence[NonPrivateMarginal]
-) -> Scores:
+def score_sheet(schema: Schema, ones: Sequence[NonPrivateMarginal], pairs: Sequence[NonPrivateMarginal]) -> Scores:
     """Return the scores of columns and pairs, in per cent, and their means."""
     names = [schema.attributes[one.attributes[0]].name for one in ones]
     means = [100 * float(np.mean([one.score for one in some])) for some in (ones, pairs) if some]

@@ -69,22 +69,15 @@ def explain_accuracy(
     """Return the paper's parameters for a wanted accuracy, and what they need: epsilon at n, and n at epsilon.
 
     Source: Gaboardi et al. 2014, Algorithm 2, Theorem 4.6, Remark 4.7.
-
-    Raises PlanError if accuracy or confidence lies outside (0, 1), or the parameters are beyond what can be run;
-    AccountingError if epsilon or delta is out of range.
     """
     Budget(epsilon, delta, None, Accountant.ZCDP).warned()  # refuses what is no budget
     size = whole_number("the public size", size, least=1)
-    universe, queries, failure = (
-        log_universe(workload.schema),
-        len(workload),
-        1 - confidence,
-    )
+    universe, queries, failure = (log_universe(workload.schema), len(workload), 1 - confidence)
     chosen = parameters_for_accuracy(accuracy, failure=failure, queries=queries, log_universe=universe)
     if chosen.rounds > MOST_ROUNDS:
         raise PlanError(
-            f"a largest error of {accuracy} needs T = {chosen.rounds:,} rounds of s = {chosen.draws:,} draws, more than the "
-            f"{MOST_ROUNDS:,} rounds that are possible; ask for a larger error"
+            f"a largest error of {accuracy} needs T = {chosen.rounds:,} rounds of s = {chosen.draws:,} draws, more "
+            f"than the {MOST_ROUNDS:,} rounds that are possible; ask for a larger error"
         )
     run = chosen.rounds, chosen.draws, float(chosen.step)
     at_size = costs(partial(dualquery_epsilon, *run, size, relation), delta)

@@ -35,26 +35,21 @@ class Judgement:
 
     Attributes
     ----------
-    evaluation : Evaluation
-        As of `dpopt.evaluate`.
-    columns, pairs, worst_pairs : list of NonPrivateMarginal
-        All that are compared; the pairs that are furthest off, with their shares. Empty without records.
     queries : list of (str, float, float)
         Those with the largest errors in words, their exact and their released answers.
-    prediction : NonPrivatePrediction or None
-    nearness : NonPrivateNearness or None
-    left_out : list of str
-        Why parts are missing, a sentence each.
     """
 
     evaluation: Evaluation
+    """As of `dpopt.evaluate`."""
     columns: Sequence[NonPrivateMarginal]
     pairs: Sequence[NonPrivateMarginal]
     worst_pairs: Sequence[NonPrivateMarginal]
+    """All that are compared; the pairs that are furthest off, with their shares. Empty without records."""
     queries: Sequence[tuple[str, float, float]]
     prediction: NonPrivatePrediction | None
     nearness: NonPrivateNearness | None
     left_out: Sequence[str]
+    """Why parts are missing, a sentence each."""
 
 
 def judge(
@@ -70,15 +65,8 @@ def judge(
     ----------
     finished, table
         As for `dpopt.evaluate`.
-    target : str, optional
+    target
         Column that models predict; by default the last one of few values.
-    progress : callable
-        Called with what is done next.
-
-    Raises
-    ------
-    DpoptError
-        As `dpopt.evaluate`; SchemaError if there is no column of the name.
     """
     schema, job = finished.job.schema, finished.job
     column = default_target(schema) if target is None else schema.index(target)
@@ -111,7 +99,8 @@ def judge(
         prediction = compare_predictions(dataset, schema, column, codes, weights)
         if prediction is None:
             left_out.append(
-                f"no model was trained: {schema.attributes[column].name!r} has one value only, is alone, or records are few"
+                f"no model was trained: {schema.attributes[column].name!r} has one value only, is alone, or records "
+                f"are few"
             )
     except ImportError:
         left_out.append("no model was trained: scikit-learn is not installed (pip install scikit-learn)")

@@ -2,8 +2,8 @@
 
 Runs of DualQuery, and projections onto clauses, are foreseen.
 
-The table itself is not in the sum: how it is held depends on what is in it, and once it has been read it is no longer part of
-what the machine has available.
+The table itself is not in the sum: how it is held depends on what is in it, and once it has been read it is no longer
+part of what the machine has available.
 """
 
 from __future__ import annotations
@@ -61,9 +61,7 @@ class ExpectedMemory:
         """Return total and items in words, the largest first; what is below 10 MB is left out."""
         shown = [item for item in self.items if item[1] >= SHOWN]
         ordered = sorted(shown, key=lambda item: -item[1])
-        return f"{_gigabytes(self.total)}: " + ", ".join(
-            f"{what} {_gigabytes(size)}" for what, size in ordered
-        )
+        return f"{_gigabytes(self.total)}: " + ", ".join(f"{what} {_gigabytes(size)}" for what, size in ordered)
 
 
 def memory_of_rounds(
@@ -142,7 +140,8 @@ def expected_memory(
     rows_at_once
         Records that are counted together where the table is streamed; all of them if left out.
     binary
-        The table is one of zeros and ones (`Schema.binary`), whose columns are counted some at a time if they are very many.
+        The table is one of zeros and ones (`Schema.binary`), whose columns are counted some at a time if they are very
+        many.
     resumed
         The transcript of an earlier run is read, too.
     """
@@ -167,9 +166,7 @@ def expected_memory(
         ("records of all rounds", rounds * record),
     ]
     if resumed:
-        items.append(
-            ("transcript", rounds * (drawn * 2 * NUMBER + (2 * record if record < d else d * NUMBER)))
-        )
+        items.append(("transcript", rounds * (drawn * 2 * NUMBER + (2 * record if record < d else d * NUMBER))))
     return ExpectedMemory(tuple(items))
 
 
@@ -193,8 +190,8 @@ def number_of_named_columns(queries: Clauses | MarginalSet, sizes: NDArray[np.in
 def available_memory() -> int:
     """Return the bytes that this process can still get.
 
-    The least of what the machine has, what the process may hold (`ulimit -v`), and what its control group may (containers,
-    batch systems).
+    The least of what the machine has, what the process may hold (`ulimit -v`), and what its control group may
+    (containers, batch systems).
     """
     limits = (machine.free_memory(), machine.memory_limit(), _of_the_group())
     return min(size for size in limits if size is not None)
@@ -207,37 +204,32 @@ def _of_the_group() -> int | None:
         files = re.search(r"^inactive_file (\d+)$", (GROUP / "memory.stat").read_text("ascii"), re.MULTILINE)
     except (OSError, ValueError):
         return None
-    given_back = (
-        0 if files is None else int(files[1])
-    )  # pages of files, which are dropped where memory is needed
+    given_back = 0 if files is None else int(files[1])  # pages of files, which are dropped where memory is needed
     return max(0, int(allowed) - used + given_back) if allowed.isdigit() else None
 
 
 def check_memory(expected: ExpectedMemory, available: int) -> None:
-    """Refuse a run that would need more memory than there is.
-
-    Raises PlanError with the numbers and what to do.
-    """
+    """Refuse a run that would need more memory than there is."""
     if expected.total > available:
         raise PlanError(
-            f"the run needs about {expected.describe()}; the machine has {_gigabytes(available)} available. Ask fewer queries, "
-            "draw fewer in each round (--draws), count the table in parts (--engine stream, no wide tables), or use a machine "
-            "with more memory"
+            f"the run needs about {expected.describe()}; the machine has {_gigabytes(available)} available. Ask fewer "
+            f"queries, draw fewer in each round (--draws), count the table in parts (--engine stream, no wide tables), "
+            f"or use a machine with more memory"
         )
 
 
 def note_on_memory(expected: ExpectedMemory, available: int | None = None) -> str | None:
     """Return the remark on a run that takes much memory, None where it does not.
 
-    With `available` bytes this is a run that goes on. It is not refused where they are too few: what was spent would be lost
-    to whoever has no larger machine.
+    With `available` bytes this is a run that goes on. It is not refused where they are too few: what was spent would be
+    lost to whoever has no larger machine.
     """
     found = f"memory: about {expected.describe()}"
     if available is not None and expected.total > available:
         return (
-            f"{found}; the machine has {_gigabytes(available)} available. Should the run be ended for want of it, nothing is "
-            "lost and nothing is spent twice: resume it on a machine with more memory, or with --engine stream if the table is "
-            "no wide one"
+            f"{found}; the machine has {_gigabytes(available)} available. Should the run be ended for want of it, "
+            f"nothing is lost and nothing is spent twice: resume it on a machine with more memory, or with --engine "
+            f"stream if the table is no wide one"
         )
     return found if expected.total > MUCH else None
 

@@ -50,18 +50,12 @@ UPDATES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """Help and check of an option, beside its type and default.
-
-    Attributes
-    ----------
-    text : str
-        Its meaning, for help.
-    check : callable
-        Returns the value in its usual form, or raises `PlanError`; never asked about None.
-    """
+    """Help and check of an option, beside its type and default."""
 
     text: str
+    """Its meaning, for help."""
     check: Callable[[Any], Any] = lambda value: value
+    """Returns the value in its usual form, or raises `PlanError`; never asked about None."""
 
 
 def _number_of(what: str, least: int = 1) -> Callable[[Any], int]:
@@ -122,18 +116,13 @@ def _fit_seconds(value: Any) -> float:
 def _selections(value: Any) -> int:
     number = whole_number("the number of selections", value, least=1)
     if number > MOST_SELECTIONS:
-        raise PlanError(
-            f"at most {MOST_SELECTIONS:,} marginals are selected in a run, found {number:,}; select fewer"
-        )
+        raise PlanError(f"at most {MOST_SELECTIONS:,} marginals are selected in a run, found {number:,}; select fewer")
     return number
 
 
-Rounds = Annotated[
-    int | None, Option("Number of rounds T; fitted to the budget if left out.", _number_of("rounds"))
-]
+Rounds = Annotated[int | None, Option("Number of rounds T; fitted to the budget if left out.", _number_of("rounds"))]
 Draws = Annotated[
-    int | None,
-    Option("Queries drawn in each round, s; fitted to the budget if left out.", _number_of("draws")),
+    int | None, Option("Queries drawn in each round, s; fitted to the budget if left out.", _number_of("draws"))
 ]
 Step = Annotated[
     Decimal | str | float | None,
@@ -143,7 +132,7 @@ SolverName = Annotated[
     str | Solver,
     Option(
         "Best-response solver, with a formulation where it needs one (highs:clique); see 'dpopt solvers'. auto is the "
-        "local search. In Python also an object with the methods of Solver.",
+        "local search. In Python also an object with the methods of Solver."
     ),
 ]
 Work = Annotated[
@@ -160,14 +149,12 @@ Seconds = Annotated[
         check_seconds,
     ),
 ]
-Seed = Annotated[
-    int, Option("Seed of the solver and of public choices. No private draw depends on it.", check_seed)
-]
+Seed = Annotated[int, Option("Seed of the solver and of public choices. No private draw depends on it.", check_seed)]
 Free = Annotated[
     str,
     Option(
-        "How attributes that no drawn query mentions get values: first (the first declared value), random, or estimated "
-        "(from noisy one-way marginals, which are charged).",
+        "How attributes that no drawn query mentions get values: first (the first declared value), random, or "
+        "estimated (from noisy one-way marginals, which are charged).",
         _member(FreeAttributes, "free-attributes"),
     ),
 ]
@@ -188,8 +175,6 @@ FittedRecords = Annotated[
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """The options of an algorithm; each kind lists its own, with what they mean.
-
-    Raises PlanError: an option is out of range; the message says what is expected.
 
     Examples
     --------
@@ -216,18 +201,14 @@ class Options:
         super().__init_subclass__()
         hints = {name: get_args(hint) for name, hint in get_type_hints(cls, include_extras=True).items()}
         cls.known = {
-            name: (hint[0], hint[1])
-            for name, hint in hints.items()
-            if len(hint) == 2 and isinstance(hint[1], Option)
+            name: (hint[0], hint[1]) for name, hint in hints.items() if len(hint) == 2 and isinstance(hint[1], Option)
         }
         lines = [
             f"{name} :\n{textwrap.indent(textwrap.fill(option.text, 110), '    ')}"
             for name, (_, option) in cls.known.items()
         ]
         about, shown, example = inspect.cleandoc(cls.__doc__ or "").partition("\nExamples\n")
-        cls.__doc__ = "\n".join(
-            [about, *(["", "Attributes", "----------"] if lines else []), *lines, shown + example]
-        )
+        cls.__doc__ = "\n".join([about, *(["", "Attributes", "----------"] if lines else []), *lines, shown + example])
 
     def __post_init__(self) -> None:
         for name, (_, option) in self.known.items():
@@ -242,8 +223,8 @@ class Options:
         name = given if isinstance(given, str) else getattr(given, "name", None)
         if not isinstance(name, str):
             raise PlanError(
-                "--solver is the name of one, see 'dpopt solvers', or in Python an object with the methods of Solver; found "
-                f"{type(given).__name__}"
+                "--solver is the name of one, see 'dpopt solvers', or in Python an object with the methods of Solver; "
+                f"found {type(given).__name__}"
             )
         return LOCAL_SEARCH if name == AUTO else name
 
@@ -255,18 +236,13 @@ class Options:
 
     def shared_with(self, kind: type[Options]) -> dict[str, Any]:
         """Return the options that another kind has, too, in the same meaning."""
-        return {
-            name: getattr(self, name) for name, what in self.known.items() if kind.known.get(name) == what
-        }
+        return {name: getattr(self, name) for name, what in self.known.items() if kind.known.get(name) == what}
 
     def to_json(self) -> dict[str, Any]:
         """Return the options as a JSON object: a solver by its name, a decimal number as a text."""
         given = {one.name: getattr(self, one.name) for one in fields(self)}
         named = {"solver": self.solver_name} if "solver" in given else {}
-        return {
-            name: str(value) if isinstance(value, Decimal) else value
-            for name, value in {**given, **named}.items()
-        }
+        return {name: str(value) if isinstance(value, Decimal) else value for name, value in {**given, **named}.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -345,9 +321,9 @@ class FEM(PlayedOptions):
     """
 
     algorithm = "fem"
-    draws: Annotated[
-        int | None, Option("Number of records s of each batch; 100 if left out.", _number_of("draws"))
-    ] = None
+    draws: Annotated[int | None, Option("Number of records s of each batch; 100 if left out.", _number_of("draws"))] = (
+        None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -365,9 +341,10 @@ class Projection(Options):
     measure: Annotated[
         str | None,
         Option(
-            "What is measured: residuals (of marginals, order by order, where they say most; with --accountant zcdp), counts "
-            "(of every query), or selected (in each round the marginal that the records answer worst). If left out residuals "
-            "where they can be, and counts elsewhere; selected where the noise on all marginals would be large.",
+            "What is measured: residuals (of marginals, order by order, where they say most; with --accountant zcdp), "
+            "counts (of every query), or selected (in each round the marginal that the records answer worst). If left "
+            "out residuals where they can be, and counts elsewhere; selected where the noise on all marginals would be "
+            "large.",
             _one_of("measure", RESIDUALS, COUNTS, SELECTED),
         ),
     ] = None
@@ -382,40 +359,40 @@ class Projection(Options):
     smoothing: Annotated[
         float | None,
         Option(
-            "Strength of a prior of independent attributes, as a number of records; 0 for none; if left out chosen by the "
-            "noise, and for residuals by what they say.",
+            "Strength of a prior of independent attributes, as a number of records; 0 for none; if left out chosen by "
+            "the noise, and for residuals by what they say.",
             _smoothing,
         ),
     ] = None
     column_generation: Annotated[
         int | None,
         Option(
-            "The most rounds of column generation, which weights the records and bounds the gap to the best fit; if left out "
-            "0, and 50 where a solver is named. Not with smoothing.",
+            "The most rounds of column generation, which weights the records and bounds the gap to the best fit; if "
+            "left out 0, and 50 where a solver is named. Not with smoothing.",
             partial(whole_number, "the rounds of column generation", least=0),
         ),
     ] = None
     fit_seconds: Annotated[
         float | None,
         Option(
-            "Time limit of each fit, in seconds, after which no sweep begins; none if left out. The result then depends on"
-            " the machine.",
+            "Time limit of each fit, in seconds, after which no sweep begins; none if left out. The result then "
+            "depends on the machine.",
             _fit_seconds,
         ),
     ] = None
     solver: Annotated[
         str | Solver,
         Option(
-            "Solver of the convex programs, such as clarabel: the best weights of records in column generation and, if it "
-            "takes cones, the noise of each marginal; auto is our own methods. See 'dpopt solvers'. In Python also an object "
-            "with the methods of Solver."
+            "Solver of the convex programs, such as clarabel: the best weights of records in column generation and, if "
+            "it takes cones, the noise of each marginal; auto is our own methods. See 'dpopt solvers'. In Python also "
+            "an object with the methods of Solver."
         ),
     ] = AUTO
     pricing_solver: Annotated[
         str,
         Option(
-            "Solver that looks for new records in column generation, such as cp-sat; auto is our own search. See 'dpopt "
-            "solvers'."
+            "Solver that looks for new records in column generation, such as cp-sat; auto is our own search. See "
+            "'dpopt solvers'."
         ),
     ] = AUTO
     seed: Seed = 0
@@ -425,13 +402,11 @@ class Projection(Options):
         super().__post_init__()
         refuse_two_aims(self.smoothing or 0.0, self.column_generation or 0)
         if self.selections is not None and self.measure not in {None, SELECTED}:
-            raise PlanError(
-                f"--selections is for --measure {SELECTED}, found --measure {self.measure}; leave one out"
-            )
+            raise PlanError(f"--selections is for --measure {SELECTED}, found --measure {self.measure}; leave one out")
         if self.names_solver and (self.smoothing or self.column_generation == 0):
             raise PlanError(
-                "--solver and --pricing-solver work in column generation; leave --smoothing and --column-generation 0 out, or "
-                "name no solver"
+                "--solver and --pricing-solver work in column generation; leave --smoothing and --column-generation 0 "
+                "out, or name no solver"
             )
 
     @property
@@ -462,16 +437,16 @@ class MWEM(Options):
     select: Annotated[
         str | None,
         Option(
-            "What a round selects: queries or marginals; if left out queries, and marginals for mwem where the workload "
-            "has some.",
+            "What a round selects: queries or marginals; if left out queries, and marginals for mwem where the "
+            "workload has some.",
             _one_of("select", QUERIES, MARGINALS),
         ),
     ] = None
     update: Annotated[
         str | None,
         Option(
-            "How the distribution is updated: max-entropy, mwem or paper; if left out max-entropy, and paper with --plan-by "
-            "bound.",
+            "How the distribution is updated: max-entropy, mwem or paper; if left out max-entropy, and paper with "
+            "--plan-by bound.",
             _one_of("update", *UPDATES),
         ),
     ] = None
@@ -486,19 +461,18 @@ class MWEM(Options):
     replays: Annotated[
         int | None,
         Option(
-            "Passes over all measurements so far in each round; if left out 1, 4 for --update mwem and 0 for --update paper.",
+            "Passes over all measurements so far in each round; if left out 1, 4 for --update mwem and 0 for --update "
+            "paper.",
             _number_of("replays", 0),
         ),
     ] = None
-    average: Annotated[
-        bool, Option("Release the average of the distributions of all rounds.", _yes_or_no)
-    ] = False
+    average: Annotated[bool, Option("Release the average of the distributions of all rounds.", _yes_or_no)] = False
     solver: Annotated[
         str | Solver,
         Option(
-            "Solver that finds the released distribution of largest entropy, a convex program with cones, such as clarabel, "
-            "for up to 20,000 possible records; auto is our own method. See 'dpopt solvers'. In Python also an object with the "
-            "methods of Solver."
+            "Solver that finds the released distribution of largest entropy, a convex program with cones, such as "
+            "clarabel, for up to 20,000 possible records; auto is our own method. See 'dpopt solvers'. In Python also "
+            "an object with the methods of Solver."
         ),
     ] = AUTO
     seed: Seed = 0
@@ -531,16 +505,16 @@ class PMW(MWEM):
     alpha: Annotated[
         float | None,
         Option(
-            "The run ends when a measured answer is within 2 alpha of the distribution's; the standard deviation of the "
-            "noise if left out.",
+            "The run ends when a measured answer is within 2 alpha of the distribution's; the standard deviation of "
+            "the noise if left out.",
             _between("alpha", "at most"),
         ),
     ] = None
     plan_by: Annotated[
         str,
         Option(
-            "How rounds and alpha are chosen where left out: rule, or bound (the smallest alpha that the theorem proves of the "
-            "update paper).",
+            "How rounds and alpha are chosen where left out: rule, or bound (the smallest alpha that the theorem "
+            "proves of the update paper).",
             _one_of("plan-by", PlanBy.RULE.value, PlanBy.BOUND.value),
         ),
     ] = PlanBy.RULE.value
@@ -559,8 +533,7 @@ class SmallDatabase(Options):
 
     algorithm = "smalldb"
     records: Annotated[
-        int | None,
-        Option("Number of records of the database; that with the least proven error if left out.", _records),
+        int | None, Option("Number of records of the database; that with the least proven error if left out.", _records)
     ] = None
     seed: Seed = 0
 
@@ -581,14 +554,11 @@ class Noise(Options):
 
 
 def refuse_two_aims(smoothing: float, columns: int) -> None:
-    """Refuse a fit that is both smoothed and weighed by column generation.
-
-    Raises PlanError with what to do.
-    """
+    """Refuse a fit that is both smoothed and weighed by column generation."""
     if smoothing > 0 and columns > 0:
         raise PlanError(
-            f"{columns} rounds of column generation seek the best fit, a smoothing of {smoothing:g} pulls away from it; set "
-            "one of the two to 0"
+            f"{columns} rounds of column generation seek the best fit, a smoothing of {smoothing:g} pulls away from "
+            f"it; set one of the two to 0"
         )
 
 
@@ -597,28 +567,18 @@ OptionsT_co = TypeVar("OptionsT_co", bound=Options, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest(Generic[OptionsT_co]):
-    """What a plan is made from: the options of its algorithm, and what is asked whichever it is.
-
-    Attributes
-    ----------
-    size : int
-        Public n (replace-one) or n0 (add-remove).
-    relation : NeighbouringRelation
-    budget : Budget
-    options : Options
-        The options of the algorithm; their type determines the algorithm.
-    density : float or None
-        Public share of ones in a table of zeros and ones, where it is declared or assumed.
-    values_share : float or None
-        Share of the budget for numbers within bins; None is the usual one where there are such bins.
-    """
+    """What a plan is made from: the options of its algorithm, and what is asked whichever it is."""
 
     size: int
+    """Public n (replace-one) or n0 (add-remove)."""
     relation: NeighbouringRelation
     budget: Budget
     options: OptionsT_co
+    """The options of the algorithm; their type determines the algorithm."""
     density: float | None = None
+    """Public share of ones in a table of zeros and ones, where it is declared or assumed."""
     values_share: float | None = 0.0
+    """Share of the budget for numbers within bins; None is the usual one where there are such bins."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", check_size(self.size))

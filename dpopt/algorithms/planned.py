@@ -83,9 +83,7 @@ class Planned(Shown):
         ]
 
     def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]] | None:
-        return (
-            (("to know before it is run",), ([remark] for remark in self.remarks)) if self.remarks else None
-        )
+        return (("to know before it is run",), ([remark] for remark in self.remarks)) if self.remarks else None
 
     @property
     def explained(self) -> dict[str, Any]:
@@ -134,10 +132,7 @@ class Planned(Shown):
     @property
     def chosen(self) -> Mapping[str, Any]:
         """The "algorithm", "because" of what, and what else was "considered" where `auto` chose it."""
-        return self.statement.get("chosen") or {
-            "algorithm": self.plan.algorithm,
-            "because": "it was asked for",
-        }
+        return self.statement.get("chosen") or {"algorithm": self.plan.algorithm, "because": "it was asked for"}
 
     @property
     def remarks(self) -> list[str]:
@@ -256,12 +251,11 @@ def _size(terms: Terms, n: int | None) -> int:
     """Return the number of records to plan for: n, or under add-remove the n0 that a release would declare."""
     n0 = terms.n0
     if n0 is not None and terms.relation.value != "add-remove":
-        raise PlanError(
-            f"--n0 is for add-remove; under {terms.relation.describe()} give the number of records by --n"
-        )
+        raise PlanError(f"--n0 is for add-remove; under {terms.relation.describe()} give the number of records by --n")
     if n is not None and n0 is not None:
         raise PlanError(
-            "found --n and --n0; give --n, a guess of the number that a release measures, or --n0, the number that it declares"
+            "found --n and --n0; give --n, a guess of the number that a release measures, or --n0, the number that it "
+            "declares"
         )
     if n is None and n0 is None:
         raise PlanError("the plan needs a number of records: give --n")
@@ -269,25 +263,19 @@ def _size(terms: Terms, n: int | None) -> int:
 
 
 def read_planned(path: str | os.PathLike[str]) -> Asked:
-    """Read what a plan on file asks for.
-
-    Raises PlanError if it is no plan of `dpopt plan -o`; other DpoptErrors if a part of it is damaged.
-    """
+    """Read what a plan on file asks for."""
     obj: dict[str, Any] = read_json_object(path, "plan", PlanError)
     if not {"dpopt_request", "schema", "workload"} <= obj.keys():
         raise PlanError(
-            f"{path} is no plan that a release can take; write one with 'dpopt plan ... -o plan.json' (the plan.json of a "
-            "release folder is for one number of records, and belongs to that release)"
+            f"{path} is no plan that a release can take; write one with 'dpopt plan ... -o plan.json' (the plan.json "
+            f"of a release folder is for one number of records, and belongs to that release)"
         )
     schema = Schema.from_json(obj["schema"])
     return Asked.from_json(obj, schema, workload_from_json(obj["workload"], schema))
 
 
 def terms_of_plan(planned: Asked, schema: Schema | None, workload: Workload | None, given: Terms) -> Terms:
-    """Return the terms of a release that takes a plan: the plan's, and what a release adds (`WHAT_A_RELEASE_ADDS`).
-
-    Raises PlanError if something else was given that the plan says otherwise; nothing has been read or spent then.
-    """
+    """Return the terms of a release that takes a plan: the plan's, and what a release adds (`WHAT_A_RELEASE_ADDS`)."""
     if schema is not None and schema.to_json() != planned.schema.to_json():
         raise PlanError(
             "the schema is not the one that the plan was made for; leave --schema out, or plan again with this one"
@@ -306,8 +294,8 @@ def terms_of_plan(planned: Asked, schema: Schema | None, workload: Workload | No
         if not same:
             shown = (found.algorithm, kept.algorithm) if isinstance(found, Options) else (found, kept)
             raise PlanError(
-                f"the plan fixes --{name.replace('_', '-')}: it has {shown[1]!r}, found {shown[0]!r}. Leave the option out, or "
-                "plan again"
+                f"the plan fixes --{name.replace('_', '-')}: it has {shown[1]!r}, found {shown[0]!r}. Leave the option "
+                f"out, or plan again"
             )
     reading = _reading_of_both(given.reading, terms.reading)
     if reading.rows_per_person != terms.reading.rows_per_person:
@@ -328,16 +316,9 @@ def terms_of_plan(planned: Asked, schema: Schema | None, workload: Workload | No
 
 
 def _reading_of_both(given: TableReading, planned: TableReading) -> TableReading:
-    """Return how a table is read: as the plan says wherever nothing else is given. The unit of privacy is compared elsewhere.
-
-    Raises PlanError if both say what becomes of rows that do not fit, and differ: whether a reading is total is no matter of
-    one release.
-    """
+    """Return how a table is read: as the plan says where nothing else is given. The unit of privacy is compared elsewhere."""
     usual = TableReading()
-    if (
-        planned.on_invalid not in {usual.on_invalid, given.on_invalid}
-        and given.on_invalid != usual.on_invalid
-    ):
+    if planned.on_invalid not in {usual.on_invalid, given.on_invalid} and given.on_invalid != usual.on_invalid:
         raise PlanError(
             f"the plan fixes --on-invalid: it has {planned.repairs.text}, found {given.repairs.text}. Leave the option "
             "out, or plan again"
@@ -354,10 +335,7 @@ def asked_of(
     made: Planned | str | os.PathLike[str] | None,
     progress: Progress,
 ) -> Asked:
-    """Return what is asked of a release: by the plan that was made, or if there is none by schema, workload and terms.
-
-    Raises DpoptError if neither a plan nor a schema is given, or as `dpopt.algorithms.stating.prepare` and `terms_of_plan`.
-    """
+    """Return what is asked of a release: by the plan that was made, or if there is none by schema, workload and terms."""
     if made is None:
         if schema is None:
             raise PlanError("a release needs a schema, or a plan (--plan); found none")
@@ -366,9 +344,7 @@ def asked_of(
     declared = schema if schema is None or isinstance(schema, Schema) else Schema.read(schema)
     queries = parse_workload(workload, planned.schema) if isinstance(workload, str) else workload
     terms = terms_of_plan(planned, declared, queries, given)
-    said = (
-        f"plan: {terms.algorithm.algorithm}, {len(planned.workload):,} queries, {terms.budget().describe()}"
-    )
+    said = f"plan: {terms.algorithm.algorithm}, {len(planned.workload):,} queries, {terms.budget().describe()}"
     progress.note(f"{said}; the number of records is measured first" if terms.measures_size else said)
     return prepare(terms, planned.schema, planned.workload, progress)
 
@@ -386,8 +362,6 @@ def by_epsilon(
     """Return a plan for each epsilon, the smallest first.
 
     All other inputs are those of `plan`; a workload that is not named is chosen once, for the middle epsilon.
-
-    Raises DpoptError as `plan` does.
     """
     if not epsilons:
         raise PlanError("found no epsilon; give some, such as .1,.3,1,3")
@@ -407,9 +381,9 @@ def by_epsilon(
 def recommended_epsilon(plans: Sequence[Planned]) -> tuple[float | None, str]:
     """Return the epsilon of one of some plans by a public rule, and why; None where the rule finds none.
 
-    The rule: the smallest epsilon at which predicted mean errors are like those of a random sample of a tenth of the records or
-    more, of those at which a test that wrongly accuses 5 of 100 finds at most half of those in the table. It looks at public
-    values alone. What may be risked is the owner's to say.
+    The rule: the smallest epsilon at which predicted mean errors are like those of a random sample of a tenth of the
+    records or more, of those at which a test that wrongly accuses 5 of 100 finds at most half of those in the table. It
+    looks at public values alone. What may be risked is the owner's to say.
 
     Parameters
     ----------
@@ -427,9 +401,7 @@ def recommended_epsilon(plans: Sequence[Planned]) -> tuple[float | None, str]:
     0.3
     """
     rows = sorted((one.row for one in plans), key=lambda row: float(row["epsilon"]))
-    known = [
-        (row["epsilon"], row["like_a_sample_of"], row) for row in rows if row["like_a_sample_of"] is not None
-    ]
+    known = [(row["epsilon"], row["like_a_sample_of"], row) for row in rows if row["like_a_sample_of"] is not None]
     if not known:
         return None, "there is nothing to compare with: no errors were predicted, or not of marginals"
     size = plans[0].plan.size

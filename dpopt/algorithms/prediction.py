@@ -1,7 +1,7 @@
 """Predicted errors: a plan, played on public populations instead of the table. What the simulations of all algorithms share.
 
-A plan's stand-in (`stand_in` of its driver) is the same plan for a population of 20,000 records; what depends on the data
-through shares of the size alone is scaled in proportion.
+A plan's stand-in (`stand_in` of its driver) is the same plan for a population of 20,000 records; what depends on the
+data through shares of the size alone is scaled in proportion.
 """
 
 from __future__ import annotations
@@ -43,38 +43,26 @@ AMPLE, AMPLE_PURE = Budget(None, 1e-9, 1e99, Accountant.ZCDP), Budget(1e99, 0.0,
 
 @dataclass(frozen=True, slots=True)
 class PredictedError:
-    """Errors that a simulation on public synthetic data shows.
-
-    Attributes
-    ----------
-    max_error, mean_error : float
-        Largest and mean absolute error over the simulated queries, averaged over the runs.
-    runs : int
-        Number of simulated runs, each on its own population.
-    simulated_queries : int
-        The workload, or a public random part of it.
-    kind : str
-        How the errors were predicted.
-    simulated_rounds : int or None
-        How many, where a plan has more than are simulated.
-    low, high : float or None
-        The mean error is between them in nine of ten runs on public tables; None where that was not measured.
-    distance : float or None
-        Mean over marginals of half the sum of absolute errors.
-    baselines : Mapping or None
-        Errors of what needs no such plan, on the same populations: "max_error" and "mean_error" by name.
-    """
+    """Errors that a simulation on public synthetic data shows."""
 
     max_error: float
     mean_error: float
+    """Largest and mean absolute error over the simulated queries, averaged over the runs."""
     runs: int
+    """Number of simulated runs, each on its own population."""
     simulated_queries: int
+    """The workload, or a public random part of it."""
     kind: str = SIMULATED
+    """How the errors were predicted."""
     simulated_rounds: int | None = None
+    """How many, where a plan has more than are simulated."""
     low: float | None = None
     high: float | None = None
+    """The mean error is between them in nine of ten runs on public tables; None where that was not measured."""
     distance: float | None = None
+    """Mean over marginals of half the sum of absolute errors."""
     baselines: Mapping[str, Mapping[str, float]] | None = None
+    """Errors of what needs no such plan, on the same populations: "max_error" and "mean_error" by name."""
 
 
 class PublicNoise:
@@ -97,10 +85,7 @@ class PublicNoise:
 
 
 def mean_of_runs(
-    simulate: Callable[[int], tuple[float, float]],
-    runs: int,
-    queries: int,
-    simulated_rounds: int | None = None,
+    simulate: Callable[[int], tuple[float, float]], runs: int, queries: int, simulated_rounds: int | None = None
 ) -> PredictedError:
     """Return the mean of the largest and mean errors that a simulation has with the seeds 1, 2, ...."""
     largest, mean = np.mean(np.array([simulate(seed) for seed in range(1, runs + 1)]), axis=0).tolist()
@@ -110,29 +95,16 @@ def mean_of_runs(
 def predict_played(
     driver: Driver, stand_in: Any, workload: Workload, *, runs: int = 1, density: float | None = None
 ) -> PredictedError:
-    """Play the stand-in of a plan on public populations and return the mean of the errors; no private record is touched.
-
-    Raises PlanError if a simulation would take as long as a run, or is out of the range of the mechanism.
-    """
+    """Play the stand-in of a plan on public populations and return the mean of the errors; no private record is touched."""
     return mean_of_runs(
-        lambda seed: errors_of_run(driver, replace(stand_in, seed=seed), workload, seed, density),
-        runs,
-        len(workload),
+        lambda seed: errors_of_run(driver, replace(stand_in, seed=seed), workload, seed, density), runs, len(workload)
     )
 
 
 def errors_of_run(
-    driver: Driver,
-    plan: Plan,
-    workload: Workload,
-    seed: int,
-    density: float | None,
-    progress: Progress | None = None,
+    driver: Driver, plan: Plan, workload: Workload, seed: int, density: float | None, progress: Progress | None = None
 ) -> tuple[float, float]:
-    """Play a plan for `ROWS` records on a public population; return the largest and the mean error of its records.
-
-    Raises PlanError if the population would have too many attributes.
-    """
+    """Play a plan for `ROWS` records on a public population; return the largest and the mean error of its records."""
     from dpopt.queries.counting.kernels import shares_on_records
 
     dataset = public_table(workload, ROWS, seed=seed, density=density)

@@ -1,7 +1,7 @@
 """Every algorithm as a value: its options, from a request to a plan, from a plan to predictions, proofs and a run.
 
-A new algorithm is a line below. Nothing of it is loaded before it is used: the help of the command line needs the options
-alone, a replay neither a solver nor a table.
+A new algorithm is a line below. Nothing of it is loaded before it is used: the help of the command line needs the
+options alone, a replay neither a solver nor a table.
 """
 
 from __future__ import annotations
@@ -40,44 +40,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """An algorithm of `dpopt release`; what makes, predicts, proves and plays its plans is loaded when it is used.
-
-    Attributes
-    ----------
-    options : type of Options
-        What a user may say; has the name as on the command line.
-    plan_type : str
-        The class of its plans.
-    maker : str
-        Function from a `PlanRequest` and a workload to a plan that the budget covers.
-    predictor : str or None
-        Function that returns the errors of a plan on public populations. None: the player has a `stand_in`, a plan for a
-        public population, that is played like any other.
-    prover : str or None
-        Function that returns what is proven of a plan's errors beforehand, as a JSON object.
-    player : str
-        Module that plays runs; see `Driver`.
-    candidate : bool
-        Whether `auto` chooses it where it has the least predicted mean error; on public tables a candidate always had.
-    predicts_wide : bool
-        Whether its predictions stay short for very many binary attributes.
-    knows_density : bool
-        Whether its rule for rounds and draws asks whether a table of zeros and ones is sparse.
-    memory, pricer : str or None
-        Functions that return the memory of a run, and what each accountant charges for one; None where neither is foreseen.
-    """
+    """An algorithm of `dpopt release`; what makes, predicts, proves and plays its plans is loaded when it is used."""
 
     options: type[Options]
+    """What a user may say; has the name as on the command line."""
     plan_type: str
+    """The class of its plans."""
     maker: str
+    """Function from a `PlanRequest` and a workload to a plan that the budget covers."""
     predictor: str | None
+    """Function that returns the errors of a plan on public populations. None: the player has a `stand_in`, a plan for a
+    public population, that is played like any other."""
     prover: str | None
+    """Function that returns what is proven of a plan's errors beforehand, as a JSON object."""
     player: str
+    """Module that plays runs; see `Driver`."""
     candidate: bool = False
+    """Whether `auto` chooses it where it has the least predicted mean error; on public tables a candidate always
+    had."""
     predicts_wide: bool = False
+    """Whether its predictions stay short for very many binary attributes."""
     knows_density: bool = False
+    """Whether its rule for rounds and draws asks whether a table of zeros and ones is sparse."""
     memory: str | None = None
     pricer: str | None = None
+    """Functions that return the memory of a run, and what each accountant charges for one; None where neither is
+    foreseen."""
 
     @property
     def name(self) -> str:
@@ -190,11 +178,7 @@ def takers_of(option: str) -> tuple[str, ...]:
 
 
 def options_named(algorithm: str, given: Mapping[str, Any]) -> Options:
-    """Return the options of an algorithm by its name.
-
-    Raises PlanError if there is no such algorithm, it has no such option (the message says which algorithms have), or one is
-    out of range.
-    """
+    """Return the options of an algorithm by its name."""
     for option, value in {"algorithm": algorithm, **given}.items():
         refuse_removed(option, value)
     if algorithm not in OPTIONS:
@@ -204,8 +188,8 @@ def options_named(algorithm: str, given: Mapping[str, Any]) -> Options:
     for name in given:
         if name not in OPTIONS[algorithm].known:
             raise PlanError(
-                f"--{name.replace('_', '-')} is an option of {', '.join(takers_of(name))}, and not of {algorithm}; leave it "
-                "out, or name another algorithm"
+                f"--{name.replace('_', '-')} is an option of {', '.join(takers_of(name))}, and not of {algorithm}; "
+                f"leave it out, or name another algorithm"
             )
     return OPTIONS[algorithm](**given)
 
@@ -227,13 +211,8 @@ def plan_of(request: PlanRequest[Options], workload: Workload) -> Plan:
     """Return a plan of the algorithm whose options a request has; only public values are read.
 
     What numbers within bins cost (`values_plan`) is left for them: the plan is made for the rest of the budget.
-
-    Raises PlanError if the algorithm cannot serve this workload or budget, with what to do; AccountingError if the accountant
-    has no figure for the plan.
     """
-    make: Callable[[PlanRequest[Options], Workload], Plan] = _load(
-        ALGORITHMS[request.options.algorithm].maker
-    )
+    make: Callable[[PlanRequest[Options], Workload], Plan] = _load(ALGORITHMS[request.options.algorithm].maker)
     values = values_plan(request, workload)
     if values is None:
         return make(request, workload)
@@ -244,10 +223,7 @@ def plan_of(request: PlanRequest[Options], workload: Workload) -> Plan:
 
 
 def values_plan(request: PlanRequest[Options], workload: Workload) -> ValuesPlan | None:
-    """Return what is measured of numbers within bins beside a plan; None where nothing is.
-
-    Raises PlanError as `ValuesPlan.of`.
-    """
+    """Return what is measured of numbers within bins beside a plan; None where nothing is."""
     from dpopt.releases.values import ValuesPlan
 
     share = 0.0 if request.options.answers_only else request.values_share
@@ -255,19 +231,14 @@ def values_plan(request: PlanRequest[Options], workload: Workload) -> ValuesPlan
 
 
 def read_plan(obj: dict[str, Any]) -> Plan:
-    """Read a plan back.
-
-    Raises PlanError if a field is missing or of the wrong kind, or another version or algorithm wrote the plan.
-    """
+    """Read a plan back."""
     name = obj.get("algorithm")
     learning, budget = obj.get("learning"), obj.get("budget")
     for inner in (obj, learning, budget):
         for option, value in inner.items() if isinstance(inner, dict) else ():
             refuse_removed(option, value)
     if not isinstance(name, str) or name not in _ON_FILE:
-        raise PlanError(
-            f"the plan is for algorithm {name!r}; this dpopt reads plans of {', '.join(ALGORITHMS)}"
-        )
+        raise PlanError(f"the plan is for algorithm {name!r}; this dpopt reads plans of {', '.join(ALGORITHMS)}")
     return _ON_FILE[name].read(obj)
 
 
@@ -275,7 +246,5 @@ def predict(plan: Plan, workload: Workload, *, runs: int = 1, density: float | N
     """Return the errors that a plan shows on public populations; those of noise alone follow from its scale.
 
     `density` is the public share of ones in a table of zeros and ones, where it is declared.
-
-    Raises PlanError if a simulation would take as long as a run.
     """
     return algorithm_of(plan).predict(plan, workload, runs=runs, density=density)

@@ -43,11 +43,13 @@ from dpopt.schema.schema import Schema
 from dpopt.transcript.budget_ledger import BudgetLedger
 
 _NOT_ENCRYPTED = (
-    "{address} is not encrypted: whoever reads or reaches this network sees exact counts, which are private, and can give the "
-    "workers tasks, that is, code. Use it only where everybody may see the records; otherwise set up TLS in Dask's "
-    "configuration and write dask:HOST:PORT"
+    "{address} is not encrypted: whoever reads or reaches this network sees exact counts, which are private, and can "
+    "give the workers tasks, that is, code. Use it only where everybody may see the records; otherwise set up TLS in "
+    "Dask's configuration and write dask:HOST:PORT"
 )
-_NO_LAYOUT = "a layout is for wide tables of zeros and ones (--binary-columns, Schema.binary); leave it out for this schema"
+_NO_LAYOUT = (
+    "a layout is for wide tables of zeros and ones (--binary-columns, Schema.binary); leave it out for this schema"
+)
 
 
 @with_terms
@@ -74,27 +76,28 @@ def release(
     schema : Schema or path
         Declared attributes; `Schema.binary(d)` for a wide table of zeros and ones. Public.
     workload : Workload or str, optional
-        The queries that the synthetic records should answer well. Public. If left out: all three-way or two-way marginals, by
-        `dpopt.algorithms.defaults.usual_workload`.
+        The queries that the synthetic records should answer well. Public. If left out: all three-way or two-way
+        marginals, by `dpopt.algorithms.defaults.usual_workload`.
     plan : Planned or path, optional
-        A plan that was made before (`dpopt plan -o plan.json`): schema, workload, budget and algorithm are those of the plan.
+        A plan that was made before (`dpopt plan -o plan.json`): schema, workload, budget and algorithm are those of the
+        plan.
     out : path, optional
         New or empty folder for the release; without it everything stays in memory.
     algorithm : Options or str
         With its options, as in ``dpopt.DualQuery(rounds=100, solver="cp-sat")``: `dpopt.Projection`, `DualQuery`,
-        `FEM`, `MWEM`, `PMW`, `SmallDatabase`, `Noise`, or `Auto`: projection where it measures residuals, or
-        else the one with the least predicted mean error. Or its name on the command line ("mwem"); its options may then stand
+        `FEM`, `MWEM`, `PMW`, `SmallDatabase`, `Noise`, or `Auto`: projection where it measures residuals, or else the
+        one with the least predicted mean error. Or its name on the command line ("mwem"); its options may then stand
         beside it as keywords.
     progress : Progress or bool, optional
         Receives the progress of stages and rounds. If left out, notebooks show it; False shows nothing.
     engine : str
-        Where the table is counted: "memory"; "stream" (read again for each count, for more rows than memory); "dask:4" or
-        "dask:tls://host:8786" (by worker processes). The release does not depend on it.
+        Where the table is counted: "memory"; "stream" (read again for each count, for more rows than memory); "dask:4"
+        or "dask:tls://host:8786" (by worker processes). The release does not depend on it.
     budget : BudgetLedger, optional
         The owner's budget over many releases, from which this one is paid.
     **terms
-        The terms below, and as keywords: reading, or the fields of `dpopt.TableReading`; where an algorithm is given by its
-        name, its options.
+        The terms below, and as keywords: reading, or the fields of `dpopt.TableReading`; where an algorithm is given by
+        its name, its options.
 
     Terms
     -----
@@ -159,10 +162,7 @@ def _warned(made: SyntheticRelease, folder: Path | None, progress: Progress) -> 
 
 
 def _refuse_folder(folder: Path, table: AnyTable | AnyBinaryTable) -> None:
-    """Refuse a folder that is not empty, or lies where the table would be read from later.
-
-    Raises ReleaseFolderError with what to do.
-    """
+    """Refuse a folder that is not empty, or lies where the table would be read from later."""
     check_empty(folder)
     if (
         isinstance(table, str | os.PathLike)
@@ -170,7 +170,8 @@ def _refuse_folder(folder: Path, table: AnyTable | AnyBinaryTable) -> None:
         and folder.resolve().is_relative_to(Path(table).resolve())
     ):
         raise ReleaseFolderError(
-            f"{folder} lies inside the table's folder {table}, where it would be read as records later. Name another folder"
+            f"{folder} lies inside the table's folder {table}, where it would be read as records later. Name another "
+            f"folder"
         )
 
 
@@ -189,9 +190,7 @@ def _note(remark: str | None, progress: Progress) -> None:
         progress.note(remark)
 
 
-def _note_broken_rules(
-    dataset: PrivateDataset, schema: Schema, how: TableReading, progress: Progress
-) -> None:
+def _note_broken_rules(dataset: PrivateDataset, schema: Schema, how: TableReading, progress: Progress) -> None:
     """Show the owner, and nobody else, which rules the table's own rows break; they are used as they are."""
     if not schema.rules:
         return
@@ -223,9 +222,9 @@ def resume(
 ) -> SyntheticRelease:
     """Continue an interrupted run; the table must be the one that it began with, by any engine.
 
-    It is read as the run began to read it, unless `reading` says how a wide table is laid out now. A run that is paid from the
-    owner's budget over many releases needs that budget again; nothing is reserved twice. One that
-    began with a solver of its own, which is not registered, needs that `solver` again.
+    It is read as the run began to read it, unless `reading` says how a wide table is laid out now. A run that is paid
+    from the owner's budget over many releases needs that budget again; nothing is reserved twice. One that began with a
+    solver of its own, which is not registered, needs that `solver` again.
 
     Examples
     --------
@@ -264,10 +263,7 @@ def resume(
 
 
 def _account_again(job: Job | Asked, budget: BudgetLedger | None) -> Account | None:
-    """Return from where a run that is continued is paid.
-
-    Raises BudgetError if it is paid from the owner's budget and none is given, or the other way round; or as `open_account`.
-    """
+    """Return from where a run that is continued is paid."""
     reservation = job.statement.get(RESERVATION)
     if (reservation is None) != (budget is None):
         raise BudgetError(
@@ -282,18 +278,13 @@ def _account_again(job: Job | Asked, budget: BudgetLedger | None) -> Account | N
 
 
 def _with_layout(reading: TableReading, table: AnyTable | AnyBinaryTable, schema: Schema) -> TableReading:
-    """Return how a table is read, with the layout of a wide table's file.
-
-    Raises DpoptError if the layout cannot be recognized.
-    """
+    """Return how a table is read, with the layout of a wide table's file."""
     if not schema.is_binary or not isinstance(table, str | os.PathLike):
         return reading
     return found_layout(table, reading)
 
 
-def _format_of(
-    table: AnyTable | AnyBinaryTable, how: TableReading, terms: Terms, schema: Schema
-) -> str | None:
+def _format_of(table: AnyTable | AnyBinaryTable, how: TableReading, terms: Terms, schema: Schema) -> str | None:
     """Return the format that is asked for, or else of files that are a table, which is read from what they hold."""
     if terms.format is not None or schema.is_binary or not isinstance(table, str | os.PathLike):
         return terms.format
@@ -307,9 +298,7 @@ def _form(table: AnyTable | AnyBinaryTable, schema: Schema, how: TableReading) -
     return SPARSE_MATRIX if is_sparse_matrix(table) else BIT_TABLE
 
 
-def read_by(
-    table: AnyTable | AnyBinaryTable, schema: Schema, how: TableReading, engine: str
-) -> PrivateDataset:
+def read_by(table: AnyTable | AnyBinaryTable, schema: Schema, how: TableReading, engine: str) -> PrivateDataset:
     """Read a table by a schema of either kind, and return what counts on it; raises as the readers do."""
     address = check_engine(engine, schema).address
     if address.startswith("tcp://"):
@@ -320,17 +309,11 @@ def read_by(
 
 
 def read_again(
-    job: Job | Asked,
-    table: AnyTable | AnyBinaryTable,
-    *,
-    engine: str = "memory",
-    reading: TableReading | None = None,
+    job: Job | Asked, table: AnyTable | AnyBinaryTable, *, engine: str = "memory", reading: TableReading | None = None
 ) -> PrivateDataset:
     """Read a table as the run of a job reads it: by its schema, layout and repairs.
 
     With `reading` a wide table is read in this way in place of the run's: the same records may lie in another file.
-
-    Raises DpoptError if the table cannot be read so, or `reading` is given for another table than a wide one.
     """
     if reading is not None and not job.schema.is_binary:
         raise PlanError(_NO_LAYOUT)

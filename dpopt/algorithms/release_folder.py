@@ -1,7 +1,8 @@
 """The release folder: plan, schema, workload, transcript, synthetic records, release.json; publishable at every instant.
 
-Nothing private is ever written here: no timing of private stages, no path, no hash of the table, no rejected value, and under
-add-remove not the true number of records. Files are written whole (temporary file, then rename); the transcript grows by lines.
+Nothing private is ever written here: no timing of private stages, no path, no hash of the table, no rejected value, and
+under add-remove not the true number of records. Files are written whole (temporary file, then rename); the transcript
+grows by lines.
 """
 
 from __future__ import annotations
@@ -36,17 +37,12 @@ def create_folder(folder: Path, begun: Job | Asked, *, expected_bytes: int) -> F
     """Make a new release folder, write the public inputs, and open its journal; all before any budget is spent.
 
     Where the number of records is measured first, they are what was asked; `add_plan` follows.
-
-    Raises ReleaseFolderError if the folder exists and is not empty, cannot be written, or its disk has too little room.
-    Nothing is left behind.
     """
     check_empty(folder)
     made = missing_folders(folder)
     _check_room(made[-1].parent if made else folder, folder, expected_bytes)
     make_empty(folder)
-    journal = FileJournal(
-        folder / TRANSCRIPT
-    )  # new, and locked: from here on nobody else writes in this folder
+    journal = FileJournal(folder / TRANSCRIPT)  # new, and locked: from here on nobody else writes in this folder
     try:
         write_json(folder / SCHEMA, begun.schema.to_json())
         write_json(folder / WORKLOAD, begun.workload.to_json())
@@ -59,32 +55,24 @@ def create_folder(folder: Path, begun: Job | Asked, *, expected_bytes: int) -> F
         withdraw(folder, made)
         if isinstance(error, ReleaseFolderError) or not isinstance(error, OSError):
             raise
-        raise ReleaseFolderError(
-            f"cannot write {folder}: {error.strerror}. Nothing has been spent"
-        ) from error
+        raise ReleaseFolderError(f"cannot write {folder}: {error.strerror}. Nothing has been spent") from error
     return journal
 
 
 def add_plan(folder: Path, job: Job) -> None:
-    """Put the plan in place of what was asked, once the number of records is on file.
-
-    Raises ReleaseFolderError if it cannot be written; what was asked stays then.
-    """
+    """Put the plan in place of what was asked, once the number of records is on file."""
     try:
         _write_plan(folder, job)
         (folder / REQUEST).unlink(missing_ok=True)
     except OSError as error:
         raise ReleaseFolderError(
-            f"cannot write {folder / PLAN}: {error.strerror}. The number of records that was measured is kept; make room and "
-            "continue with 'dpopt resume'"
+            f"cannot write {folder / PLAN}: {error.strerror}. The number of records that was measured is kept; make "
+            f"room and continue with 'dpopt resume'"
         ) from error
 
 
 def _write_plan(folder: Path, job: Job) -> None:
-    write_json(
-        folder / PLAN,
-        {**job.plan.to_json(), "output": dict(job.output), "statement": dict(job.statement)},
-    )
+    write_json(folder / PLAN, {**job.plan.to_json(), "output": dict(job.output), "statement": dict(job.statement)})
 
 
 def _check_room(place: Path, folder: Path, expected_bytes: int) -> None:
@@ -92,20 +80,18 @@ def _check_room(place: Path, folder: Path, expected_bytes: int) -> None:
         free = shutil.disk_usage(place).free
     except OSError as error:
         raise ReleaseFolderError(
-            f"the free space of {folder} cannot be found: {error.strerror}. Choose another folder; nothing has been spent"
+            f"the free space of {folder} cannot be found: {error.strerror}. Choose another folder; nothing has been "
+            f"spent"
         ) from error
     if free < expected_bytes:
         raise ReleaseFolderError(
-            f"the disk of {folder} has {free / 1e6:,.1f} MB free, the release needs about {expected_bytes / 1e6:,.1f} MB. "
-            "Make room or choose another folder; nothing has been spent"
+            f"the disk of {folder} has {free / 1e6:,.1f} MB free, the release needs about {expected_bytes / 1e6:,.1f} "
+            f"MB. Make room or choose another folder; nothing has been spent"
         )
 
 
 def read_begun(folder: Path) -> Job | Asked:
-    """Read the public inputs of a run: a job, or what was asked where a run ended before it had a plan.
-
-    Raises ReleaseFolderError if a file is missing or damaged.
-    """
+    """Read the public inputs of a run: a job, or what was asked where a run ended before it had a plan."""
     if (folder / PLAN).exists() or not (folder / REQUEST).exists():
         return read_job(folder)
     schema = Schema.from_json(read_json(folder / SCHEMA))
@@ -114,10 +100,7 @@ def read_begun(folder: Path) -> Job | Asked:
 
 
 def read_job(folder: Path) -> Job:
-    """Read the public inputs of a release folder.
-
-    Raises ReleaseFolderError if a file is missing or damaged.
-    """
+    """Read the public inputs of a release folder."""
     plan = read_json(folder / PLAN)
     schema = Schema.from_json(read_json(folder / SCHEMA))
     output, statement = plan.pop("output", {}), plan.pop("statement", {})

@@ -73,11 +73,7 @@ def absent_files(folder: Path, rebuilt: Path) -> list[str]:
 
 
 def load(folder: str | os.PathLike[str]) -> SyntheticRelease:
-    """Read a finished release from its plan and transcript; nothing is written.
-
-    Raises TranscriptError if the run has not ended, or what is on file contradicts itself; ReleaseFolderError if release.json
-    is damaged.
-    """
+    """Read a finished release from its plan and transcript; nothing is written."""
     place = Path(folder)
     job, outcome = _rebuilt(place)
     with damage_as(TranscriptError, _contradiction(place)):
@@ -86,8 +82,8 @@ def load(folder: str | os.PathLike[str]) -> SyntheticRelease:
             stated = read_json(place / RELEASE).get("privacy", {})
             if any(stated.get(name) != made.statement["privacy"][name] for name in _STATED):
                 raise TranscriptError(
-                    f"the privacy that {place / RELEASE} states is not what the transcript gives: the file was changed after "
-                    f"the release, or written by another version. Make it anew with 'dpopt replay {place} -o NEW'"
+                    f"the privacy that {place / RELEASE} states is not what the transcript gives: the file was changed "
+                    f"after the release, or written by another version. Make it anew with 'dpopt replay {place} -o NEW'"
                 )
     return made
 
@@ -99,9 +95,7 @@ def _rebuilt(folder: Path) -> tuple[Job, Outcome]:
         check_size_on_file(past, job.plan.size, job.plan.budget)
         outcome = rebuild_run(algorithm_of(job.plan).driver(), job, past)
     if outcome is None:
-        raise TranscriptError(
-            f"the run in {folder} has not ended; continue it with 'dpopt resume {folder} TABLE'"
-        )
+        raise TranscriptError(f"the run in {folder} has not ended; continue it with 'dpopt resume {folder} TABLE'")
     return job, outcome
 
 

@@ -28,13 +28,7 @@ from dpopt.releases.folder_files import (
     withdraw,
 )
 from dpopt.releases.job import LEAST_BYTES, WEIGHTS_BECAUSE, Job, refuse_unreviewed
-from dpopt.releases.measured_size import (
-    PublicSize,
-    check_size_on_file,
-    measure_size,
-    size_on_file,
-    with_size_measured,
-)
+from dpopt.releases.measured_size import PublicSize, check_size_on_file, measure_size, size_on_file, with_size_measured
 from dpopt.releases.plan import Plan
 from dpopt.releases.progress import Progress, stage
 from dpopt.releases.run import Run, Sources, play_run
@@ -82,28 +76,24 @@ def run_release(
 
     Parameters
     ----------
-    dataset : PrivateDataset
-        The table.
-    begun : Job or Asked
-        The public inputs: a job, or what was asked where the number of records is measured first and the job made with it.
-    folder : Path or None
+    begun
+        The public inputs: a job, or what was asked where the number of records is measured first and the job made with
+        it.
+    folder
         New or empty folder; None keeps everything in memory.
-    sources : Sources, optional
+    sources
         For tests and reproducible experiments; anything but the default marks the ledger as not private.
-    check : callable, optional
-        Called with a job that is made of what was asked, before it runs; may refuse it. The number of records is charged by
-        then. Before that it is called with jobs for tried numbers of records; where it refuses all, nothing is charged.
-    progress : Progress, optional
+    check
+        Called with a job that is made of what was asked, before it runs; may refuse it. The number of records is
+        charged by then. Before that it is called with jobs for tried numbers of records; where it refuses all, nothing
+        is charged.
+    progress
         Receives the progress of stages and rounds.
-    account : Account, optional
-        From where it is paid besides (`dpopt.releases.ledgers.open_account`); the folder names its reservation. The whole
-        budget is reserved there before the number of records is drawn.
-    solver : Solver, optional
+    account
+        From where it is paid besides (`dpopt.releases.ledgers.open_account`); the folder names its reservation. The
+        whole budget is reserved there before the number of records is drawn.
+    solver
         The solver that the plan names, where it is no registered one.
-
-    Raises ReleaseFolderError if the folder cannot be used; nothing has been spent then; BudgetError if the plan costs more
-    than its budget; nothing has been spent then; PlanError if no plan can be made for the number of records. Where that is
-    measured, it is spent by then.
     """
     drawn_from = sources or Sources()
     begun = _marked(begun, drawn_from)
@@ -151,8 +141,8 @@ def resume_run(
 ) -> SyntheticRelease:
     """Continue an interrupted run where its transcript ends, without spending or reserving anything twice.
 
-    `begun` is what `read_begun(folder)` gave. The table must be the one that the run began with: the folder holds nothing by
-    which this could be checked, beyond n under replace-one (known limits).
+    `begun` is what `read_begun(folder)` gave. The table must be the one that the run began with: the folder holds
+    nothing by which this could be checked, beyond n under replace-one (known limits).
     """
     refuse_ended(folder)
     journal, contents = FileJournal.reopen(folder / TRANSCRIPT)
@@ -210,9 +200,7 @@ class _Start:
                     return
         raise refusals[-1]
 
-    def go_on(
-        self, journal: FileJournal | MemoryJournal, past: Past, prepared: Any = None
-    ) -> SyntheticRelease:
+    def go_on(self, journal: FileJournal | MemoryJournal, past: Past, prepared: Any = None) -> SyntheticRelease:
         """Play the run, continuing after what is on file, and write what it ends with."""
         check_schema(self.dataset, self.begun.schema)
         if isinstance(self.begun, Asked):
@@ -240,7 +228,8 @@ class _Start:
             if self.folder is None or (self.folder / TRANSCRIPT).stat().st_size == 0:
                 raise
             raise type(refusal)(
-                f"{refusal}. {self.folder} keeps the number of records that was measured, and its charge; name another folder"
+                f"{refusal}. {self.folder} keeps the number of records that was measured, and its charge; name another "
+                f"folder"
             ) from refusal
         if self.folder is not None:
             add_plan(self.folder, job)
@@ -257,13 +246,11 @@ def _marked(begun: Job | Asked, sources: Sources) -> Job | Asked:
 
 
 def refuse_ended(folder: Path) -> None:
-    """Refuse to resume a run that has ended, or that was killed before it began.
-
-    Raises ReleaseFolderError if the folder holds a finished release, or nothing to continue.
-    """
+    """Refuse to resume a run that has ended, or that was killed before it began."""
     if never_began(folder):
         raise ReleaseFolderError(
-            f"the run in {folder} was killed before it began, and nothing has been spent. Remove the folder and release again"
+            f"the run in {folder} was killed before it began, and nothing has been spent. Remove the folder and "
+            f"release again"
         )
     if (folder / RELEASE).exists():
         raise ReleaseFolderError(f"the run in {folder} has ended; there is nothing to resume")

@@ -31,9 +31,7 @@ DECODING_RULE = (
     "(by default its midpoint, for whole numbers rounded down); missing values by the declared text or an empty cell"
 )
 
-DRAWN_RULE = (
-    "but the columns under 'values' have numbers that are drawn within each bin by what was measured there"
-)
+DRAWN_RULE = "but the columns under 'values' have numbers that are drawn within each bin by what was measured there"
 
 WIDE_DECODING = {
     "npz": "a sparse matrix with a row for each record, read by scipy.sparse.load_npz; stored entries are ones, all others 0",
@@ -60,9 +58,7 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
         **{key: job.statement[key] for key in ("declared", "assumed") if key in job.statement},
         "privacy": {**privacy, **paid},
         "accuracy": accuracy,
-        "records": None
-        if outcome.records is None
-        else _records(job, outcome.records, outcome.rows, output, sections),
+        "records": None if outcome.records is None else _records(job, outcome.records, outcome.rows, output, sections),
         "answers": output if outcome.records is None else None,
         **sections,
         **repaired,
@@ -80,16 +76,14 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
 def _with_size(accuracy: dict[str, Any], wrong: dict[str, Any], job: Job, outcome: Outcome) -> dict[str, Any]:
     """Return accuracy with a contradicted number of records as "size", and its part of the errors; no proven error holds.
 
-    Of n records for n0, shares are n / n0 times as far as they should be from 0, or in records, whose sums are right, from even
-    ones: answers a for which even ones are u are off by about |1 - n0 / n| |a - u|.
+    Of n records for n0, shares are n / n0 times as far as they should be from 0, or in records, whose sums are right,
+    from even ones: answers a for which even ones are u are off by about |1 - n0 / n| |a - u|.
     """
     answers, workload = outcome.answers, job.workload
     marginals, sizes = workload.marginals, job.schema.sizes
     if outcome.records is not None:
         answers = workload_answers(job, outcome.records if outcome.rows is None else outcome.rows.records)
-        even = (
-            UniformAnswers().on(marginals, sizes) if marginals else uniform_answers(workload.clauses, sizes)
-        )
+        even = UniformAnswers().on(marginals, sizes) if marginals else uniform_answers(workload.clauses, sizes)
         answers = answers - even
     far = np.abs((1 - wrong["declared"] / max(wrong["records"], 1)) * np.asarray(answers))
     mean = float(far.mean())
@@ -99,9 +93,7 @@ def _with_size(accuracy: dict[str, Any], wrong: dict[str, Any], job: Job, outcom
     found.pop("two_way", None)
     for which in ("predicted", "expected"):
         if accuracy.get(which):
-            own = {
-                name: value for name, value in accuracy[which].items() if name in errors and value is not None
-            }
+            own = {name: value for name, value in accuracy[which].items() if name in errors and value is not None}
             own = {name: float(f"{min(1.0, value + errors[name]):.6g}") for name, value in own.items()}
             found[which] = {**accuracy[which], **own}
     return found
@@ -118,8 +110,8 @@ def workload_answers(job: Job, written: SyntheticRecords) -> NDArray[np.float64]
 def _two_way(job: Job, outcome: Outcome) -> dict[str, Any]:
     """Return the mean absolute noise of a count of two values together, the median over pairs; nothing if few were measured.
 
-    From the deviations of the noise, which are public. Fitted records are off by about this in frequent cells, by less in rare
-    ones.
+    From the deviations of the noise, which are public. Fitted records are off by about this in frequent cells, by less
+    in rare ones.
     """
     if outcome.measured is None or job.schema.is_binary:
         return {}
@@ -131,11 +123,7 @@ def _two_way(job: Job, outcome: Outcome) -> dict[str, Any]:
 
 
 def _records(
-    job: Job,
-    records: SyntheticRecords,
-    written: ChosenRows | None,
-    output: dict[str, Any],
-    sections: dict[str, Any],
+    job: Job, records: SyntheticRecords, written: ChosenRows | None, output: dict[str, Any], sections: dict[str, Any]
 ) -> dict[str, Any]:
     distinct = written.records if written is not None and job.searches_rows else records
     if "rounds" not in sections.get("records", {}):
@@ -161,10 +149,7 @@ def _obedience(job: Job, records: SyntheticRecords) -> dict[str, Any]:
     if not rules.number_of_rules:
         return {}
     obeys = ~rules.broken(records.distinct).any(axis=1)
-    return {
-        "rules": list(rules.names),
-        "records_that_obey_the_rules": int(records.multiplicity[obeys].sum()),
-    }
+    return {"rules": list(rules.names), "records_that_obey_the_rules": int(records.multiplicity[obeys].sum())}
 
 
 def _decoding(job: Job) -> str:
@@ -174,8 +159,8 @@ def _decoding(job: Job) -> str:
 
 
 _BY_ONE_ALONE = (
-    "not stated: the plan depends on the number of records that was measured, and keeps the budget by its own accountant "
-    "alone"
+    "not stated: the plan depends on the number of records that was measured, and keeps the budget by its own "
+    "accountant alone"
 )
 
 
@@ -183,9 +168,7 @@ def said_of(privacy: Mapping[str, Any]) -> list[str]:
     """Return what was spent, in short phrases."""
     epsilon = privacy["epsilon"]
     shown = f"{epsilon:.4g}" if isinstance(epsilon, float) else str(epsilon)
-    declared = [
-        f"{privacy['public_size']:,} counted rows declared, not measured" for _ in declared_in_words(privacy)
-    ]
+    declared = [f"{privacy['public_size']:,} counted rows declared, not measured" for _ in declared_in_words(privacy)]
     delta = f"delta={privacy['delta']:g}" if privacy["delta"] else "delta=0 (pure)"
     return [f"epsilon={shown}", delta, str(privacy["neighbours"]), *declared]
 
@@ -212,9 +195,9 @@ class Spending(Protocol):
 def privacy_statement(plan: Spending, ledger: Ledger) -> dict[str, Any]:
     """Return what is guaranteed, by the plan's accountant and by every other one, and the charges of the draws.
 
-    The guarantee is that of all that was reserved (`Ledger.guaranteed`): which draws were made may depend on what was drawn.
-    Where the number of records was measured, the plan itself depends on a draw, and only the budget's accountant has a figure.
-    Privacy: A4, C14 in docs/privacy.
+    The guarantee is that of all that was reserved (`Ledger.guaranteed`): which draws were made may depend on what was
+    drawn. Where the number of records was measured, the plan itself depends on a draw, and only the budget's accountant
+    has a figure. Privacy: A4, C14 in docs/privacy.
     """
     guaranteed, budget = encode(ledger.guaranteed()), plan.budget
     delta = budget.delta or DEFAULT_DELTA
@@ -225,8 +208,7 @@ def privacy_statement(plan: Spending, ledger: Ledger) -> dict[str, Any]:
         columns = columns_of(ledger.reserved if ledger.is_private else ledger.entries)
         rows = costs(columns.for_groups(budget.group).epsilon, delta)
         by_accountant = {
-            row["accountant"]: row["epsilon"] if row["refused"] in {None, BEYOND} else row["refused"]
-            for row in rows
+            row["accountant"]: row["epsilon"] if row["refused"] in {None, BEYOND} else row["refused"] for row in rows
         }
     return {
         "private": ledger.is_private,
@@ -262,13 +244,8 @@ def stated_privacy(given: Mapping[str, Any], plan: Planned) -> dict[str, Any]:
 
     Parameters
     ----------
-    given : Mapping
+    given
         The statement, as `dpopt.algorithms.statement.privacy_statement` made it.
-    plan : Planned
-        What was measured, by the same file.
-
-    Raises TranscriptError if it lacks a part, or says something else than the plan: the file was changed after it was
-    written.
     """
     stated = dict(given)
     if missing := _NEEDED - set(stated):
@@ -289,9 +266,7 @@ def stated_privacy(given: Mapping[str, Any], plan: Planned) -> dict[str, Any]:
         "budget": encode(plan.budget),
     }
     same = all(stated.get(key) == value for key, value in expected.items())
-    same = (
-        same and stated.get("unit", RECORD) == plan.budget.unit
-    )  # older files are for records and do not say so
+    same = same and stated.get("unit", RECORD) == plan.budget.unit  # older files are for records and do not say so
     if paid != Counter([*earlier, *plan.charges()]) or not same or stated["private"] is not (not marks):
         raise TranscriptError(
             "the privacy that it states is not what its plan costs; the file was changed after it was written"

@@ -33,21 +33,11 @@ from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswer
 from dpopt.queries.marginal_set import MarginalSet, some_of
 from dpopt.queries.residuals import independent_shares
 from dpopt.queries.workloads.workload import Workload, parse_workload
-from dpopt.releases.job import (
-    VALUES,
-    WEIGHTS_BECAUSE,
-    check_format,
-    check_workload,
-    refuse_unreviewed,
-)
+from dpopt.releases.job import VALUES, WEIGHTS_BECAUSE, check_format, check_workload, refuse_unreviewed
 from dpopt.releases.measured_size import declared_rows, measured_note
 from dpopt.releases.plan import Plan
 from dpopt.releases.progress import Detail, Progress, stage
-from dpopt.releases.public_population.population import (
-    MOST_ATTRIBUTES,
-    has_binary_population,
-    public_population,
-)
+from dpopt.releases.public_population.population import MOST_ATTRIBUTES, has_binary_population, public_population
 from dpopt.releases.rule_conflicts import feasible_record
 from dpopt.releases.solver_choice import require_solver
 from dpopt.schema.finer import fixed_by_rules, rough_differences
@@ -64,15 +54,16 @@ def public_baselines(
 ) -> dict[str, dict[str, float]]:
     """Return the errors of what needs no such plan, on the populations on which plans are simulated.
 
-    Nobody's data enter one record of zeros (of the first declared values) and the uniform distribution over all records. A plan
-    that does not beat them is worth nothing, whatever its budget; which plans these are follows from public values alone. With
-    a `plan`, marginals are also answered by noisy columns, taken as independent, for the whole of its budget.
+    Nobody's data enter one record of zeros (of the first declared values) and the uniform distribution over all
+    records. A plan that does not beat them is worth nothing, whatever its budget; which plans these are follows from
+    public values alone. With a `plan`, marginals are also answered by noisy columns, taken as independent, for the
+    whole of its budget.
 
     Returns
     -------
     dict
-        "zeros" and "uniform", and "independence" where it was asked for and the accountant has a figure for its noise; each
-        with "max_error" and "mean_error", averaged over the populations.
+        "zeros" and "uniform", and "independence" where it was asked for and the accountant has a figure for its noise;
+        each with "max_error" and "mean_error", averaged over the populations.
     """
     found = [_on_population(workload, seed, density, plan) for seed in range(1, max(1, runs) + 1)]
     means = np.mean(np.array(found), axis=0).tolist()
@@ -99,10 +90,7 @@ def _on_population(
         errors = non_private_errors(table, some, answers)
     else:
         clauses = simulated_clauses(workload)
-        answers = {
-            "zeros": _truth_of(clauses, zeros[0]),
-            "uniform": uniform_answers(clauses, schema.sizes),
-        }
+        answers = {"zeros": _truth_of(clauses, zeros[0]), "uniform": uniform_answers(clauses, schema.sizes)}
         errors = non_private_errors(table, clauses, answers)
     return [(errors[name].max_error, errors[name].mean_error) for name in answers]
 
@@ -115,10 +103,7 @@ def _independent(
     None where the accountant has no figure for the noise, or marginals have very many attributes.
     """
     gaussian, domains = plan.budget.accountant is Accountant.ZCDP, marginals.domains
-    if (
-        not (gaussian or plan.budget.accountant is Accountant.PURE)
-        or marginals.attributes.shape[1] > MOST_WIDE
-    ):
+    if not (gaussian or plan.budget.accountant is Accountant.PURE) or marginals.attributes.shape[1] > MOST_WIDE:
         return None
     named = np.unique(marginals.attributes[marginals.attributes >= 0])
     ones = MarginalSet(domains, named[:, None].astype(np.int32))
@@ -129,8 +114,7 @@ def _independent(
         )
     ]
     counts = [
-        np.bincount(columns[a], minlength=1 + int(domains.codes[own].max()))[domains.codes[own]]
-        for a, own in held
+        np.bincount(columns[a], minlength=1 + int(domains.codes[own].max()))[domains.codes[own]] for a, own in held
     ]
     moved = named.size * (2 if plan.relation is NeighbouringRelation.REPLACE_ONE else 1)
     scale = measurement_scale(moved, amount=amount_for(plan.budget, gaussian=gaussian), gaussian=gaussian)
@@ -160,8 +144,8 @@ def verdict(
 ) -> str | None:
     """Return in words what the predicted errors do not beat, and what to do; None if they beat all.
 
-    A mean error that is less than `TIE` times that of independent columns, which cost budget too, is a tie; where nothing but
-    single columns is asked for, they are what is released.
+    A mean error that is less than `TIE` times that of independent columns, which cost budget too, is a tie; where
+    nothing but single columns is asked for, they are what is released.
     """
     single = workload.marginals is not None and workload.marginals.attributes.shape[1] == 1
     binary = workload.schema.is_binary
@@ -176,18 +160,16 @@ def verdict(
             continue
         own, other = _figures(predicted), _figures(errors)
         verb = "has" if name != "independence" else "have"
-        shown = f"on the public population, {names[name]} {verb} largest error {other[0]:.2g} and mean error {other[1]:.2g}"
+        shown = (
+            f"on the public population, {names[name]} {verb} largest error {other[0]:.2g} and mean error {other[1]:.2g}"
+        )
         if name == "independence" and own[1] < TIE * other[1] and other[1] < TIE * own[1]:
             said.append(f"{shown}: a tie with this plan's {own[0]:.2g} and {own[1]:.2g}; {_advice(workload)}")
         elif other[0] <= own[0] and other[1] <= own[1]:
-            said.append(
-                f"{shown}: this plan's {own[0]:.2g} and {own[1]:.2g} cannot beat it; {_advice(workload)}"
-            )
+            said.append(f"{shown}: this plan's {own[0]:.2g} and {own[1]:.2g} cannot beat it; {_advice(workload)}")
         elif other[0] <= own[0] or other[1] <= own[1]:
             least = "largest" if other[0] <= own[0] else "mean"
-            said.append(
-                f"{shown}: it has the smaller {least} error beside this plan's {own[0]:.2g} and {own[1]:.2g}"
-            )
+            said.append(f"{shown}: it has the smaller {least} error beside this plan's {own[0]:.2g} and {own[1]:.2g}")
     return "; ".join(said) or None
 
 
@@ -212,8 +194,8 @@ def _advice(workload: Workload) -> str:
 MOST_WIDE = 10
 """Attributes of a marginal that independent columns are put together for."""
 _WIDE = (
-    f"on more than {MOST_ATTRIBUTES} binary attributes, predicting its errors would take as long as a run; name it with "
-    "--algorithm and give --no-predict to use it all the same"
+    f"on more than {MOST_ATTRIBUTES} binary attributes, predicting its errors would take as long as a run; name it "
+    f"with --algorithm and give --no-predict to use it all the same"
 )
 
 
@@ -237,11 +219,9 @@ def choose(
 ) -> Choice:
     """Return a plan of the algorithm with the least predicted mean error, or the first of a tie; only public values are read.
 
-    Every candidate gets the options that it shares with the request's. With `compare` the errors of the algorithms that are
-    never chosen are predicted too. Tables of more than 100 binary attributes leave those whose simulation stays short, whatever
-    the width.
-
-    Raises DpoptError if no algorithm can serve the request; the message says why each cannot.
+    Every candidate gets the options that it shares with the request's. With `compare` the errors of the algorithms that
+    are never chosen are predicted too. Tables of more than 100 binary attributes leave those whose simulation stays
+    short, whatever the width.
     """
     plans: dict[str, Plan] = {}
     predicted: dict[str, PredictedError] = {}
@@ -266,9 +246,7 @@ def choose(
             considered[algorithm] = {"not_applicable": str(error)}
     possible = {one.algorithm: predicted.get(one.algorithm) for one in candidates if one.algorithm in plans}
     if not possible:
-        reasons = "; ".join(
-            f"{one.algorithm}: {considered[one.algorithm]['not_applicable']}" for one in candidates
-        )
+        reasons = "; ".join(f"{one.algorithm}: {considered[one.algorithm]['not_applicable']}" for one in candidates)
         raise PlanError(f"no algorithm can serve this request. {reasons}")
     known = {name: errors for name, errors in possible.items() if errors is not None}
     if not known:
@@ -296,9 +274,7 @@ def _because(best: str, predicted: Mapping[str, PredictedError]) -> str:
     compared = f", against {' and '.join(others.values())}" if others else ""
     own = f"{predicted[best].mean_error:.2g}"
     if ties:
-        return (
-            f"{best}, the first of a tie in predicted mean error: {own}, with {' and '.join(ties)}{compared}"
-        )
+        return f"{best}, the first of a tie in predicted mean error: {own}, with {' and '.join(ties)}{compared}"
     return f"{best} has the least predicted mean error, {own}{compared}"
 
 
@@ -311,10 +287,8 @@ def prepare(
 ) -> Asked:
     """Return what is asked of a run, or refuse what public values alone rule out: before a table is read, or a plan made.
 
-    Where no delta or no workload is given, the defaults of `dpopt.algorithms.defaults` are taken and noted; `size` is the
-    number of records, or a guess of it, that they are taken for.
-
-    Raises DpoptError with what was found, what is expected and what to do.
+    Where no delta or no workload is given, the defaults of `dpopt.algorithms.defaults` are taken and noted; `size` is
+    the number of records, or a guess of it, that they are taken for.
     """
     terms.check()
     options = terms.algorithm
@@ -355,11 +329,9 @@ def plan_and_statement(
 ) -> tuple[Plan, dict[str, Any]]:
     """Return the plan that the terms ask for, and what is known of it; with `auto`, also why it was chosen.
 
-    With `compare`, `auto` also predicts the errors of algorithms that it never chooses. `form` is how a wide table is handed
-    over, where that is known: without a declared share of ones it says what is assumed (see `assumed_density`), and the
-    statement has that under "assumed". `budget` is that of the terms, with what was spent of it earlier.
-
-    Raises DpoptError if there is no such plan.
+    With `compare`, `auto` also predicts the errors of algorithms that it never chooses. `form` is how a wide table is
+    handed over, where that is known: without a declared share of ones it says what is assumed (see `assumed_density`),
+    and the statement has that under "assumed". `budget` is that of the terms, with what was spent of it earlier.
     """
     assumed = assumed_density(workload.schema, form) if terms.density is None else None
     density = terms.density if assumed is None else assumed.density
@@ -383,9 +355,7 @@ def plan_and_statement(
     return choice.plan, {**statement, "chosen": chosen, **_values(request, workload, algorithm)}
 
 
-def _values(
-    request: PlanRequest[Options], workload: Workload, algorithm: str | None = None
-) -> dict[str, Any]:
+def _values(request: PlanRequest[Options], workload: Workload, algorithm: str | None = None) -> dict[str, Any]:
     """Return what is measured of numbers within bins, as a statement says it; nothing where there is nothing."""
     if algorithm is not None:
         options = next(one for one in candidates_for(request.options) if one.algorithm == algorithm)
@@ -408,8 +378,8 @@ def plan_statement(
     """Return what is known about a plan before any record is touched: proven bound, predicted errors, versions.
 
     `density` is the public share of ones in a table of zeros and ones; `assumed` says why, where it was not declared.
-    Errors that were `predicted` already are not predicted again; they are compared with those of trivial data sets on the
-    same populations, in numbers and in words.
+    Errors that were `predicted` already are not predicted again; they are compared with those of trivial data sets on
+    the same populations, in numbers and in words.
     """
     from dpopt.version import __version__
 
@@ -417,11 +387,7 @@ def plan_statement(
     if predict_errors:
         found = predict(plan, workload, runs=runs, density=density) if predicted is None else predicted
         baselines = found.baselines or public_baselines(workload, runs=found.runs, density=density, plan=plan)
-        errors = {
-            **encode(found),
-            "baselines": baselines,
-            "verdict": verdict(encode(found), baselines, workload),
-        }
+        errors = {**encode(found), "baselines": baselines, "verdict": verdict(encode(found), baselines, workload)}
     declared: dict[str, Any] = {} if density is None else {"declared": {"density": density}}
     if assumed is not None:
         declared = {"assumed": encode(assumed)}
@@ -453,17 +419,16 @@ def density_note(plan: Plan, statement: Mapping[str, Any]) -> str | None:
         return None
     if assumed["density"] is not None:
         return (
-            f"note: {assumed['because']}: rounds, draws and predictions are those for such sparse tables. Declare the public "
-            "share of ones by --density if you know it; where it is large, --density 0.5 makes errors several times smaller"
+            f"note: {assumed['because']}: rounds, draws and predictions are those for such sparse tables. Declare the "
+            f"public share of ones by --density if you know it; where it is large, --density 0.5 makes errors several "
+            f"times smaller"
         )
     layout = (
-        " (or, for a plan, by --layout how the table is handed over)"
-        if statement["assumed"]["form"] is None
-        else ""
+        " (or, for a plan, by --layout how the table is handed over)" if statement["assumed"]["form"] is None else ""
     )
     return (
-        f"note: {assumed['because']}: rounds, draws and predictions are those for dense tables. If most values are 0, declare "
-        f"the public share of ones{layout}: with --density 0.01, say, errors are often several times smaller"
+        f"note: {assumed['because']}: rounds, draws and predictions are those for dense tables. If most values are 0, "
+        f"declare the public share of ones{layout}: with --density 0.01, say, errors are often several times smaller"
     )
 
 
@@ -476,9 +441,9 @@ def size_note(plan: Plan) -> str | DpoptWarning | None:
     if plan.budget.rows_per_person is not None:
         return AccuracyWarning(declared_rows(plan.size, plan.budget.rows_per_person))
     return (
-        f"note: under add-remove every answer is a count divided by n0 = {plan.size:,}. If the table has x % more or fewer "
-        "records, answers are off by up to x %, which predicted errors leave out. After this plan's run a wrong n0 "
-        f"{plan.finds_wrong_size}"
+        f"note: under add-remove every answer is a count divided by n0 = {plan.size:,}. If the table has x % more or "
+        f"fewer records, answers are off by up to x %, which predicted errors leave out. After this plan's run a wrong "
+        f"n0 {plan.finds_wrong_size}"
     )
 
 
@@ -489,7 +454,8 @@ def _fixed_note(schema: Schema) -> AccuracyWarning | None:
         return None
     return AccuracyWarning(
         f"all synthetic numbers of {', '.join(map(repr, names))} stand at the representatives of their bins, since a "
-        "rule compares these, and not as an order of two columns alone; what lies between is lost. To keep it, leave the rule "
+        "rule compares these, and not as an order of two columns alone; what lies between is lost. To keep it, leave "
+        "the rule "
         'out and declare one column as a length after the other ("after"), or declare finer bins'
     )
 
@@ -505,8 +471,8 @@ def _formula_note(schema: Schema) -> str | None:
         for text in (attribute.name, attribute.missing, *attribute.values):
             if isinstance(text, str) and _COMPUTED.match(text):
                 return (
-                    f"note: spreadsheets take texts such as {text!r} of column {attribute.name!r} for formulas; import such "
-                    "columns as text, or rename the values in the table and in the schema"
+                    f"note: spreadsheets take texts such as {text!r} of column {attribute.name!r} for formulas; import "
+                    f"such columns as text, or rename the values in the table and in the schema"
                 )
     return None
 

@@ -81,10 +81,7 @@ class SyntheticRelease(Shown):
     >>> made = dpopt.release(table, schema, "marginals:1", epsilon=1, delta=1e-6, **how)
     >>> made.chosen["algorithm"], made.record_schema is schema, len(made.answers()), made.numbers()
     ('dualquery', True, 4, {})
-    >>> (
-    ...     int(made.records.multiplicity.sum()),
-    ...     int(made.written.multiplicity.sum()),
-    ... )  # a record for each round; rows
+    >>> (int(made.records.multiplicity.sum()), int(made.written.multiplicity.sum()))  # a record for each round; rows
     (2, 1000)
     >>> made.to_sparse()[0].shape, made.best_response(2).name, made.report()[:15]
     ((1000, 2), 'best_response', '<!doctype html>')
@@ -126,10 +123,7 @@ class SyntheticRelease(Shown):
     @property
     def chosen(self) -> Mapping[str, Any]:
         """The "algorithm", "because" of what, and what else was "considered" where `auto` chose it."""
-        return self.statement["chosen"] or {
-            "algorithm": self.job.plan.algorithm,
-            "because": "it was asked for",
-        }
+        return self.statement["chosen"] or {"algorithm": self.job.plan.algorithm, "because": "it was asked for"}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release into a new or empty folder: the one that `out` would have made.
@@ -157,7 +151,8 @@ class SyntheticRelease(Shown):
         """
         if self.synthetic is None:
             raise PlanError(
-                f"a release of {self.job.plan.algorithm!r} holds answers and no records; use another algorithm for records"
+                f"a release of {self.job.plan.algorithm!r} holds answers and no records; use another algorithm for "
+                f"records"
             )
         return self.synthetic
 
@@ -172,8 +167,8 @@ class SyntheticRelease(Shown):
     def to_pandas(self) -> pd.DataFrame:
         """Return the synthetic records, decoded: rows, or distinct records and a column of weights where they were asked for.
 
-        Columns have the types that the schema declares under "arrow". Others: dates datetime64, durations timedelta64, texts
-        text; a column of missing and whole numbers float64.
+        Columns have the types that the schema declares under "arrow". Others: dates datetime64, durations timedelta64,
+        texts text; a column of missing and whole numbers float64.
 
         Raises PlanError if there are more columns than a table holds with profit; `to_sparse` gives them.
         """
@@ -278,20 +273,16 @@ class SyntheticRelease(Shown):
         matrix : (r, d) scipy.sparse.csr_array of uint8
         weights : (r,) float64 array or None
             Those of the distinct records; None where rows are written.
-
         Raises PlanError if the schema is not that of a wide table (`Schema.binary`).
         """
         from scipy.sparse import csr_array
 
         if not self.job.schema.is_binary:
-            raise PlanError(
-                "to_sparse is for wide tables of zeros and ones (Schema.binary); take to_pandas()"
-            )
+            raise PlanError("to_sparse is for wide tables of zeros and ones (Schema.binary); take to_pandas()")
         written = self.written
         starts, items = ones_of(written.held)
         matrix = csr_array(
-            (np.ones(items.size, dtype=np.uint8), items, starts),
-            shape=(len(written), len(self.job.schema)),
+            (np.ones(items.size, dtype=np.uint8), items, starts), shape=(len(written), len(self.job.schema))
         )
         if self.job.rows is None:
             return matrix, written.weights
@@ -321,7 +312,8 @@ class SyntheticRelease(Shown):
         played = next((played for played in self.rounds if played.sampled.round == number), None)
         if played is None:
             raise PlanError(
-                f"found round {number}; this release of {self.job.plan.algorithm} has {len(self.rounds):,} rounds of DualQuery"
+                f"found round {number}; this release of {self.job.plan.algorithm} has {len(self.rounds):,} rounds of "
+                f"DualQuery"
             )
         job, schema = self.job, self.job.schema
         problem = round_program(job.workload.clauses, job.schema.sizes, played.sampled, job.schema.circuit())
@@ -364,11 +356,7 @@ def finish_release(
 
 
 def _write_output(
-    job: Job,
-    folder: Path,
-    records: SyntheticRecords | None,
-    answers: NDArray[np.float64] | None,
-    values: Values,
+    job: Job, folder: Path, records: SyntheticRecords | None, answers: NDArray[np.float64] | None, values: Values
 ) -> dict[str, Any]:
     """Write records or answers; return what the statement says of their file."""
     if records is not None:
@@ -395,19 +383,12 @@ def write_synthetic(job: Job, folder: Path, records: SyntheticRecords, values: V
     written, weights = written_table(job, records)
     numbers, unordered = drawn_values(values, job.schema, written, weights)
     weight_column = write_records(
-        folder / name,
-        job.schema,
-        written,
-        weights=weights,
-        format=file_format,
-        numbers=numbers,
+        folder / name, job.schema, written, weights=weights, format=file_format, numbers=numbers
     )
     said = {} if not unordered else {"rows_at_representatives_by_rules": unordered}
     return {"file": name, "rows": len(written), "weight_column": weight_column, **said}
 
 
-def written_table(
-    job: Job, written: SyntheticRecords
-) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
+def written_table(job: Job, written: SyntheticRecords) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
     """Return the records of a file, one for each line, and their weights where these are written."""
     return (written.distinct, written.weights) if job.rows is None else (written.rows(), None)

@@ -1,7 +1,8 @@
 """What a user says of a release of records: names, types, defaults and help, once for Python and the command line.
 
-The fields of `ReleaseTerms` are the options of ``dpopt release`` (those of `PlanTerms` of ``dpopt plan``) and the keywords of
-`dpopt.release`. `Keywords` says the same to type checkers, which read no dataclass as keywords; a test compares the two.
+The fields of `ReleaseTerms` are the options of ``dpopt release`` (those of `PlanTerms` of ``dpopt plan``) and the
+keywords of `dpopt.release`. `Keywords` says the same to type checkers, which read no dataclass as keywords; a test
+compares the two.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ N0 = Annotated[
     int | None,
     "Under add-remove: a public approximate number of records, chosen without looking at the table. If left out,"
     " the number is measured with 1 % of the budget. A wrong number makes all shares wrong; dpopt warns if released "
-    "values show it, which dualquery, fem, pmw, smalldb, lists and sanitizers seldom do. With --person: of rows that are "
-    "counted, of each person the first --rows-per-person alone; leave it out, or say by --n0-counted that it is this number.",
+    "values show it, which dualquery, fem, pmw, smalldb, lists and sanitizers seldom do. With --person: of rows that "
+    "are counted, of each person the first --rows-per-person alone; leave it out, or say by --n0-counted that it is "
+    "this number.",
 ]
 
 
@@ -40,9 +42,7 @@ N0 = Annotated[
 class PlanTerms:
     """What a plan depends on, beside schema, workload, number of records and the options of an algorithm."""
 
-    epsilon: Annotated[
-        float | None, "Privacy budget epsilon: 1 protects well, 3 promises almost nothing."
-    ] = None
+    epsilon: Annotated[float | None, "Privacy budget epsilon: 1 protects well, 3 promises almost nothing."] = None
     delta: Annotated[
         float | None,
         "Privacy parameter delta, well below 1/n; if left out 1/n0^2 rounded down (--n0), or 1e-9. 0 asks for pure "
@@ -64,8 +64,8 @@ class PlanTerms:
     ] = None
     values_share: Annotated[
         float | None,
-        "Share of the budget for numbers within bins: synthetic numbers follow what is measured there. 0: each bin stands for "
-        "one number. If left out, 0.02 where a numeric column has bins of several numbers.",
+        "Share of the budget for numbers within bins: synthetic numbers follow what is measured there. 0: each bin "
+        "stands for one number. If left out, 0.02 where a numeric column has bins of several numbers.",
     ] = None
     predict: Annotated[
         bool, "--predict/--no-predict", "Predict the errors by simulation on public synthetic data first."
@@ -78,14 +78,13 @@ class ReleaseTerms(PlanTerms):
 
     accept_draft: Annotated[bool, "Use a drafted, unreviewed schema; the release records it."] = False
     rows: Annotated[
-        int | None,
-        "Write this many rows; if left out, as many as the public number of records (--n0, or as measured).",
+        int | None, "Write this many rows; if left out, as many as the public number of records (--n0, or as measured)."
     ] = None
     weights: Annotated[bool, "Write distinct records with weights in place of rows."] = False
     format: Annotated[
         str | None,
-        "Format of the records: csv or parquet, if left out that of the table's file, or csv; for wide tables npz (default) "
-        "or baskets.",
+        "Format of the records: csv or parquet, if left out that of the table's file, or csv; for wide tables npz "
+        "(default) or baskets.",
     ] = None
 
 

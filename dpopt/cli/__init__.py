@@ -1,8 +1,8 @@
 """The command line: options in, folders, tables and messages for people out.
 
-typer and rich live here only. One file per command (or pair of commands); `application.py` holds
-the application and turns errors into messages. A new command is a file with one function decorated by `command`, imported in
-`main.py`, and a line in the README.
+typer and rich live here only. One file per command (or pair of commands); `application.py` holds the application and
+turns errors into messages. A new command is a file with one function decorated by `command`, imported in `main.py`, and
+a line in the README.
 
 | file | what it holds |
 |---|---|

@@ -77,14 +77,7 @@ PANELS: Mapping[str, tuple[str, ...]] = {
         "no_header",
     ),
     "Persons with several rows (--person/--rows-per-person)": ("person", "rows_per_person", "n0_counted"),
-    "Wide tables of zeros and ones": (
-        "binary_columns",
-        "names",
-        "density",
-        "layout",
-        "first_item",
-        "pair_columns",
-    ),
+    "Wide tables of zeros and ones": ("binary_columns", "names", "density", "layout", "first_item", "pair_columns"),
     "How privacy is counted": ("rho", "neighbours", "accountant", "n0"),
     "DualQuery by its paper": ("accuracy", "confidence_of_error"),
     "Solver": ("solver", "work", "seconds", "seed"),
@@ -99,8 +92,8 @@ HELP_ALL = "--help-all"
 class NamedAlgorithm:
     """The algorithm of a command line: its name, and the options that are given, whichever algorithm has them.
 
-    A command with a parameter of this type has `--algorithm` and the options of every algorithm; its help shows those of the
-    one that is named.
+    A command with a parameter of this type has `--algorithm` and the options of every algorithm; its help shows those
+    of the one that is named.
     """
 
     name: str
@@ -122,7 +115,8 @@ def _options_of_algorithms() -> dict[str, tuple[Any, Option]]:
 class _OfAnAlgorithm(typer.core.TyperCommand):
     """A command whose help shows the options that most releases need, and those of the algorithm that is named.
 
-    `--help-all` shows also the panels for tables, accounting and runs of other kinds; never options of other algorithms.
+    `--help-all` shows also the panels for tables, accounting and runs of other kinds; never options of other
+    algorithms.
     """
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]  # as above
@@ -185,8 +179,8 @@ def command(
 ) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
     """Register a function as a command whose errors are shown as one message.
 
-    Options are declared in texts (`_as_option`). A parameter whose type is a dataclass of options (`dpopt.cli.options`) stands
-    for all of them, and one whose type is `NamedAlgorithm` for the options of all algorithms.
+    Options are declared in texts (`_as_option`). A parameter whose type is a dataclass of options (`dpopt.cli.options`)
+    stands for all of them, and one whose type is `NamedAlgorithm` for the options of all algorithms.
     """
 
     def register(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
@@ -197,9 +191,7 @@ def command(
                 with warnings_shown():
                     return function(*args, **kwargs)
             except PrivateDataError as error:
-                fail(
-                    f"{error}\n(This message may quote the table: it is for its owner and is stored nowhere.)"
-                )
+                fail(f"{error}\n(This message may quote the table: it is for its owner and is stored nowhere.)")
             except DpoptError as error:
                 fail(str(error))
             except KeyboardInterrupt:
@@ -286,7 +278,8 @@ def _of_algorithms(name: str) -> list[inspect.Parameter]:
 def _as_option(parameter: inspect.Parameter) -> inspect.Parameter:
     """Return a parameter as typer reads it: an option that is declared in texts, flags and help, becomes one of typer's.
 
-    `seconds: Annotated[float, "Time limit."]` is `--seconds`; `Annotated[Path, "-o", "--out", "New file."]` names its flags.
+    `seconds: Annotated[float, "Time limit."]` is `--seconds`; `Annotated[Path, "-o", "--out", "New file."]` names its
+    flags.
     """
     kind, *meant = get_args(parameter.annotation)
     texts = [text for text in meant if isinstance(text, str)]

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from dpopt.transcript.budget_contents import BudgetContents
 
 budget_group = typer.Typer(
-    help="The owner's budget over many releases.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
+    help="The owner's budget over many releases.", no_args_is_help=True, pretty_exceptions_enable=False
 )
 application.add_typer(budget_group, name="budget")
 
@@ -26,22 +24,17 @@ application.add_typer(budget_group, name="budget")
 @command("create", group=budget_group)
 def create(
     *,
-    file: Annotated[
-        Path, typer.Argument(help="New file. Private: for the owner of the tables, not for publication.")
-    ],
-    epsilon: Annotated[
-        float | None,
-        "Total epsilon, with --delta or the usual one.",
-    ] = None,
+    file: Annotated[Path, typer.Argument(help="New file. Private: for the owner of the tables, not for publication.")],
+    epsilon: Annotated[float | None, "Total epsilon, with --delta or the usual one."] = None,
     delta: Annotated[
         float | None,
-        "Total delta; 1e-9 if left out. With 0 (pure differential privacy) it pays for releases with Laplace noise only.",
+        "Total delta; 1e-9 if left out. With 0 (pure differential privacy) it pays for releases with Laplace noise "
+        "only.",
     ] = None,
     rho: Rho = None,
     neighbours: Annotated[str, "add-remove (one more or one fewer) or replace (one changed)."] = "add-remove",
     person: Annotated[
-        str | None,
-        "The column that names a person: the budget is for all rows of one person, not for one record.",
+        str | None, "The column that names a person: the budget is for all rows of one person, not for one record."
     ] = None,
 ) -> None:
     """Make a file that holds a total budget; releases with --budget FILE reserve their costs in it."""
@@ -56,9 +49,7 @@ def create(
 
 @command("show", group=budget_group)
 def show(
-    *,
-    file: Annotated[Path, typer.Argument(help="File of 'dpopt budget create'.")],
-    as_json: options.JsonOption = False,
+    *, file: Annotated[Path, typer.Argument(help="File of 'dpopt budget create'.")], as_json: options.JsonOption = False
 ) -> None:
     """List the releases that a budget paid for, what they cost, and what is left."""
     from dpopt.transcript.budget_ledger import BudgetLedger
@@ -77,9 +68,7 @@ def _print(contents: BudgetContents) -> None:
     from dpopt.cli.reports.reports import console
 
     out = console()
-    out.print(
-        f"{_total(contents)} for {contents.unit}, {contents.relation.value} neighbours; since {contents.created}"
-    )
+    out.print(f"{_total(contents)} for {contents.unit}, {contents.relation.value} neighbours; since {contents.created}")
     if contents.releases:
         at = f"epsilon at delta = {contents.delta:g}"
         table = Table()
@@ -100,6 +89,4 @@ def _total(contents: BudgetContents) -> str:
     budget = contents.budget
     if budget.rho is not None:
         return f"a total of rho = {budget.rho:g}"
-    return f"a total of epsilon = {budget.epsilon:g}" + (
-        f" at delta = {budget.delta:g}" if budget.delta else ""
-    )
+    return f"a total of epsilon = {budget.epsilon:g}" + (f" at delta = {budget.delta:g}" if budget.delta else "")

@@ -24,13 +24,7 @@ def listen() -> None:
 
 
 def raise_again() -> None:
-    """Raise what was swallowed.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        In the main thread, once for each Ctrl-C: if the program works on, nobody has heard it.
-    """
+    """Raise what was swallowed."""
     if _Asked.yes and threading.current_thread() is threading.main_thread():
         _Asked.yes = False
         raise KeyboardInterrupt

@@ -44,8 +44,8 @@ def main() -> NoReturn:
     """Run the command line and end the process.
 
     A crash leaves no image of the memory, which may hold the table, on the disk. The process ends without taking the
-    interpreter down piece by piece: idle threads of Arrow, which reads tables, can abort it there, after all work is done.
-    Letters that a terminal or a redirected output cannot encode are shown as escapes.
+    interpreter down piece by piece: idle threads of Arrow, which reads tables, can abort it there, after all work is
+    done. Letters that a terminal or a redirected output cannot encode are shown as escapes.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

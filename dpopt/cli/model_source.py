@@ -28,9 +28,7 @@ class Numbers:
         Path | None,
         "JSON file with the model's arguments by name; best_response: an instance (.toml). Left out: a small example.",
     ] = None
-    histogram: Annotated[
-        Path | None, "tree_consistency: file of a released histogram (.npz), its noisy counts."
-    ] = None
+    histogram: Annotated[Path | None, "tree_consistency: file of a released histogram (.npz), its noisy counts."] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +38,8 @@ class Source(Numbers):
     name: Annotated[str, typer.Argument(help="Name of the model; `dpopt model list` lists them.")]
     release: Annotated[Path | None, "best_response: folder of a DualQuery release; with --round."] = None
     round_number: Annotated[int | None, "--round", "best_response: the round of the release, from 1."] = None
-    instance: Annotated[
-        str | None, "best_response: name of an instance; `dpopt model list --json` lists them."
-    ] = None
-    formulation: Annotated[str | None, "best_response: aggregated, per-literal (if left out) or clique."] = (
-        None
-    )
+    instance: Annotated[str | None, "best_response: name of an instance; `dpopt model list --json` lists them."] = None
+    formulation: Annotated[str | None, "best_response: aggregated, per-literal (if left out) or clique."] = None
 
 
 def model_of(source: Source) -> Model:
@@ -80,9 +74,7 @@ def _of_histogram(path: Path) -> Model:
 
     found = read_synopsis(path)
     if not isinstance(found, Histogram):
-        raise PlanError(
-            f"{path} holds a {found.WHAT}; expected a histogram, made by 'dpopt histogram release'"
-        )
+        raise PlanError(f"{path} holds a {found.WHAT}; expected a histogram, made by 'dpopt histogram release'")
     return found.model()
 
 
@@ -92,9 +84,7 @@ def _response(source: Source) -> Model:
 
     formulation = formulation_named(source.formulation or "per-literal")
     if (source.release is None) != (source.round_number is None):
-        raise PlanError(
-            "--release and --round go together: the folder of a DualQuery release, and a round of it"
-        )
+        raise PlanError("--release and --round go together: the folder of a DualQuery release, and a round of it")
     if source.release is not None and source.round_number is not None:
         from dpopt.algorithms.replay import load
 

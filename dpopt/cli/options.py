@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 TableArgument = Annotated[
     Path,
-    typer.Argument(
-        help="CSV (also .gz) or Parquet file, or a folder of either. Private: read here and nowhere else."
-    ),
+    typer.Argument(help="CSV (also .gz) or Parquet file, or a folder of either. Private: read here and nowhere else."),
 ]
 AnyTableArgument = Annotated[
     Path,
@@ -76,8 +74,7 @@ EngineOption = Annotated[
 ]
 NoHeaderOption = Annotated[
     bool,
-    "The file has no header line: its columns are those of the schema, in order; of pairs, the first line is a "
-    "pair.",
+    "The file has no header line: its columns are those of the schema, in order; of pairs, the first line is a pair.",
 ]
 SeparatorOption = Annotated[str | None, help_of.SEPARATOR]
 DecimalOption = Annotated[str | None, help_of.DECIMAL]
@@ -93,8 +90,7 @@ BudgetOption = Annotated[
 ThreadsOption = Annotated[int, "Threads that a solver may use."]
 FormulationOption = Annotated[
     str | None,
-    "How clauses become rows of a linear program: clique, per-literal or aggregated; the tightest one if left "
-    "out.",
+    "How clauses become rows of a linear program: clique, per-literal or aggregated; the tightest one if left out.",
 ]
 ModelSolverOption = Annotated[
     str | None,
@@ -122,10 +118,7 @@ class TextOptions:
     trim: TrimOption = None
 
     def text(self, on_invalid: str = "error") -> TableReading:
-        """Return what the options say, and what is done with what does not fit.
-
-        Raises SchemaError if an option has another form than expected.
-        """
+        """Return what the options say, and what is done with what does not fit."""
         from dpopt.private.readers.table_reading import TableReading
 
         return TableReading(
@@ -150,18 +143,12 @@ class ReadingOptions(TextOptions):
     rows_per_person: RowsPerPersonOption = None
 
     def reading(self, schema: Schema | None = None) -> TableReading:
-        """Return what the options say; without a header line the columns are those of the schema, in order.
-
-        Raises DpoptError if an option has another form than expected, or does not suit the schema.
-        """
+        """Return what the options say; without a header line the columns are those of the schema, in order."""
         from dataclasses import replace
 
         names = None if schema is None or schema.is_binary or not self.no_header else schema.names
         given = replace(
-            self.text(self.on_invalid),
-            column_names=names,
-            person=self.person,
-            rows_per_person=self.rows_per_person,
+            self.text(self.on_invalid), column_names=names, person=self.person, rows_per_person=self.rows_per_person
         )
         return given if schema is None else given.for_schema(schema)
 
@@ -251,7 +238,5 @@ class PayingOptions:
 def _two_numbers(text: str) -> tuple[int, int]:
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != 2 or not all(part.isascii() and part.isdigit() and len(part) < 7 for part in parts):
-        raise PlanError(
-            f"--pair-columns are the columns of user and item, from 1, such as 1,2; found {text!r}"
-        )
+        raise PlanError(f"--pair-columns are the columns of user and item, from 1, such as 1,2; found {text!r}")
     return int(parts[0]), int(parts[1])

@@ -1,7 +1,7 @@
 """Pictures in one style, in files that are there whole or not at all: of released counts, polynomials and comparisons.
 
-Colours are those of Okabe and Ito, which colour-blind readers tell apart; lines differ in dashes or marks as well, so that
-they differ in print. Nothing of the truth is in a picture of released counts.
+Colours are those of Okabe and Ito, which colour-blind readers tell apart; lines differ in dashes or marks as well, so
+that they differ in print. Nothing of the truth is in a picture of released counts.
 """
 
 from __future__ import annotations
@@ -34,9 +34,7 @@ _FORMATS = tuple(f".{kind}" for kind in _BEGINNINGS)
 
 
 @contextmanager
-def picture(
-    path: Path, size: tuple[float, float], rows: int = 1, columns: int = 1, **shared: Any
-) -> Iterator[Any]:
+def picture(path: Path, size: tuple[float, float], rows: int = 1, columns: int = 1, **shared: Any) -> Iterator[Any]:
     """Yield the panels of a figure of this size in inches; write it as .svg, .pdf or .png once they are drawn."""
     import matplotlib.style
     from matplotlib.figure import Figure
@@ -54,11 +52,7 @@ def picture(
 
 def series(number: int) -> dict[str, Any]:
     """Return colour and mark of a series of points; 56 series differ."""
-    return {
-        "color": COLOURS[number % len(COLOURS)],
-        "marker": _MARKERS[number % len(_MARKERS)],
-        "markersize": 4.5,
-    }
+    return {"color": COLOURS[number % len(COLOURS)], "marker": _MARKERS[number % len(_MARKERS)], "markersize": 4.5}
 
 
 def logarithmic(axis: Any, values: Sequence[float] | None = None) -> None:
@@ -68,9 +62,7 @@ def logarithmic(axis: Any, values: Sequence[float] | None = None) -> None:
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     low, high = sorted(axis.get_view_interval())
     few = high < 50 * max(low, 1e-300)
-    axis.set_major_locator(
-        LogLocator(subs=(1, 2, 5) if few else (1,)) if values is None else FixedLocator(values)
-    )
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)) if values is None else FixedLocator(values))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: _plain(value)))
 
@@ -90,9 +82,7 @@ def draw_polynomial(found: Solution | LeastDegree, path: Path) -> None:
     points = np.arange(target.width + 1)
     curve = np.linspace(0, target.width, 50 * target.width + 1)
     with picture(path, (8, 4)) as ((axes,),):
-        axes.plot(
-            curve, polynomial.evaluate(curve), color="C0", label=f"polynomial of degree {polynomial.degree}"
-        )
+        axes.plot(curve, polynomial.evaluate(curve), color="C0", label=f"polynomial of degree {polynomial.degree}")
         axes.errorbar(
             points,
             values,
@@ -107,11 +97,7 @@ def draw_polynomial(found: Solution | LeastDegree, path: Path) -> None:
         axes.plot(largest, at_largest, "o", color="C3", mfc="none", label="largest error")
         span = np.concatenate([values, [float(polynomial.at(s)) for s in range(target.width + 1)]])
         margin = 0.15 * max(float(np.ptp(span)), 0.1)
-        axes.set(
-            xlabel="true literals s",
-            ylabel="p(s)",
-            ylim=(float(span.min()) - margin, float(span.max()) + margin),
-        )
+        axes.set(xlabel="true literals s", ylabel="p(s)", ylim=(float(span.min()) - margin, float(span.max()) + margin))
         axes.legend()
 
 
@@ -119,11 +105,6 @@ def draw_errors(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Draw predicted mean errors against epsilon, beside trivial baselines and what each protects.
 
     The path ends with the format.
-
-    Raises
-    ------
-    PlanError
-        If that is none of .svg, .png and .pdf.
     """
     if path.suffix not in _FORMATS:
         raise PlanError(f"the picture of errors ends with .svg, .png or .pdf; found {path.name!r}")
@@ -163,9 +144,7 @@ def draw_profiles(comparison: Comparison, path: Path) -> None:
         )
         _steps(right, profile_over_distance(comparison), 0.0, _MOST_PER_CENT)
         right.set(
-            xlabel="per cent below the best known value",
-            title=f"final value, limit {seconds:g} s",
-            xlim=(0, None),
+            xlabel="per cent below the best known value", title=f"final value, limit {seconds:g} s", xlim=(0, None)
         )
         right.set_xscale("symlog", linthresh=0.1)
         right.legend(loc="lower right")
@@ -184,13 +163,7 @@ _MOST_EDGES = 2_000  # boxes whose edges are drawn
 
 
 def draw_partition(released: PartitionRelease, path: Path) -> None:
-    """Draw the density of the intervals or boxes, as PNG; nothing of the truth is in it.
-
-    Raises
-    ------
-    PlanError
-        If there are more than two columns.
-    """
+    """Draw the density of the intervals or boxes, as PNG; nothing of the truth is in it."""
     if len(released.axes) > 2:
         raise PlanError(
             f"a picture shows one or two columns, and this release has {len(released.axes)}; export a .csv file instead"
@@ -208,10 +181,7 @@ def draw_partition(released: PartitionRelease, path: Path) -> None:
         else:
             from matplotlib.collections import PolyCollection
 
-            low, high = (
-                partition.starts[:, ::-1],
-                partition.stops[:, ::-1],
-            )  # the second column goes to the right
+            low, high = (partition.starts[:, ::-1], partition.stops[:, ::-1])  # the second column goes to the right
             corners = np.stack(
                 [
                     np.column_stack((left, bottom))
@@ -239,13 +209,7 @@ def draw_partition(released: PartitionRelease, path: Path) -> None:
 
 
 def draw_grid(histogram: GridHistogram, path: Path, estimate: str | None = None) -> None:
-    """Draw the counts of the cells and their standard errors side by side, as PNG.
-
-    Raises
-    ------
-    PlanError
-        If there are not two columns, or there is no such estimate.
-    """
+    """Draw the counts of the cells and their standard errors side by side, as PNG."""
     if len(histogram.axes) != 2:
         raise PlanError(
             f"a picture shows two columns, and this histogram has {len(histogram.axes)}; export a .csv file instead"

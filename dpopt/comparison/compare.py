@@ -1,9 +1,9 @@
 """Solvers and formulations run on the same problems with equal limits, one row for each pair.
 
 Every solver runs in a child process that is new for each problem, and that has solved a tiny problem before the clock
-starts: loading a library and compiling a kernel count for nobody. Whatever one solver does (crash, hang, claim what is not
-so) costs its row. Closed forms run in this process, and third-party solvers (entry points) may. All get copies of the problems.
-Values are re-evaluated here; bounds are proven here, once for each problem.
+starts: loading a library and compiling a kernel count for nobody. Whatever one solver does (crash, hang, claim what is
+not so) costs its row. Closed forms run in this process, and third-party solvers (entry points) may. All get copies of
+the problems. Values are re-evaluated here; bounds are proven here, once for each problem.
 """
 
 from __future__ import annotations
@@ -32,25 +32,19 @@ from dpopt.solvers.outside import words_of
 from dpopt.solvers.registry import BREAKDOWNS
 
 
-def cases_from_instances(
-    places: Sequence[Path], *, note: Callable[[str], None] = lambda text: None
-) -> list[Case]:
+def cases_from_instances(places: Sequence[Path], *, note: Callable[[str], None] = lambda text: None) -> list[Case]:
     """Return the instances in files and folders (with all below them), by path.
 
     Parameters
     ----------
-    places
-        Files *.toml, or folders.
     note
-        Called with a note on each file below a folder that is no instance of a best response; a file that is named must be
-        one.
+        Called with a note on each file below a folder that is no instance of a best response; a file that is named must
+        be one.
 
     Raises
     ------
     PlanError
         If a place does not exist, a file is named twice, or nothing is found.
-    ProgramError
-        If a named file is no instance.
     """
     cases: dict[str, Case] = {}
     seen: set[Path] = set()
@@ -71,9 +65,7 @@ def cases_from_instances(
                     raise
                 note(f"left out: {error}")
                 continue
-            stem = instance.name.encode(
-                "utf-8", "backslashreplace"
-            ).decode()  # a file's name need not be text
+            stem = instance.name.encode("utf-8", "backslashreplace").decode()  # a file's name need not be text
             name = _unused(stem, path, cases)
             cases[name] = Case(name, instance.problem, instance.best_known, instance.bound)
     if not cases:
@@ -82,15 +74,7 @@ def cases_from_instances(
 
 
 def cases_from_transcript(folder: Path, rounds: str) -> list[Case]:
-    """Return the best responses of a finished run's rounds; the record on file is what is known beforehand.
-
-    Raises
-    ------
-    PlanError
-        If the text names no rounds of the run.
-    TranscriptError
-        If the run has not ended, or the transcript is damaged.
-    """
+    """Return the best responses of a finished run's rounds; the record on file is what is known beforehand."""
     finished = load(folder)
     job = finished.job
     clauses, sizes, rules = job.workload.clauses, job.schema.sizes, job.schema.circuit()
@@ -153,9 +137,7 @@ def _run(nothing: Row, problem: Problem, contestant: Contestant, limits: SolveLi
     if refusal is not None:
         return replace(nothing, detail=refusal)
     _close(contestant)
-    problem.warm_up(
-        contestant, limits
-    )  # in a new child process, which loads its library before any clock runs
+    problem.warm_up(contestant, limits)  # in a new child process, which loads its library before any clock runs
     result = handed.solve(contestant, limits)
     row = _over_time(_row_of(nothing, problem, result), problem, handed, contestant, result, limits)
     if handed.fingerprint() != problem.fingerprint():
@@ -211,12 +193,7 @@ def _finite(figure: float | str) -> float:
 
 
 def _over_time(
-    row: Row,
-    problem: Problem,
-    handed: Problem,
-    contestant: Contestant,
-    result: SolveResult,
-    limits: SolveLimits,
+    row: Row, problem: Problem, handed: Problem, contestant: Contestant, result: SolveResult, limits: SolveLimits
 ) -> Row:
     """Add the values over time: from the solver's history, or from runs with shorter limits on the problem it was handed."""
     limit = limits.seconds or math.inf
@@ -225,9 +202,7 @@ def _over_time(
         return replace(row, at_mark=tuple((mark, None) for mark in marks))
     final, better = row.value, max if problem.maximize else min
     stated = [
-        (_finite(entry.seconds), _finite(entry.objective))
-        for entry in result.history
-        if entry.objective is not None
+        (_finite(entry.seconds), _finite(entry.objective)) for entry in result.history if entry.objective is not None
     ]
     # A claim beyond the final value, which is exact, counts as the final value.
     credible = [math.floor(value + 0.5) if problem.whole else value for _, value in stated]
@@ -250,8 +225,7 @@ def _over_time(
     return replace(
         row,
         at_mark=tuple(
-            (mark, better((value for seconds, value in steps if seconds <= mark), default=None))
-            for mark in marks
+            (mark, better((value for seconds, value in steps if seconds <= mark), default=None)) for mark in marks
         ),
         values_from="history" if stated else "separate runs",
         trajectory=tuple(trajectory),
@@ -286,19 +260,10 @@ def contestant_named(text: str, solver: Solver | None = None, *, models: bool = 
 
     Parameters
     ----------
-    text
-        Solver, or solver:formulation.
     solver
         In place of the registered one, for tests.
     models
         Whether the problems are models, which have one formulation each.
-
-    Raises
-    ------
-    SolverUnavailableError
-        No solver has this name.
-    PlanError
-        No formulation has this name, or the solver or the problems need none.
     """
     if models:
         name, colon, _ = text.strip().partition(":")
@@ -337,8 +302,6 @@ def compare(
 
     Parameters
     ----------
-    cases, contestants
-        What to run.
     limits
         The same for all; `seconds` is set.
     on_row

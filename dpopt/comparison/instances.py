@@ -7,14 +7,16 @@ A file states ``problem.sizes`` (number of codes of each attribute) and ``proble
     negated    true for the negation of the conjunction (default false)
     accepted   list of the numbers of true literals that make the clause true, in place of `negated`
 
-Larger instances are compact: sizes are text such as "20 3 8*2" (c*n: c attributes of n codes), clauses are text with a line
-for each: its weight, its literals "attribute=code" or "attribute!=code" (without "=code": code 1), and the accepted numbers of
-true literals after a colon, where they are not those that ``problem.accepted`` gives for the whole text:
+Larger instances are compact: sizes are text such as "20 3 8*2" (c*n: c attributes of n codes), clauses are text with a
+line for each: its weight, its literals "attribute=code" or "attribute!=code" (without "=code": code 1), and the
+accepted numbers of true literals after a colon, where they are not those that ``problem.accepted`` gives for the whole
+text:
 
     2 17=3 20! 35=0
     -1 4 17!=3 :0,1
 
-``problem.rules`` are hard rules, one array for each parameter of `dpopt.schema.rules.threshold_circuit.ThresholdCircuit`.
+``problem.rules`` are hard rules, one array for each parameter of
+`dpopt.schema.rules.threshold_circuit.ThresholdCircuit`.
 
 Beside the problem stands what is known of it: ``optimum`` and ``how_known``; where the optimum is not known,
 ``best_known`` and ``bound`` (no record can be better); and ``record``, a record of that objective ("3=5 7": all other
@@ -54,42 +56,23 @@ def clauses_from_text(text: str, accepted: Sequence[int] | None) -> tuple[Clause
 
     Parameters
     ----------
-    text
-        One line per clause.
     accepted
         Accepted numbers of true literals of the clauses that name none; None: those are conjunctions.
-
-    Raises
-    ------
-    ProgramError
-        A line is of another form, or accepts a number that it cannot have.
-    WorkloadError
-        A clause names an attribute twice.
     """
     parsed = []
     for row, line in enumerate(text.strip("\n").splitlines()):
         match = _LINE.fullmatch(line)
         if match is None:
-            raise ProgramError(
-                f"clause {row} is {line!r:.60}; expected a weight and literals such as '2 17=3 20!=5'"
-            )
+            raise ProgramError(f"clause {row} is {line!r:.60}; expected a weight and literals such as '2 17=3 20!=5'")
         weight, found, own = match.groups()
         numbers = accepted if own is None else [int(number) for number in own.split(",") if number]
-        literals = [
-            (int(name), not negated, int(code or 1)) for name, negated, code in _LITERAL.findall(found)
-        ]
+        literals = [(int(name), not negated, int(code or 1)) for name, negated, code in _LITERAL.findall(found)]
         parsed.append((int(weight), literals, numbers))
     return _clauses(parsed)
 
 
 def record_from_text(text: str, attributes: int) -> NDArray[np.int32]:
-    """Return the record (d,) that a text of "attribute=code" gives; attributes that it leaves out have code 0.
-
-    Raises
-    ------
-    ProgramError
-        The text is of another form, or names an attribute that is not there.
-    """
+    """Return the record (d,) that a text of "attribute=code" gives; attributes that it leaves out have code 0."""
     if _RECORD.fullmatch(text.strip()) is None:
         raise ProgramError(f"a record is text such as '3=5 7=1'; found {text!r:.60}")
     record = np.zeros(attributes, dtype=np.int32)
@@ -117,9 +100,7 @@ def _clauses(parsed: Sequence[_Parsed]) -> tuple[Clauses, NDArray[np.int64]]:
     for row, (_, literals, accepted) in enumerate(parsed):
         numbers = [len(literals)] if accepted is None else accepted
         if any(not 0 <= number <= len(literals) for number in numbers):
-            raise ProgramError(
-                f"clause {row}: accepted numbers of true literals lie between 0 and {len(literals)}"
-            )
+            raise ProgramError(f"clause {row}: accepted numbers of true literals lie between 0 and {len(literals)}")
         masks.append(sum(1 << number for number in set(numbers)))
     weights = np.array([weight for weight, _, _ in parsed], dtype=np.int64)
     return Clauses(attributes, values, signs, np.array(masks, dtype=np.uint32)), weights
@@ -136,33 +117,22 @@ _SIZES = re.compile(r"(?:(\d{1,9})\*)?(\d{1,9})")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Instance:
-    """A best-response problem and what is known of it.
-
-    Attributes
-    ----------
-    name : str
-        Name of the file without its ending.
-    problem : MaxCsp
-        The problem.
-    optimum : int or None
-        Its optimum, where that is known.
-    best_known : int or None
-        The largest objective that is known: the optimum, or what the file states.
-    stated : Mapping
-        Everything else in the file.
-    bound : int or None
-        The smallest bound that is known on all objectives: the optimum, or what the file states.
-    record : (d,) int32 array or None
-        A record of the largest known objective, where the file states one.
-    """
+    """A best-response problem and what is known of it."""
 
     name: str
+    """Name of the file without its ending."""
     problem: MaxCsp
+    """The problem."""
     optimum: int | None
+    """Its optimum, where that is known."""
     best_known: int | None
+    """The largest objective that is known: the optimum, or what the file states."""
     stated: Mapping[str, object]
+    """Everything else in the file."""
     bound: int | None = None
+    """The smallest bound that is known on all objectives: the optimum, or what the file states."""
     record: NDArray[np.int32] | None = None
+    """Shape (d,). A record of the largest known objective, where the file states one."""
 
 
 def read_instance(path: Path) -> Instance:
@@ -210,9 +180,7 @@ def _problem(stated: object) -> MaxCsp:
     elif isinstance(rows, list) and accepted is None:
         clauses, weights = _clauses([_clause(row, number) for number, row in enumerate(rows)])
     else:
-        raise ProgramError(
-            "problem.clauses is a list of tables, or text; only with text there is problem.accepted"
-        )
+        raise ProgramError("problem.clauses is a list of tables, or text; only with text there is problem.accepted")
     return MaxCsp(_sizes(stated["sizes"]), clauses, weights, _rules(stated.get("rules")))
 
 
@@ -236,17 +204,13 @@ def _sizes(stated: object) -> NDArray[np.int32]:
         raise ProgramError("problem.sizes is a list of whole numbers, or text such as '20 3 8*2'")
     numbers = [match.groups("1") for match in parts if match is not None]
     _check_total(sum(int(count) * max(1, int(size)) for count, size in numbers))
-    return np.repeat(
-        np.array([int(size) for _, size in numbers], dtype=np.int32), [int(count) for count, _ in numbers]
-    )
+    return np.repeat(np.array([int(size) for _, size in numbers], dtype=np.int32), [int(count) for count, _ in numbers])
 
 
 def _check_total(codes: int) -> None:
     """Refuse, before anything is allocated, more codes than any solver could take."""
     if codes > LARGEST_TOTAL:
-        raise ProgramError(
-            f"problem.sizes gives {codes:,} codes in all; an instance has at most {LARGEST_TOTAL:,}"
-        )
+        raise ProgramError(f"problem.sizes gives {codes:,} codes in all; an instance has at most {LARGEST_TOTAL:,}")
 
 
 def _rules(stated: object) -> ThresholdCircuit:

@@ -16,54 +16,32 @@ from dpopt.programs.solver import Solver
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """A problem to compare on.
-
-    Attributes
-    ----------
-    name : str
-    problem : MaxCsp or Model
-        Weighted clauses, or a model.
-    best_known : int or None
-        The largest objective known beforehand.
-    bound : int or None
-        A bound on every objective that is stated beforehand: the optimum, where that is known.
-    """
+    """A problem to compare on."""
 
     name: str
     problem: MaxCsp | Model
+    """Weighted clauses, or a model."""
     best_known: int | None = None
+    """The largest objective known beforehand."""
     bound: int | None = None
+    """A bound on every objective that is stated beforehand: the optimum, where that is known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contestant:
-    """A solver as it is compared.
-
-    Attributes
-    ----------
-    label : str
-        What the user typed: solver, or solver:formulation.
-    inner : Solver
-        The solver in its child process.
-    formulation : Formulation or None
-        How it gets the problem; None: as it is.
-    work : int or None
-        Deterministic effort beside the time limit.
-    """
+    """A solver as it is compared."""
 
     label: str
+    """What the user typed: solver, or solver:formulation."""
     inner: Solver
+    """The solver in its child process."""
     formulation: Formulation | None = None
+    """How it gets the problem; None: as it is."""
     work: int | None = None
+    """Deterministic effort beside the time limit."""
 
     def solver(self) -> Solver:
-        """Return the solver of a `MaxCsp`.
-
-        Raises
-        ------
-        ProgramError
-            It takes neither clauses nor mixed-integer programs.
-        """
+        """Return the solver of a `MaxCsp`."""
         if self.formulation is None:
             return accepting_max_csp(self.inner)
         return accepting_max_csp(self.inner, self.formulation)
@@ -75,54 +53,41 @@ class Row:
 
     Attributes
     ----------
-    case, solver : str
-        Names.
-    status : str
-        Why the solver stopped, or "refused", "unavailable", "failed".
-    detail : str
-        The solver's own words, or the reason.
-    value : int, float or None
-        Exact objective of the final answer, whole for a record; None without one.
-    reported_bound : int, float or None
-        The bound that the solver states.
-    proven_bound : float or None
-        The bound that the duals of the answer to a model prove.
-    violation : float or None
-        By how much the answer to a model breaks a row, a bound or integrality.
-    seconds : float
-        Wall-clock seconds of the run with the full limit.
-    peak_memory_mb : float or None
-        Largest memory of the child process, as it states.
     at_mark : tuple of (seconds, value)
         Value at each mark.
-    values_from : str or None
-        "history" (incumbents as the solver states them, none better than the final value, which is exact) or "separate
-        runs" with these limits (all values exact).
     trajectory : tuple of (seconds, value)
         Improving values over time, from the same source.
-    remarks : tuple of str
-        What was found out about the row; see `dpopt.comparison.parts`.
-    contradicted : tuple of str
-        Claims that the solver's own answer contradicts.
-    version : str
     """
 
     case: str
     solver: str
+    """Names."""
     status: str
+    """Why the solver stopped, or "refused", "unavailable", "failed"."""
     detail: str
+    """The solver's own words, or the reason."""
     value: float | None = None
+    """Exact objective of the final answer, whole for a record; None without one."""
     reported_bound: float | None = None
+    """The bound that the solver states."""
     seconds: float = 0.0
+    """Wall-clock seconds of the run with the full limit."""
     peak_memory_mb: float | None = None
+    """Largest memory of the child process, as it states."""
     at_mark: tuple[tuple[float, float | None], ...] = ()
     values_from: str | None = None
+    """"history" (incumbents as the solver states them, none better than the final value, which is exact) or "separate
+    runs" with these limits (all values exact)."""
     trajectory: tuple[tuple[float, float], ...] = ()
     remarks: tuple[str, ...] = ()
+    """What was found out about the row; see `dpopt.comparison.parts`."""
     contradicted: tuple[str, ...] = ()
+    """Claims that the solver's own answer contradicts."""
     version: str = ""
     proven_bound: float | None = None
+    """The bound that the duals of the answer to a model prove."""
     violation: float | None = None
+    """By how much the answer to a model breaks a row, a bound or integrality."""
 
     @property
     def sound(self) -> bool:
@@ -136,31 +101,24 @@ class CaseFacts:
 
     Attributes
     ----------
-    name : str
     size : mapping of str to int
         How large the problem is: attributes and clauses, or variables and rows.
-    proven_bound : int, float or None
-        Bound on every objective, proven here, without any solver's word; None where nothing proves one.
-    proven_by : str
-        The argument.
-    best_value : int, float or None
-        The best exact objective, known beforehand or found.
-    stated_bound : int or None
-        As stated beforehand.
-    maximize : bool
-        Whether larger objectives are better.
-    whole : bool
-        Whether every objective is a whole number, and computed without rounding.
     """
 
     name: str
     size: Mapping[str, int]
     proven_bound: float | None
+    """Bound on every objective, proven here, without any solver's word; None where nothing proves one."""
     proven_by: str
+    """The argument."""
     best_value: float | None
+    """The best exact objective, known beforehand or found."""
     stated_bound: float | None
+    """As stated beforehand."""
     maximize: bool = True
+    """Whether larger objectives are better."""
     whole: bool = True
+    """Whether every objective is a whole number, and computed without rounding."""
 
     def behind(self, value: float, goal: float) -> float:
         """Return by how much a value falls short of a goal, negative beyond it; 0 where they count as the same."""
@@ -214,8 +172,6 @@ def judged(row: Row, facts: CaseFacts) -> Row:
 
     Parameters
     ----------
-    row
-        What a solver did.
     facts
         What is known of the case, with the best value that any solver reached or that was known beforehand.
     """
@@ -239,13 +195,13 @@ def judged(row: Row, facts: CaseFacts) -> Row:
     elif value is not None and proven is not None and behind(value, proven) < 0 and not row.violation:
         remarks.insert(
             0,
-            f"{DEFECT}the proven bound {shown(proven)} is {beyond} a value that was reached, {shown(value)}: please report "
-            "this, with the problem",
+            f"{DEFECT}the proven bound {shown(proven)} is {beyond} a value that was reached, {shown(value)}: please "
+            f"report this, with the problem",
         )
     elif best is not None and proven is not None and behind(best, proven) < 0:
         remarks.append(
-            f"the proven bound {shown(proven)} is {beyond} {shown(best)}, which another solver reached or the file states: it "
-            "proves nothing about this row"
+            f"the proven bound {shown(proven)} is {beyond} {shown(best)}, which another solver reached or the file "
+            f"states: it proves nothing about this row"
         )
     elif value is not None and proven is not None and behind(value, proven) == 0:
         remarks.append("proven optimal")

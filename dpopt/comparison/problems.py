@@ -30,22 +30,15 @@ BOUND_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Assessed:
-    """What an answer is worth: its exact value, the bound that its solver states, and what dpopt finds out of it.
-
-    Attributes
-    ----------
-    value, reported_bound : int, float or None
-        Objective, and the solver's word for a bound; None where there is none.
-    proven_bound : float or None
-        What the duals of the answer prove.
-    violation : float or None
-        By how much the answer breaks a row at worst; None for records, which break none.
-    """
+    """What an answer is worth: its exact value, the bound that its solver states, and what dpopt finds out of it."""
 
     value: float | None
     reported_bound: float | None
+    """Objective, and the solver's word for a bound; None where there is none."""
     proven_bound: float | None = None
+    """What the duals of the answer prove."""
     violation: float | None = None
+    """By how much the answer breaks a row at worst; None for records, which break none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +52,7 @@ class ClosedForm:
         """Say that it can run."""
         return Availability(AvailabilityStatus.AVAILABLE, "part of dpopt")
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         """Raise ProgramError: a closed form belongs to a model, and takes no other program."""
         raise ProgramError(f"{self.name} solves models only; give one with --model")
 
@@ -140,9 +131,7 @@ class _Posed:
     def why_refused(self, contestant: Contestant) -> str | None:
         if isinstance(contestant.inner, ClosedForm):
             return (
-                None
-                if self.model.closed_form is not None
-                else "the model has no closed form and no method of its own"
+                None if self.model.closed_form is not None else "the model has no closed form and no method of its own"
             )
         return why_refused(contestant.inner, self.model.program)
 

@@ -2,15 +2,15 @@
 
 How often each solver comes close to the best known value, by time and by distance:
 
-For a case with best known value b, a value v is within x % if |b - v| <= x / 100 * max(u, |b|), where u is 1 for records
-and 1e-6 for models. Two profiles, in the form of
-Dolan and More's (2002, "Benchmarking optimization software with performance profiles"): for each solver the share of
-all cases
+For a case with best known value b, a value v is within x % if |b - v| <= x / 100 * max(u, |b|), where u is 1 for
+records and 1e-6 for models. Two profiles, in the form of Dolan and More's (2002, "Benchmarking optimization software
+with performance profiles"): for each solver the share of all cases
 
 - over time: that it has brought within x % by t seconds;
 - over distance: whose final value is within x %.
 
-A solver that fails, cannot take a case, or breaks a row has not come close. Cases without any known value are left out for all.
+A solver that fails, cannot take a case, or breaks a row has not come close. Cases without any known value are left out
+for all.
 """
 
 from __future__ import annotations
@@ -40,17 +40,15 @@ class Profile:
 
     Attributes
     ----------
-    labels : tuple of str
-        Solvers, in order.
     points : tuple of (k,) float64 arrays
         For each solver, in rising order: the seconds, or the per cent, at which one more case is reached.
-    cases : int
-        Number of cases; each point is a step of 1 / cases.
     """
 
     labels: tuple[str, ...]
+    """Solvers, in order."""
     points: tuple[NDArray[np.float64], ...]
     cases: int
+    """Number of cases; each point is a step of 1 / cases."""
 
     def share(self, label: str, at: float) -> float:
         """Return the share of cases that a solver has reached at a time or distance."""

@@ -1,7 +1,7 @@
 """Reading and writing files: bytes, text, JSON and arrays, with limits, whole or not at all.
 
-In: a path. Out: what it holds, or an error that says what was found. A file is written under another name and then moved to
-its place, so that nobody finds half of it.
+In: a path. Out: what it holds, or an error that says what was found. A file is written under another name and then
+moved to its place, so that nobody finds half of it.
 
 | file | what it holds |
 |---|---|

@@ -37,9 +37,7 @@ class ArrayFile:
         members = archive.infolist()
         self._members = {one.filename.removesuffix(".npy"): one for one in members}
         if len(members) > MOST_ARRAYS or len(self._members) < len(members):
-            raise ValueError(
-                f"it holds {len(members):,} arrays; at most {MOST_ARRAYS:,} are read, each name once"
-            )
+            raise ValueError(f"it holds {len(members):,} arrays; at most {MOST_ARRAYS:,} are read, each name once")
         total = sum(one.file_size for one in members)
         if total > most:
             raise ValueError(f"its arrays unpack to {total:,} bytes; at most {most:,} are read")
@@ -48,7 +46,8 @@ class ArrayFile:
                 raise ValueError(f"the array {name!r} is packed in a way that NumPy does not use")
             if one.file_size > _MOST_TIMES * one.compress_size:
                 raise ValueError(
-                    f"the array {name!r} is said to unpack from {one.compress_size:,} bytes to {one.file_size:,}, which none do"
+                    f"the array {name!r} is said to unpack from {one.compress_size:,} bytes to {one.file_size:,}, "
+                    f"which none do"
                 )
 
     def __contains__(self, name: object) -> bool:
@@ -71,26 +70,13 @@ class ArrayFile:
 
 
 @contextmanager
-def open_arrays(
-    path: str | os.PathLike[str], place: str, error: type[DpoptError], most: int
-) -> Iterator[ArrayFile]:
+def open_arrays(path: str | os.PathLike[str], place: str, error: type[DpoptError], most: int) -> Iterator[ArrayFile]:
     """Open an .npz archive; whatever shows inside of the `with` statement that it is damaged is raised as `error`.
 
     Parameters
     ----------
-    path
-        The archive.
-    place : str
-        How messages begin, before the reason.
-    error : type
-        What is raised.
-    most : int
+    most
         Bytes of all arrays, unpacked, at most.
-
-    Raises
-    ------
-    error
-        If the file cannot be read, is damaged, or declares more bytes than it can hold.
     """
     with _refusing(error, place), Path(path).open("rb") as stream, zipfile.ZipFile(stream) as archive:
         yield ArrayFile(archive, most)
@@ -116,9 +102,7 @@ def _header(stream: IO[bytes], size: int) -> Header:
         raise ValueError(f"an array has the unknown form {version[0]}.{version[1]}")
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "error"
-        )  # NumPy tries what it cannot read once more, as Python 2 may have written it
+        warnings.simplefilter("error")  # NumPy tries what it cannot read once more, as Python 2 may have written it
         try:
             shape, _, dtype = read(stream, max_header_size=_LONGEST_HEADER)
         except (SyntaxError, TokenError, Warning) as problem:

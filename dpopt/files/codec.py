@@ -1,7 +1,7 @@
 """One codec: frozen dataclasses as JSON objects, and back, strictly.
 
-`encode` writes every field of a dataclass under its own name; `decode` reads exactly what `encode` writes. Text becomes JSON in
-`json_files.py`, which refuses keys that stand twice, numbers that are none, and what is too deep or too large.
+`encode` writes every field of a dataclass under its own name; `decode` reads exactly what `encode` writes. Text becomes
+JSON in `json_files.py`, which refuses keys that stand twice, numbers that are none, and what is too deep or too large.
 
 | field | in JSON |
 |---|---|
@@ -71,13 +71,10 @@ def encode(value: object, header: Mapping[str, object] | None = None) -> dict[st
     ----------
     value : dataclass
         Its fields are of the kinds of the table above.
-    header : mapping, optional
+    header
         Keys that stand before the fields, such as a version: ``{"dpopt_plan": 1}``.
     """
-    return {
-        **(header or {}),
-        **_plain(msgspec.to_builtins(value, enc_hook=_written, builtin_types=(Decimal,))),
-    }
+    return {**(header or {}), **_plain(msgspec.to_builtins(value, enc_hook=_written, builtin_types=(Decimal,)))}
 
 
 def decode(
@@ -93,24 +90,15 @@ def decode(
 
     Parameters
     ----------
-    kind : type
+    kind
         The dataclass, or the class that several inherit from.
     given : object
         As `parse_json` returned it.
-    what : str
-        Names the document in messages.
-    error : type
-        What is raised.
-    header : mapping, optional
-        What must stand before the fields.
-    partial : bool
+    partial
         Whether keys of fields that have a default may be left out, as where people write the file.
 
     Raises
     ------
-    error
-        If it is no object, a key is unknown or missing, or a value is of another kind or spelled in another way than it would
-        be written. The message is one line that names the place.
     DpoptError
         What the checks of the class raise, as they raise it.
     """
@@ -141,13 +129,7 @@ def decode(
 def chosen(
     kinds: Mapping[str, type[T]], given: object, key: str, what: str, error: type[Exception] = DpoptError
 ) -> type[T]:
-    """Return the class that the text under `key` of a JSON object names.
-
-    Raises
-    ------
-    error
-        If it names none of them.
-    """
+    """Return the class that the text under `key` of a JSON object names."""
     name = given.get(key) if isinstance(given, dict) else given
     if not isinstance(name, str) or name not in kinds:
         raise error(f"{what}: found {shown(name)} as {key!r}, expected one of {', '.join(kinds)}")
@@ -161,12 +143,7 @@ def _read(kind: type[T], given: object) -> T:
 
 def _member(kind: Any, given: object) -> Any:
     """Return the dataclass below a plain class that the given object is of; the class itself where it needs no choice."""
-    if (
-        get_origin(kind) is not None
-        or is_dataclass(kind)
-        or not kind.__subclasses__()
-        or hasattr(kind, "from_json")
-    ):
+    if get_origin(kind) is not None or is_dataclass(kind) or not kind.__subclasses__() or hasattr(kind, "from_json"):
         return kind
     members = {one.__dataclass_fields__[KIND].default: one for one in kind.__subclasses__()}
     if MISSING in members or not isinstance(given, dict):
@@ -181,10 +158,7 @@ def _read_hook(kind: Any, given: Any) -> object:
         if kind is Fraction:
             return _fraction(given)
         return kind.from_json(given) if hasattr(kind, "from_json") else _read(kind, given)
-    except (
-        msgspec.ValidationError,
-        ArithmeticError,
-    ) as problem:  # ValueError gets its place from the library
+    except (msgspec.ValidationError, ArithmeticError) as problem:  # ValueError gets its place from the library
         raise ValueError(str(problem)) from problem
 
 
@@ -255,14 +229,8 @@ def _own_error(problem: BaseException | None) -> DpoptError | None:
 def _message(text: str, what: str) -> str:
     """Return a message of the library in the words of ours: the place first, then what was expected and found."""
     place = "".join(reversed(_PLACE.findall(text)))
-    text = (
-        _PLACE.sub("", text)
-        .replace("Object missing required field", "missing the key")
-        .replace(", got", ", found")
-    )
+    text = _PLACE.sub("", text).replace("Object missing required field", "missing the key").replace(", got", ", found")
     text = re.sub(
-        "`([^`]*)`",
-        lambda quoted: " or ".join(_WORDS.get(word, word) for word in quoted[1].split(" | ")),
-        text,
+        "`([^`]*)`", lambda quoted: " or ".join(_WORDS.get(word, word) for word in quoted[1].split(" | ")), text
     )
     return f"{what}{f' at ${place}' if place else ''}: {text[:1].lower()}{text[1:]}"

@@ -24,22 +24,7 @@ _HALF_A_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def parse_json(text: str, place: str, error: type[DpoptError]) -> object:
-    """Return the JSON value that a text holds; every number in it fits a finite float, and every text is Unicode.
-
-    Parameters
-    ----------
-    text : str
-    place : str
-        Names the text in messages.
-    error : type
-        What is raised.
-
-    Raises
-    ------
-    error
-        If it is no JSON, repeats a key in one object, holds NaN, an infinite number, one of more than `MOST_DIGITS` digits or
-        half a surrogate pair, or is larger or deeper than the limits above.
-    """
+    """Return the JSON value that a text holds; every number in it fits a finite float, and every text is Unicode."""
     strict = _Strict(place, error)
     strict.check_size(text)
     try:
@@ -51,9 +36,7 @@ def parse_json(text: str, place: str, error: type[DpoptError]) -> object:
             parse_constant=strict.no_number,
         )
     except json.JSONDecodeError as problem:
-        raise error(
-            f"{place} is no JSON: line {problem.lineno}, column {problem.colno}: {problem.msg}"
-        ) from problem
+        raise error(f"{place} is no JSON: line {problem.lineno}, column {problem.colno}: {problem.msg}") from problem
     except RecursionError:
         strict.refuse_depth()
     strict.check_levels(value)
@@ -83,9 +66,7 @@ class _Strict:
         found = dict(pairs)
         if len(found) < len(pairs):
             key, times = Counter(key for key, _ in pairs).most_common(1)[0]
-            self.refuse(
-                f"is ambiguous: the key {key[:60]!r} occurs {times} times in one object; keep one of them"
-            )
+            self.refuse(f"is ambiguous: the key {key[:60]!r} occurs {times} times in one object; keep one of them")
         if len(found) > MOST_KEYS:
             self.refuse(f"holds an object of {len(found):,} keys; at most {MOST_KEYS:,} are read")
         return found
@@ -123,16 +104,12 @@ class _Strict:
         try:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            self.refuse(
-                "holds half a surrogate pair, such as \\ud800, which is no text; write the whole character"
-            )
+            self.refuse("holds half a surrogate pair, such as \\ud800, which is no text; write the whole character")
 
 
 def canonical_json(value: object) -> bytes:
     """Return the one spelling of a JSON value: sorted keys, no blanks, ASCII only, no NaN."""
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-    ).encode("ascii")
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")
 
 
 def sha256_of_json(value: object) -> str:
@@ -141,31 +118,17 @@ def sha256_of_json(value: object) -> str:
 
 
 def read_json_value(path: str | os.PathLike[str], place: str, error: type[DpoptError]) -> object:
-    """Return the JSON value that a file holds; `place` names the file in messages.
-
-    Raises
-    ------
-    error
-        If the file cannot be read, or as `parse_json`.
-    """
+    """Return the JSON value that a file holds; `place` names the file in messages."""
     return parse_json(read_text(path, place, error), place, error)
 
 
 def read_json_object(path: str | os.PathLike[str], what: str, error: type[DpoptError]) -> dict[str, object]:
-    """Read a file that must hold one JSON object.
-
-    Raises
-    ------
-    error
-        As `read_json_value`, or if it holds something else than an object.
-    """
+    """Read a file that must hold one JSON object."""
     place = f"{what} file {os.fspath(path)!r}"
     return json_object(read_json_value(path, place, error), place, error)
 
 
-def write_json_object(
-    path: str | os.PathLike[str], value: Mapping[str, object], *, private: bool = False
-) -> None:
+def write_json_object(path: str | os.PathLike[str], value: Mapping[str, object], *, private: bool = False) -> None:
     """Write an object as JSON with a line for each key, and for each object of a list, whole or not at all.
 
     Only its owner may read the file where it is private.
@@ -199,9 +162,7 @@ def json_list(value: object, place: str, error: type[DpoptError]) -> list[object
     return value
 
 
-def refuse_unknown_keys(
-    found: Iterable[str], known: Iterable[str], place: str, error: type[DpoptError]
-) -> None:
+def refuse_unknown_keys(found: Iterable[str], known: Iterable[str], place: str, error: type[DpoptError]) -> None:
     """Raise `error` for the first key that is not known, naming the nearest known one."""
     known = list(known)
     for key in found:

@@ -16,16 +16,7 @@ MOST_BYTES = 2**30
 """Of a file of text or JSON, at most."""
 _BLOCK = 2**20
 _DAMAGE = (
-    *(
-        ArithmeticError,
-        AttributeError,
-        EOFError,
-        LookupError,
-        MemoryError,
-        RuntimeError,
-        TypeError,
-        ValueError,
-    ),
+    *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RuntimeError, TypeError, ValueError),
     *(AssertionError, zipfile.BadZipFile, zlib.error),
 )
 
@@ -36,10 +27,8 @@ def damage_as(error: type[DpoptError], place: str) -> Iterator[None]:
 
     Parameters
     ----------
-    error : type
+    error
         What is raised; an error of dpopt is one of them already and passes.
-    place : str
-        How messages begin, before the reason.
     """
     try:
         yield
@@ -59,26 +48,15 @@ def _said(problem: BaseException) -> str:
     return f"{problem}" or type(problem).__name__
 
 
-def read_bytes(
-    path: str | os.PathLike[str], place: str, error: type[DpoptError], most: int = MOST_BYTES
-) -> bytes:
+def read_bytes(path: str | os.PathLike[str], place: str, error: type[DpoptError], most: int = MOST_BYTES) -> bytes:
     """Return the bytes of a file.
 
     Parameters
     ----------
     path
         A file, or anything that can be read to its end.
-    place : str
-        Names the file in messages.
-    error : type
-        What is raised.
-    most : int
+    most
         Bytes, at most; no more are ever in memory.
-
-    Raises
-    ------
-    error
-        If the file cannot be read, or is longer.
     """
     parts, left = [], most + 1
     try:
@@ -106,22 +84,15 @@ def neighbours(path: Path, *, but: Collection[str] = ()) -> str:
 
 
 def read_text(path: str | os.PathLike[str], place: str, error: type[DpoptError]) -> str:
-    """Return the text of a file in UTF-8, without the byte order mark that may stand before it.
-
-    Raises
-    ------
-    error
-        As `read_bytes`; or if it is no UTF-8, holds a NUL, or a byte order mark at the beginning of another line, as where
-        files were joined: the mark does not show, and would make another name of the same.
-    """
+    """Return the text of a file in UTF-8, without the byte order mark that may stand before it."""
     data = read_bytes(path, place, error)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
         raise error(
-            f"{place} cannot be read: it is not UTF-8 text (line {line:,} holds the byte 0x{data[problem.start]:02x}); convert "
-            "it"
+            f"{place} cannot be read: it is not UTF-8 text (line {line:,} holds the byte 0x{data[problem.start]:02x}); "
+            f"convert it"
         ) from problem
     for sign, name in (("\0", "a NUL"), ("\ufeff", "a byte order mark")):
         found = text.find(sign) if sign == "\0" or text.startswith(sign) else text.find("\n" + sign)

@@ -21,22 +21,18 @@ PUBLIC, PRIVATE = 0o666, 0o600
 
 AS_WRITTEN = getattr(os, "O_BINARY", 0)
 """A flag for `os.open`: Windows would write two bytes for the end of a line."""
-_NEW = (
-    os.O_WRONLY | os.O_CREAT | os.O_EXCL | AS_WRITTEN
-)  # never through a link, never onto a file that is there
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | AS_WRITTEN  # never through a link, never onto a file that is there
 
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[IO[bytes]]:
     """Give a stream for a file that appears whole or not at all: under another name in its folder, on the disk, then renamed.
 
-    A file of this name, or the one that a link of this name points to, is replaced. Nothing is left behind where the body,
-    or the writing, fails; a killed process leaves a file whose name begins with a dot and ends with ".tmp".
+    A file of this name, or the one that a link of this name points to, is replaced. Nothing is left behind where the
+    body, or the writing, fails; a killed process leaves a file whose name begins with a dot and ends with ".tmp".
 
     Parameters
     ----------
-    path
-        Where the file is to be.
     private
         Whether only the owner may read it: for all that depends on a table without a charge.
 
@@ -62,13 +58,7 @@ def whole_file(path: str | os.PathLike[str], *, private: bool = False) -> Iterat
 
 
 def check_replaceable(path: str | os.PathLike[str], beginning: bytes, what: str) -> None:
-    """Refuse to replace a file that does not begin, in small letters and blanks aside, as `what` does.
-
-    Raises
-    ------
-    ReleaseFolderError
-        If it is another file, perhaps the only copy of a table, or lies in no folder.
-    """
+    """Refuse to replace a file that does not begin, in small letters and blanks aside, as `what` does."""
     place = Path(path)
     if not place.parent.is_dir():
         raise ReleaseFolderError(f"there is no folder {place.parent}; make it, or choose another name")

@@ -13,13 +13,11 @@ _KEPT = "\n\t\u00a0\u202f\u200c\u200d"
 def page(template: str, filters: Mapping[str, Callable[..., str]] | None = None, **values: object) -> str:
     """Return a page: the template of this name in this folder, filled with values that are escaped.
 
-    Signs that cannot be seen, and may turn the text around them (U+202E), show as their numbers, except where a template says
-    that a value is to stay as it is, as in the fields of a form (the filter `e`).
+    Signs that cannot be seen, and may turn the text around them (U+202E), show as their numbers, except where a
+    template says that a value is to stay as it is, as in the fields of a form (the filter `e`).
 
     Parameters
     ----------
-    template
-        Name of the file, such as "draft.html".
     filters
         What the template may apply to values, by name.
     values
@@ -28,15 +26,7 @@ def page(template: str, filters: Mapping[str, Callable[..., str]] | None = None,
     Examples
     --------
     >>> text = page(
-    ...     "draft.html",
-    ...     title="<b>",
-    ...     to_check=[],
-    ...     others=[],
-    ...     notes=[],
-    ...     reading=[],
-    ...     rows=0,
-    ...     file="d.json",
-    ...     proposed=[],
+    ...     "draft.html", title="<b>", to_check=[], others=[], notes=[], reading=[], rows=0, file="d.json", proposed=[]
     ... )
     >>> "<h1>&lt;b&gt;</h1>" in text
     True

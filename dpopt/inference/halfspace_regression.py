@@ -1,14 +1,14 @@
 """Weights with which sides of known halfspaces add up to the side of another one: ridge regression over all directions.
 
-Problem. For a unit vector y and a margin gamma, with s_k(x) = sign <x, v_k> of N known normals v_k, and independent noise of
-variance C on each of the released sums of s_k over n records,
+Problem. For a unit vector y and a margin gamma, with s_k(x) = sign <x, v_k> of N known normals v_k, and independent
+noise of variance C on each of the released sums of s_k over n records,
 
     minimize over w    E_x (sum_k w_k s_k(x) - tau(<x, y>))^2 + C |w|^2 / n^2
 
-over x uniform on the sphere of R^d. tau is -1 below -r, 1 above r and a straight line between them: what happens at margins
-below gamma does not matter, and a step would ask for high frequencies that few halfspaces do not have. Uniform points seldom
-have large margins, where the fit may be off; so several r are taken, and combined for the margins from gamma to 1 by
-models/halfspace_debiasing. The solution for one r is
+over x uniform on the sphere of R^d. tau is -1 below -r, 1 above r and a straight line between them: what happens at
+margins below gamma does not matter, and a step would ask for high frequencies that few halfspaces do not have. Uniform
+points seldom have large margins, where the fit may be off; so several r are taken, and combined for the margins from
+gamma to 1 by models/halfspace_debiasing. The solution for one r is
 
     w = (K + C / n^2 I)^(-1) b(y),    K_kl = E s_k s_l = (2 / pi) arcsin <v_k, v_l>,    b_k = beta(angle of v_k and y).
 
@@ -75,14 +75,9 @@ class SideRegression:
 def ramp_products(dimension: int, ramp: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return E_x tau(<x, y>) sign <x, v> as a function of <y, v>: increasing values of <y, v>, and the products.
 
-    In the plane of y and v, x uniform on the sphere of R^d has a uniform angle phi to y, and an independent length r with
-    P(r > a) = (1 - a^2)^((d-2)/2); so beta(alpha) is 1 / pi times the integral of G over phi from alpha - pi/2 to alpha + pi/2
-    with G(phi) = E_r tau(r cos phi), where alpha is the angle of y and v.
-
-    Raises
-    ------
-    ProgramError
-        If d is below 2.
+    In the plane of y and v, x uniform on the sphere of R^d has a uniform angle phi to y, and an independent length r
+    with P(r > a) = (1 - a^2)^((d-2)/2); so beta(alpha) is 1 / pi times the integral of G over phi from alpha - pi/2 to
+    alpha + pi/2 with G(phi) = E_r tau(r cos phi), where alpha is the angle of y and v.
     """
     if dimension < 2:
         raise ProgramError(f"found points of {dimension} coordinates; expected 2 or more")

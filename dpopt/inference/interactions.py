@@ -1,8 +1,8 @@
 """What marginals of more attributes say beyond those of fewer: predictions, their spread, and precisions worth paying for.
 
-Sets of attributes are taken order by order. A marginal of k attributes is predicted from those of k - 1: the table of most
-entropy with these margins, found by iterative proportional fitting; for k = 2 that is independence, for k = 3 no interaction of
-all three. What a set really says lies around the prediction like
+Sets of attributes are taken order by order. A marginal of k attributes is predicted from those of k - 1: the table of
+most entropy with these margins, found by iterative proportional fitting; for k = 2 that is independence, for k = 3 no
+interaction of all three. What a set really says lies around the prediction like
 
     theta_c ~ Normal(0, size t m_c),    m_c the predicted count of cell c, t the scale of the set,
 
@@ -48,24 +48,17 @@ def predicted_counts(
 
     Parameters
     ----------
-    marginals : MarginalSet
+    marginals
         Of k attributes each, increasing.
-    lower : MarginalSet
+    lower
         Every set of k - 1 of these attributes; not looked at for k = 1, which is predicted to be uniform.
     values : (cells of the lower ones,) float64
         Their counts, at least 0.
-    size : float
-        The number of records.
 
     Returns
     -------
     (cells,) float64
         In records.
-
-    Raises
-    ------
-    ProgramError
-        A set of k - 1 attributes is missing.
 
     Examples
     --------
@@ -108,20 +101,17 @@ def interaction_scales(
 
     Parameters
     ----------
-    marginals : MarginalSet
     deviations : (cells,) float64
         Noisy residuals less those of the prediction, in records.
     variances : (M,) float64
         s^2, the variance of their noise along each direction, in records squared.
     predicted : (cells,) float64
         Predicted counts, at least 0.
-    size : float
-        The number of records.
 
     Notes
     -----
-    Each cell is Normal(0, size t m_c + p s^2), p = prod (1 - 1 / n_i). Cells of a set are not independent: its N cells have
-    p N directions, so that their likelihoods count p times. How frequent scales are is found by EM over all sets.
+    Each cell is Normal(0, size t m_c + p s^2), p = prod (1 - 1 / n_i). Cells of a set are not independent: its N cells
+    have p N directions, so that their likelihoods count p times. How frequent scales are is found by EM over all sets.
     """
     free, cells = prices(marginals), marginals.cells()
     noise = np.repeat(variances * free, cells)
@@ -151,9 +141,9 @@ def shrunken_counts(
 ) -> NDArray[np.float64]:
     """Return counts of all cells: what was predicted, and of each deviation the part that is likely no noise.
 
-    Parameters are those of `interaction_scales`; `scales` are the t (M,). An infinite variance leaves the prediction. Cells of
-    a set differ: the variance of each is a mixture of multiples of size t m_c, whose weights all sets share. Counts are at
-    least 0, and their margins are the predicted ones but for that.
+    Parameters are those of `interaction_scales`; `scales` are the t (M,). An infinite variance leaves the prediction.
+    Cells of a set differ: the variance of each is a mixture of multiples of size t m_c, whose weights all sets share.
+    Counts are at least 0, and their margins are the predicted ones but for that.
     """
     free, cells = prices(marginals), marginals.cells()
     kept, spread = np.zeros_like(predicted), np.zeros_like(predicted)

@@ -4,14 +4,14 @@ Each cell holds value = theta + noise, the noise of a known variance; around its
 
     theta ~ sum_k weight_k Normal(center_k, scale_k size^exponent_k),    size = max(predicted count, floor).
 
-A component of scale 0 is a spike: theta is what was predicted. Exponent 1 is how counts of independent records vary, 2 how
-shares do. The weights are those of largest likelihood of all cells together, found by EM; what each cell then is takes its
-posterior mean and variance.
+A component of scale 0 is a spike: theta is what was predicted. Exponent 1 is how counts of independent records vary, 2
+how shares do. The weights are those of largest likelihood of all cells together, found by EM; what each cell then is
+takes its posterior mean and variance.
 
 Values and predictions are released ones: it costs no privacy.
 
-Source: Robbins (1956), "An empirical Bayes approach to statistics"; Stephens (2017), "False discovery rates: a new deal", for
-mixtures of scales; Dempster, Laird and Rubin (1977) for EM.
+Source: Robbins (1956), "An empirical Bayes approach to statistics"; Stephens (2017), "False discovery rates: a new
+deal", for mixtures of scales; Dempster, Laird and Rubin (1977) for EM.
 """
 
 from __future__ import annotations
@@ -36,26 +36,20 @@ _LEAST_VARIANCE = 1e-12  # of noise beside a spike, which both may be 0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScaleMixture:
-    """The components of a prior.
-
-    Attributes
-    ----------
-    scales, exponents : (k,) float64
-        The variance of a component is scale * size^exponent; both at least 0.
-    floor : float
-        Least size, above 0, for cells that were predicted to hold next to nothing.
-    centers : (k,) int64
-        Around which center each component lies: 0 is what was predicted, the only one of `shrink`; for halves of a block
-        (`dpopt.inference.histograms.shrunken_halves`) it is an even division, 1 and 2 are all records in one half.
-    counts : (k,) float64
-        What each weight is drawn to: as if so many more cells had been seen of each component; at least 0.
-    """
+    """The components of a prior."""
 
     scales: NDArray[np.float64]
     exponents: NDArray[np.float64]
+    """Shape (k,). The variance of a component is scale * size^exponent; both at least 0."""
     floor: float
+    """Least size, above 0, for cells that were predicted to hold next to nothing."""
     centers: NDArray[np.int64]
+    """Shape (k,). Around which center each component lies: 0 is what was predicted, the only one of `shrink`; for
+    halves of a block (`dpopt.inference.histograms.shrunken_halves`) it is an even division, 1 and 2 are all records in
+    one half."""
     counts: NDArray[np.float64]
+    """Shape (k,). What each weight is drawn to: as if so many more cells had been seen of each component; at least
+    0."""
 
     def __post_init__(self) -> None:
         for name, kind in (
@@ -94,11 +88,6 @@ class ScaleMixture:
             Numbers at least 0, in rows.
         spike, slab
             Counts that the weight of the spike, and all others together, are drawn to.
-
-        Raises
-        ------
-        ProgramError
-            Numbers out of range.
         """
         sizes, powers = np.atleast_1d(np.asarray(scales, np.float64)), np.atleast_1d(exponents)
         pairs = np.array(np.meshgrid(sizes, powers, indexing="ij"), dtype=np.float64).reshape(2, -1)
@@ -114,21 +103,15 @@ class ScaleMixture:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MixtureWeights:
-    """Weights of largest likelihood.
-
-    Attributes
-    ----------
-    weights : (k,) float64
-        At least 0, of sum 1.
-    objectives : (t,) float64
-        The logarithm of the likelihood (and of the prior of the weights) after each step, up to a constant: it never falls.
-    gap : float
-        No weights have an objective that is larger than the last one by more than this: proven, as it is concave.
-    """
+    """Weights of largest likelihood."""
 
     weights: NDArray[np.float64]
+    """Shape (k,). At least 0, of sum 1."""
     objectives: NDArray[np.float64]
+    """Shape (t,). The logarithm of the likelihood (and of the prior of the weights) after each step, up to a constant:
+    it never falls."""
     gap: float
+    """No weights have an objective that is larger than the last one by more than this: proven, as it is concave."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,31 +120,25 @@ class Shrunken:
 
     Attributes
     ----------
-    means, variances : (n,) float64
-        Of the posterior of each cell.
-    fitted : MixtureWeights or None
-        How the weights were found; None where they were given.
     weights : (k,) float64
     """
 
     means: NDArray[np.float64]
     variances: NDArray[np.float64]
+    """Shape (n,). Of the posterior of each cell."""
     fitted: MixtureWeights | None
+    """How the weights were found; None where they were given."""
     weights: NDArray[np.float64]
 
 
 def fit_weights(
-    likelihoods: NDArray[np.float64],
-    counts: ArrayLike = 0.0,
-    *,
-    close: float = CLOSE,
-    most_steps: int = MOST_STEPS,
+    likelihoods: NDArray[np.float64], counts: ArrayLike = 0.0, *, close: float = CLOSE, most_steps: int = MOST_STEPS
 ) -> MixtureWeights:
     """Return the weights that maximize sum_i log sum_k L_ik w_k + sum_k counts_k log w_k, by EM.
 
     Each step, w_k <- (w_k sum_i L_ik / (L w)_i + counts_k) / (n + sum counts), maximizes a lower bound that touches the
-    objective at the present weights, so that the objective never falls. It is concave: what is missing to the optimum is at
-    most the largest of sum_i L_ik / (L w)_i + counts_k / w_k less n + sum counts.
+    objective at the present weights, so that the objective never falls. It is concave: what is missing to the optimum
+    is at most the largest of sum_i L_ik / (L w)_i + counts_k / w_k less n + sum counts.
 
     Parameters
     ----------
@@ -169,15 +146,10 @@ def fit_weights(
         L, at least 0, each row up to a factor of its own, none all 0.
     counts : (k,) or float
         At least 0.
-    close : float
+    close
         The steps end where the gap is below this for each cell.
-    most_steps : int
+    most_steps
         At least 1.
-
-    Raises
-    ------
-    ProgramError
-        Numbers out of range.
     """
     number, size = likelihoods.shape
     drawn = np.broadcast_to(np.asarray(counts, np.float64), (size,))
@@ -219,15 +191,10 @@ def shrink(
         Variances of their noise, at least 0.
     predicted : (n,) or float
         Predicted counts, by which the prior's variance grows; below the floor, negative ones too, they stand for it.
-    prior : ScaleMixture
+    prior
         All components around 0.
     weights : (k,), optional
         Of the components, in place of fitted ones.
-
-    Raises
-    ------
-    ProgramError
-        Arrays that do not fit together, or a number out of range.
 
     Examples
     --------
@@ -249,11 +216,7 @@ def shrink(
             "cells and predictions are finite; variances are at least 0, besides, and components lie around 0"
         )
     cells = Cells(
-        given,
-        np.maximum(own, _LEAST_VARIANCE),
-        np.maximum(sizes, prior.floor),
-        prior.scales,
-        prior.exponents,
+        given, np.maximum(own, _LEAST_VARIANCE), np.maximum(sizes, prior.floor), prior.scales, prior.exponents
     )
     fitted = None
     if weights is None:
@@ -264,9 +227,7 @@ def shrink(
         likelihoods(cells, chosen, table)
         fitted = fit_weights(table, prior.counts)
         weights = fitted.weights
-    elif (
-        weights.shape != prior.scales.shape or not (weights >= 0).all() or not weights.max() >= _LEAST_WEIGHT
-    ):
+    elif weights.shape != prior.scales.shape or not (weights >= 0).all() or not weights.max() >= _LEAST_WEIGHT:
         raise ProgramError(f"expected {prior.scales.size} weights of at least 0, not all 0")
     means, variances = np.empty(given.size), np.empty(given.size)
     with np.errstate(divide="ignore"):

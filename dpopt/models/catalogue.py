@@ -53,31 +53,21 @@ class CatalogueEntry:
     """A model that can be built from plain numbers.
 
     Other packages register theirs under the entry-point group `dpopt.models`.
-
-    Attributes
-    ----------
-    page : str
-        Its page: `models/<page>`. For a model from outside, the path of a Markdown file, or "" if there is none.
-    decides : str
-        What it decides.
-    build : callable
-        Makes the model.
-    example : mapping
-        Arguments of a small example.
-    types : mapping
-        Types of arrays that are not float64; `list` for lists that are no arrays, as their rows differ in length.
     """
 
     page: str
+    """Its page: `models/<page>`. For a model from outside, the path of a Markdown file, or "" if there is none."""
     decides: str
+    """What it decides."""
     build: object
+    """Makes the model."""
     example: Mapping[str, object]
+    """Arguments of a small example."""
     types: Mapping[str, type] = field(default_factory=dict)
+    """Types of arrays that are not float64; `list` for lists that are no arrays, as their rows differ in length."""
 
 
-def _tree(
-    bins: int, branching: int, values: Numbers, variances: Numbers, *, nonnegative: bool = False
-) -> Model:
+def _tree(bins: int, branching: int, values: Numbers, variances: Numbers, *, nonnegative: bool = False) -> Model:
     return tree_consistency(Tree.balanced(bins, branching), values, variances, nonnegative=nonnegative)
 
 
@@ -104,9 +94,7 @@ def _lists(
     replaced: bool = False,
     negations: bool = True,
 ) -> Model:
-    return decision_lists(
-        length, changes, weights, gaussian=gaussian, replaced=replaced, negations=negations
-    ).model
+    return decision_lists(length, changes, weights, gaussian=gaussian, replaced=replaced, negations=negations).model
 
 
 _NOISY = {"values": [14, 9, 10, 15]}
@@ -130,10 +118,7 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         "tree_consistency", "which consistent tree is nearest to noisy counts of its nodes", _tree, _TREE
     ),
     "whole_tree_consistency": CatalogueEntry(
-        "tree_consistency",
-        "which consistent tree of whole counts is nearest",
-        _whole_tree,
-        {**_TREE, "most": 16},
+        "tree_consistency", "which consistent tree of whole counts is nearest", _whole_tree, {**_TREE, "most": 16}
     ),
     "graphical_relaxation": CatalogueEntry(
         "graphical_sequences",
@@ -154,13 +139,7 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         "shrinkage",
         "how far noisy cells are drawn towards what was predicted for them",
         shrinkage,
-        {
-            "values": [0, 1.922703],
-            "noise": [1, 1],
-            "predicted": [1, 1],
-            "scales": [0, 3],
-            "exponents": [0, 0],
-        },
+        {"values": [0, 1.922703], "noise": [1, 1], "predicted": [1, 1], "scales": [0, 3], "exponents": [0, 0]},
     ),
     "minimax_polynomial": CatalogueEntry(
         "minimax_polynomial",
@@ -216,13 +195,7 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         "max_entropy",
         "which distribution is nearest to a given one and agrees with noisy shares up to their noise",
         max_entropy,
-        {
-            "start": [0.5, 0.5],
-            "parts": [[0, 1]],
-            "values": [[0.1, 0.9]],
-            "slacks": 0.1,
-            "weights": 10.986122886681098,
-        },
+        {"start": [0.5, 0.5], "parts": [[0, 1]], "values": [[0.1, 0.9]], "slacks": 0.1, "weights": 10.986122886681098},
         {"parts": np.int64, "values": list},
     ),
     "reweighting": CatalogueEntry(
@@ -323,38 +296,24 @@ def catalogue_entry(name: str) -> CatalogueEntry:
         return CATALOGUE[name]
     point = outside(ENTRY_POINTS).get(name)
     if point is None:
-        raise ProgramError(
-            f"there is no model {name!r} to build from numbers; there are {', '.join(model_names())}"
-        )
+        raise ProgramError(f"there is no model {name!r} to build from numbers; there are {', '.join(model_names())}")
     registered = f"the model {name!r} is registered as {point.value!r}"
     try:
         entry: object = point.load()
     except BREAKDOWNS as problem:
-        raise ProgramError(
-            f"{registered}, which does not load: {type(problem).__name__}: {problem}"
-        ) from problem
+        raise ProgramError(f"{registered}, which does not load: {type(problem).__name__}: {problem}") from problem
     if not isinstance(entry, CatalogueEntry) or not callable(entry.build):
-        raise ProgramError(
-            f"{registered}, which is a {type(entry).__name__}; expected a CatalogueEntry that builds"
-        )
+        raise ProgramError(f"{registered}, which is a {type(entry).__name__}; expected a CatalogueEntry that builds")
     return entry
 
 
 def pages() -> Path:
-    """Return the folder of the catalogue's pages, textbooks and instances: of the installed package, or of the checkout.
-
-    Raises
-    ------
-    ProgramError
-        This copy of dpopt came without them.
-    """
+    """Return the folder of the catalogue's pages, textbooks and instances: of the installed package, or of the checkout."""
     package = Path(__file__).parents[1]
     for folder in (package / "pages", package.parent / "models"):
         if (folder / "INSTANCES.md").is_file():
             return folder
-    raise ProgramError(
-        f"found no pages of models beside {package}; install dpopt from its wheel or its checkout"
-    )
+    raise ProgramError(f"found no pages of models beside {package}; install dpopt from its wheel or its checkout")
 
 
 def page(name: str) -> Path:
@@ -419,11 +378,7 @@ def build_model(name: str, numbers: Mapping[str, object] | None = None) -> Model
             f"{name} takes {', '.join(known)}; found {', '.join(map(repr, given)) or 'nothing'}"
             + (f"; {', '.join(missing)} must be given" if missing else "")
         )
-    faults = (
-        (TypeError, ValueError, ArithmeticError, AttributeError, IndexError)
-        if name in CATALOGUE
-        else (Exception,)
-    )
+    faults = (TypeError, ValueError, ArithmeticError, AttributeError, IndexError) if name in CATALOGUE else (Exception,)
     try:
         model: object = build(**arguments)
     except ProgramError:

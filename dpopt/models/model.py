@@ -70,22 +70,19 @@ class Solution:
     ----------
     value : mapping of str to array
         The values of each block of variables, in its shape; empty where there is no solution.
-    objective : float or None
-        Objective of the values, evaluated anew.
-    termination, limit
-        Why the solver stopped. "Optimal" becomes imprecise where the duals of a program without whole variables leave a gap.
-    certificate : PointCertificate or None
-        Exact objective, violations, and the bound that the duals prove; None where there is no solution.
-    result : SolveResult
-        Everything that the solver said.
     """
 
     value: Mapping[str, NDArray[np.float64]]
     objective: float | None
+    """Objective of the values, evaluated anew."""
     termination: Termination
     limit: Limit | None
+    """Why the solver stopped. "Optimal" becomes imprecise where the duals of a program without whole variables leave a
+    gap."""
     certificate: PointCertificate | None
+    """Exact objective, violations, and the bound that the duals prove; None where there is no solution."""
     result: SolveResult
+    """Everything that the solver said."""
 
     @property
     def ended(self) -> str:
@@ -122,18 +119,8 @@ class Model:
 
     Attributes
     ----------
-    name : str
-        The page in the catalogue: `models/<name>`.
-    program : MixedIntegerProgram, QuadraticProgram or ConicProgram
-        The arrays.
     variables, rows, squares, cones : mapping of str to Block
         Blocks by symbol or label: `variables["s"].numbers`, `rows["IR-3"].names()`.
-    closed_form : callable or None
-        Solves the model by mathematics of its own, where there is such; see `computed_by`.
-    method : str
-        By which name `solve` knows that: "closed-form", or that of a method of dpopt's own ("newton").
-    clauses : ClauseForm or None
-        The same problem as weighted clauses, for solvers that take these and not the program.
 
     Examples
     --------
@@ -155,23 +142,23 @@ class Model:
     """
 
     name: str
+    """The page in the catalogue: `models/<name>`."""
     program: PointProgram
+    """The arrays."""
     variables: Mapping[str, Block]
     rows: Mapping[str, Block]
     squares: Mapping[str, Block]
     cones: Mapping[str, Block]
     closed_form: Callable[[], Answer] | None = None
+    """Solves the model by mathematics of its own, where there is such; see `computed_by`."""
     method: str = CLOSED_FORM
+    """By which name `solve` knows that: "closed-form", or that of a method of dpopt's own ("newton")."""
     clauses: ClauseForm | None = None
+    """The same problem as weighted clauses, for solvers that take these and not the program."""
 
     @classmethod
     def of(
-        cls,
-        name: str,
-        build: Builder,
-        *,
-        closed_form: Callable[[], Answer] | None = None,
-        method: str = CLOSED_FORM,
+        cls, name: str, build: Builder, *, closed_form: Callable[[], Answer] | None = None, method: str = CLOSED_FORM
     ) -> Model:
         """Return the model that a builder holds; errors as of `Builder.program`."""
         return cls(
@@ -196,31 +183,18 @@ class Model:
         return None if self.closed_form is None else self.method
 
     def solve(
-        self,
-        solver: str | Solver | None = None,
-        *,
-        seconds: float | None = None,
-        limits: SolveLimits | None = None,
+        self, solver: str | Solver | None = None, *, seconds: float | None = None, limits: SolveLimits | None = None
     ) -> Solution:
         """Solve the model.
 
         Parameters
         ----------
         solver
-            Name of a solver, or a solver; "closed-form" or the name of the model's own method where it has one. Left out: that
-            method, else highs for a linear or mixed-integer and clarabel for a quadratic or conic program. One that takes
-            weighted clauses and not the program gets the clauses, where the model has them.
-        seconds
-            Time limit.
+            Name of a solver, or a solver; "closed-form" or the name of the model's own method where it has one. Left
+            out: that method, else highs for a linear or mixed-integer and clarabel for a quadratic or conic program.
+            One that takes weighted clauses and not the program gets the clauses, where the model has them.
         limits
             All limits at once, in place of `seconds`.
-
-        Raises
-        ------
-        ProgramError
-            The solver does not take such a program or breaks down, or the model has no closed form.
-        SolverUnavailableError
-            There is no such solver here.
         """
         if seconds is not None and limits is not None:
             raise ProgramError("found seconds and limits; give one of them")
@@ -253,27 +227,14 @@ class Model:
         return self._checked(verified(self.program, result))
 
     def solve_for_release(
-        self,
-        solver: str | Solver,
-        *,
-        seconds: float | None = None,
-        limits: SolveLimits | None = None,
+        self, solver: str | Solver, *, seconds: float | None = None, limits: SolveLimits | None = None
     ) -> Solution:
         """Solve the model by a solver that the user of a release named, and insist on a point.
 
         Parameters as of `solve`.
-
-        Raises
-        ------
-        ProgramError
-            The solver does not take such a program, the model is too large for solvers, or the solver found no point.
-        SolverUnavailableError
-            There is no such solver here.
         """
         quadratic = self._quadratic()
-        entries = self.linear.coefficients.size + (
-            0 if quadratic is None else quadratic.square_coefficients.size
-        )
+        entries = self.linear.coefficients.size + (0 if quadratic is None else quadratic.square_coefficients.size)
         if isinstance(self.program, ConicProgram):
             entries += self.program.member_coefficients.size
         if not self._own(solver) and entries > LARGEST_FOR_SOLVERS:
@@ -294,13 +255,7 @@ class Model:
         return {symbol: point[block.numbers] for symbol, block in self.variables.items()}
 
     def to_pulp(self) -> PulpProblem:
-        """Return the model as a `pulp.LpProblem`, signs such as `[` in names replaced by `_`.
-
-        Raises
-        ------
-        ProgramError
-            The model is quadratic or has cones: PuLP holds linear programs only.
-        """
+        """Return the model as a `pulp.LpProblem`, signs such as `[` in names replaced by `_`."""
         from dpopt.solvers.pulp_other import pulp_problem
 
         return pulp_problem(self._without_cones("PuLP"), *self._blocks(), name=self.name)[0]
@@ -312,25 +267,13 @@ class Model:
         return cvxpy_problem(self.program, *self._blocks(), tuple(self.cones.values())).problem
 
     def to_mathopt(self) -> MathOptModel:
-        """Return the model as a `Model` of `ortools.math_opt.python.mathopt`.
-
-        Raises
-        ------
-        ProgramError
-            The model has cones.
-        """
+        """Return the model as a `Model` of `ortools.math_opt.python.mathopt`."""
         from dpopt.solvers.math_opt import mathopt_model
 
         return mathopt_model(self._without_cones("MathOpt"), *self._blocks(), name=self.name)
 
     def to_cp_sat(self) -> CpModel:
-        """Return the model as a `CpModel` of `ortools.sat.python.cp_model`.
-
-        Raises
-        ------
-        ProgramError
-            The model has squares, cones, variables that need not be whole, or coefficients that are not.
-        """
+        """Return the model as a `CpModel` of `ortools.sat.python.cp_model`."""
         from dpopt.solvers.cp_sat import cp_sat_model
 
         return cp_sat_model(self._without_cones("CP-SAT"), *self._blocks(), name=self.name)
@@ -338,13 +281,9 @@ class Model:
     def write(self, path: str | Path) -> None:
         """Write the model to a file: .lp or .mps, linear or quadratic; .pbtxt for CP-SAT.
 
-        Numbers are written so that they read back as the same doubles. Files have `(`, `)`, `~` and `_` in names where names
-        here have signs that a reader does not take; long names are cut, and those that would be alike get a number.
-
-        Raises
-        ------
-        ProgramError
-            Another ending, or a model that the format cannot hold.
+        Numbers are written so that they read back as the same doubles. Files have `(`, `)`, `~` and `_` in names where
+        names here have signs that a reader does not take; long names are cut, and those that would be alike get a
+        number.
         """
         text = self.text(Path(path).suffix)
         with whole_file(path) as stream:
@@ -374,15 +313,9 @@ class Model:
         own = "" if self.own_method is None else f", own method {self.own_method}"
         kind += " with cones" if self.cones else ""
         lines = [f"{self.name}: {'maximize' if self.linear.maximize else 'minimize'}, {kind}{own}"]
-        listed = {
-            "variables": self.variables,
-            "rows": self.rows,
-            "squares": self.squares,
-            "cones": self.cones,
-        }
+        listed = {"variables": self.variables, "rows": self.rows, "squares": self.squares, "cones": self.cones}
         shown = {
-            kind: [(_span(block), f"{block.size:,}") for block in blocks.values()]
-            for kind, blocks in listed.items()
+            kind: [(_span(block), f"{block.size:,}") for block in blocks.values()] for kind, blocks in listed.items()
         }
         width = max([len(span) for part in shown.values() for span, _ in part], default=0)
         right = max([len(size) for part in shown.values() for _, size in part], default=0)

@@ -12,21 +12,14 @@ from dpopt.programs.solver import Capability, Solver
 
 @dataclass(frozen=True, slots=True)
 class ModelSize:
-    """The kind and the size of a model that is not there yet.
-
-    Attributes
-    ----------
-    needs : Capability
-        `LP`, `MIP` or `CONVEX_QP`.
-    coefficients : int
-        Of rows and squares, at most.
-    closed_form : bool
-        Whether the model has a closed form.
-    """
+    """The kind and the size of a model that is not there yet."""
 
     needs: Capability
+    """`LP`, `MIP` or `CONVEX_QP`."""
     coefficients: int
+    """Of rows and squares, at most."""
     closed_form: bool = True
+    """Whether the model has a closed form."""
 
     def taken_by(self, solver: str | Solver) -> bool:
         """Return whether a solver takes models of this kind, of whatever size; errors as of `get_solver`."""
@@ -44,18 +37,9 @@ class ModelSize:
 def refuse_solver(solver: str | Solver, sizes: Mapping[str, ModelSize]) -> None:
     """Refuse a solver that takes none of the models of a release, before the budget is spent.
 
-    Raises
-    ------
-    SolverUnavailableError
-        There is no such solver, or it cannot run here.
-    ProgramError
-        It takes no such models, or none of this size.
-
     Examples
     --------
-    >>> refuse_solver(
-    ...     "clarabel", {"isotonic": ModelSize(Capability.CONVEX_QP, 3_000_000)}
-    ... )  # doctest: +ELLIPSIS
+    >>> refuse_solver("clarabel", {"isotonic": ModelSize(Capability.CONVEX_QP, 3_000_000)})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
     dpopt.errors.ProgramError: the model of 'isotonic' would have 3,000,000 coefficients; ...
@@ -68,8 +52,8 @@ def refuse_solver(solver: str | Solver, sizes: Mapping[str, ModelSize]) -> None:
     if not taken:
         kinds = ", ".join(f"{estimate} ({size.needs.value})" for estimate, size in sizes.items())
         raise ProgramError(
-            f"{name} takes none of the models of this release: {kinds or 'it has none'}. Leave the solver out, or give one "
-            "that `dpopt solvers` lists for them"
+            f"{name} takes none of the models of this release: {kinds or 'it has none'}. Leave the solver out, or give "
+            f"one that `dpopt solvers` lists for them"
         )
     if all(size.too_large_for(solver) for size in taken.values()):
         estimate, least = min(taken.items(), key=lambda item: item[1].coefficients)

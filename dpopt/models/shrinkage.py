@@ -6,7 +6,8 @@
     L_ik = Normal(y_i; 0, s_i + v_ik) / Normal(y_i; 0, s_i + v_i1),
            v_ik = scale_k max(m_i, floor)^exponent_k                                     (SH-4)
 
-y_i is what a noisy cell has beyond its center, s_i the variance of its noise, m_i its predicted count. No solver is needed:
+y_i is what a noisy cell has beyond its center, s_i the variance of its noise, m_i its predicted count. No solver is
+needed:
 
     w_k <- (w_k sum_i L_ik / f_i + counts_k) / (n + sum_k counts_k)                      (SH-5)
 
@@ -14,10 +15,10 @@ never makes SH-1 larger, and it is above the optimum by at most
 
     max_k (sum_i L_ik / f_i + counts_k / w_k) - n - sum_k counts_k                       (SH-6)
 
-(`dpopt.inference.shrinkage.fit_weights`). A cell then is a mixture of normal posteriors with the weights w_k L_ik / f_i, the
-means y_i v_ik / (s_i + v_ik) and the variances s_i v_ik / (s_i + v_ik); mean and variance of this mixture are stated (SH-7).
-Where asked for, no answer is further than 3 deviations of its noise from what was measured (SH-8).
-Page: models/shrinkage.
+(`dpopt.inference.shrinkage.fit_weights`). A cell then is a mixture of normal posteriors with the weights w_k L_ik /
+f_i, the means y_i v_ik / (s_i + v_ik) and the variances s_i v_ik / (s_i + v_ik); mean and variance of this mixture are
+stated (SH-7). Where asked for, no answer is further than 3 deviations of its noise from what was measured (SH-8). Page:
+models/shrinkage.
 """
 
 from __future__ import annotations
@@ -44,21 +45,13 @@ def log_likelihoods(
     *,
     floor: float = 1.0,
 ) -> NDArray[np.float64]:
-    """Return the logarithms of L (SH-4), (n, k).
-
-    Raises
-    ------
-    ProgramError
-        Arrays that do not fit together, or a number out of range.
-    """
+    """Return the logarithms of L (SH-4), (n, k)."""
     y = np.asarray(values, dtype=np.float64)
     if y.ndim != 1 or not y.size:
         raise ProgramError(f"shrinkage: expected noisy cells in one row, found an array of shape {y.shape}")
     try:
         own, size = (np.broadcast_to(np.asarray(one, np.float64), y.shape) for one in (noise, predicted))
-        scale, power = np.broadcast_arrays(
-            *(np.atleast_1d(np.asarray(one, np.float64)) for one in (scales, exponents))
-        )
+        scale, power = np.broadcast_arrays(*(np.atleast_1d(np.asarray(one, np.float64)) for one in (scales, exponents)))
     except ValueError as problem:
         raise ProgramError(f"shrinkage: the arrays do not fit together: {problem}") from problem
     if not all(np.isfinite(one).all() for one in (y, own, size, scale, power)) or scale.ndim != 1:
@@ -93,15 +86,10 @@ def shrinkage(
         s_i, above 0, and m_i.
     scales, exponents : (k,) float64
         Of the components; the first is what the others' likelihoods are divided by.
-    floor : float
+    floor
         Above 0.
     counts : (k,) float64 or float
         What the weights are drawn to, at least 0.
-
-    Raises
-    ------
-    ProgramError
-        Arrays that do not fit together, or a number out of range.
 
     Examples
     --------
@@ -115,9 +103,7 @@ def shrinkage(
     if drawn.shape != (size,) or not (drawn >= 0).all() or not np.isfinite(drawn).all():
         raise ProgramError(f"shrinkage: expected {size} counts of at least 0, found {np.shape(counts)}")
     if np.abs(logs).max() > _MOST_APART:
-        raise ProgramError(
-            "shrinkage: a cell is too far from what the components hold for doubles; add a wider one"
-        )
+        raise ProgramError("shrinkage: a cell is too far from what the components hold for doubles; add a wider one")
     build = Builder()
     w = build.variables("w", size, upper=1.0)
     g = build.variables("g", number, lower=logs.min(axis=1), upper=logs.max(axis=1), objective=-1.0)

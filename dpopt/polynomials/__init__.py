@@ -22,20 +22,10 @@ Next     another problem on coefficients: its linear program in `dpopt.models`, 
 from __future__ import annotations
 
 from dpopt.polynomials.certificates import Problem, Solution, Witness, verify
-from dpopt.polynomials.coefficient_budgets import (
-    least_coefficients,
-    least_error_within,
-    least_predicted_error,
-)
+from dpopt.polynomials.coefficient_budgets import least_coefficients, least_error_within, least_predicted_error
 from dpopt.polynomials.constructions import chebyshev_degree, chebyshev_error, chebyshev_polynomial
 from dpopt.polynomials.exact_optimum import exact_solution
-from dpopt.polynomials.minimax import (
-    LeastDegree,
-    best_polynomial,
-    least_degree,
-    minimax_problem,
-    verify_least_degree,
-)
+from dpopt.polynomials.minimax import LeastDegree, best_polynomial, least_degree, minimax_problem, verify_least_degree
 from dpopt.polynomials.polynomial import Basis, Polynomial
 from dpopt.polynomials.solver_answers import SolverAnswer, solver_answer
 from dpopt.polynomials.targets import Target

@@ -14,13 +14,13 @@ without s = 0 where the value there is kept. Every admissible p has
 
     sum_s y_s f(s) = sum_s y_s (f(s) - p(s)) + sum_j z_j x_j <= N E + sum_j |z_j| |x_j|
 
-so that the objective is at least sum_s y_s f(s) - T sum_j max(|z_j| - w_j, 0) if N <= 1, or with E <= limit at least that
-less limit * N; without a limit T every |z_j| must be at most w_j. Equality proves p optimal. Such y (a `Witness`) are all
-that a proof needs: for the best approximation they sit on t + 2 points with alternating signs, and annihilate every
-polynomial of degree t.
+so that the objective is at least sum_s y_s f(s) - T sum_j max(|z_j| - w_j, 0) if N <= 1, or with E <= limit at least
+that less limit * N; without a limit T every |z_j| must be at most w_j. Equality proves p optimal. Such y (a `Witness`)
+are all that a proof needs: for the best approximation they sit on t + 2 points with alternating signs, and annihilate
+every polynomial of degree t.
 
-`verify` uses the target, the polynomial and the witness alone, in exact arithmetic: no solver, and nothing of the search that
-found them.
+`verify` uses the target, the polynomial and the witness alone, in exact arithmetic: no solver, and nothing of the
+search that found them.
 
 Source: the duality of linear programming; for best approximations de la Vallee Poussin's bound.
 """
@@ -38,38 +38,22 @@ from dpopt.polynomials.targets import Target
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is minimized, subject to what.
-
-    Parameters
-    ----------
-    target
-        f on 0..k.
-    degree
-        t, from 0 to k.
-    keeps_zero
-        Whether p(0) = f(0) is demanded.
-    basis
-        What the coefficients x_j belong to.
-    weights
-        w_0, ..., w_t, >= 0; all 0 if left out.
-    error_limit
-        The largest error allowed; None: the error is a part of the objective.
-    coefficient_limit
-        T; None: coefficients of any size.
-
-    Raises
-    ------
-    PolynomialError
-        A number out of its range.
-    """
+    """What is minimized, subject to what."""
 
     target: Target
+    """f on 0..k."""
     degree: int
+    """t, from 0 to k."""
     keeps_zero: bool
+    """Whether p(0) = f(0) is demanded."""
     basis: Basis = Basis.BINOMIAL
+    """What the coefficients x_j belong to."""
     weights: tuple[Fraction, ...] = ()
+    """w_0, ..., w_t, >= 0; all 0 if left out."""
     error_limit: Fraction | None = None
+    """The largest error allowed; None: the error is a part of the objective."""
     coefficient_limit: Fraction | None = None
+    """T; None: coefficients of any size."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.degree <= self.target.width:
@@ -80,8 +64,8 @@ class Problem:
             object.__setattr__(self, "weights", (Fraction(0),) * (self.degree + 1))
         if len(self.weights) != self.degree + 1 or min(self.weights) < 0:
             raise PolynomialError(
-                f"found {len(self.weights)} weights, the least {about(min(self.weights))}; expected {self.degree + 1} of "
-                "them, for degrees 0 to t, none below 0"
+                f"found {len(self.weights)} weights, the least {about(min(self.weights))}; expected {self.degree + 1} "
+                f"of them, for degrees 0 to t, none below 0"
             )
         for what, limit in (("error", self.error_limit), ("size of coefficients", self.coefficient_limit)):
             if limit is not None and limit < 0:
@@ -116,18 +100,12 @@ class Solution:
 
 
 def judged(problem: Problem, polynomial: Polynomial) -> tuple[Fraction, tuple[tuple[Fraction, str], ...]]:
-    """Return the objective of a polynomial, exactly, and each condition that it breaks: by how much, and in words.
-
-    Raises
-    ------
-    PolynomialError
-        It has another k, or a degree above t.
-    """
+    """Return the objective of a polynomial, exactly, and each condition that it breaks: by how much, and in words."""
     target = problem.target
     if polynomial.width != target.width or polynomial.degree > problem.degree:
         raise PolynomialError(
-            f"the polynomial has degree {polynomial.degree} and k = {polynomial.width}; expected at most {problem.degree} and "
-            f"{target.width}"
+            f"the polynomial has degree {polynomial.degree} and k = {polynomial.width}; expected at most "
+            f"{problem.degree} and {target.width}"
         )
     errors = [
         abs(value - sum((a * comb(s, j) for j, a in enumerate(polynomial.coefficients)), Fraction(0)))
@@ -144,20 +122,12 @@ def judged(problem: Problem, polynomial: Polynomial) -> tuple[Fraction, tuple[tu
     size, limit = max(map(abs, coefficients)), problem.coefficient_limit
     if limit is not None and size > limit:
         broken.append((size - limit, f"a coefficient is larger than the limit of {about(limit)}"))
-    weighted = sum(
-        (w * abs(x) for w, x in zip(problem.weights, coefficients, strict=False)), start=Fraction(0)
-    )
+    weighted = sum((w * abs(x) for w, x in zip(problem.weights, coefficients, strict=False)), start=Fraction(0))
     return weighted + (largest if allowed is None else 0), tuple(broken)
 
 
 def objective_value(problem: Problem, polynomial: Polynomial) -> Fraction:
-    """Return the objective of a polynomial, evaluated exactly.
-
-    Raises
-    ------
-    PolynomialError
-        It breaks a condition of the problem; the message says which.
-    """
+    """Return the objective of a polynomial, evaluated exactly."""
     objective, broken = judged(problem, polynomial)
     for _, says in broken:
         raise PolynomialError(says)
@@ -183,9 +153,7 @@ def lower_bound(problem: Problem, witness: Witness) -> Fraction:
     elif size > 1:
         raise PolynomialError(f"the weights of the witness add up to {about(size)}; expected at most 1")
     for j, weight in enumerate(problem.weights):
-        pull = abs(
-            sum((y * basis_value(problem.basis, target.width, j, s) for s, y in given), start=Fraction(0))
-        )
+        pull = abs(sum((y * basis_value(problem.basis, target.width, j, s) for s, y in given), start=Fraction(0)))
         if pull > weight:
             if problem.coefficient_limit is None:
                 raise PolynomialError(f"the witness pulls at coefficient {j} with more than its weight")
@@ -194,13 +162,7 @@ def lower_bound(problem: Problem, witness: Witness) -> Fraction:
 
 
 def verify(solution: Solution) -> None:
-    """Check in exact arithmetic that a polynomial is feasible, has the stated objective, and that nothing is better.
-
-    Raises
-    ------
-    PolynomialError
-        The first thing that does not hold.
-    """
+    """Check in exact arithmetic that a polynomial is feasible, has the stated objective, and that nothing is better."""
     reached = objective_value(solution.problem, solution.polynomial)
     if reached != solution.objective:
         raise PolynomialError(
@@ -209,7 +171,8 @@ def verify(solution: Solution) -> None:
     bound = lower_bound(solution.problem, solution.witness)
     if bound != reached:
         raise PolynomialError(
-            f"the objective is {about(reached)} and the witness proves {about(bound)} only: nothing shows that it is least"
+            f"the objective is {about(reached)} and the witness proves {about(bound)} only: nothing shows that it is "
+            f"least"
         )
 
 

@@ -4,9 +4,9 @@
 `least_error_within`: the least error among the polynomials whose coefficients, monomial or Chebyshev, are at most T in
 size (both models/coefficient_budget).
 
-(iv) `least_predicted_error`: the polynomial whose noisy release has the least predicted error. It minimizes
-E + zeta sum_j w_j |a_j| over all polynomials of degree k with a free constant (models/approximation_plus_noise). The weights
-are rounded to rationals first; the optimum, its degree and its witness are exact for these.
+(iv) `least_predicted_error`: the polynomial whose noisy release has the least predicted error. It minimizes E + zeta
+sum_j w_j |a_j| over all polynomials of degree k with a free constant (models/approximation_plus_noise). The weights are
+rounded to rationals first; the optimum, its degree and its witness are exact for these.
 
 A solver's answer is where the exact simplex method begins; the optimum comes with its witness.
 """
@@ -34,9 +34,7 @@ def rounded_noise_weights(
     width: int, *, attributes: int, records: int, rho: float, queries: int, beta: float
 ) -> tuple[Fraction, ...]:
     """Return zeta w_j of AN-3 for j = 0, ..., k, as rationals of 40 bits; arguments and errors as of `noise_weights`."""
-    weights = noise_weights(
-        width, attributes=attributes, records=records, rho=rho, queries=queries, beta=beta
-    )
+    weights = noise_weights(width, attributes=attributes, records=records, rho=rho, queries=queries, beta=beta)
     return tuple(_rounded(float(one)) for one in weights)
 
 
@@ -53,13 +51,6 @@ def least_predicted_error(
         w_0 = 0, w_1, ..., w_k, >= 0, zeta included.
     solver
         A solver of linear programs to begin with; None: exact arithmetic alone, which may take long.
-
-    Raises
-    ------
-    PolynomialError
-        A number out of range.
-    SolverUnavailableError
-        The solver cannot run here.
     """
     if len(weights) != target.width + 1:
         raise PolynomialError(
@@ -69,9 +60,7 @@ def least_predicted_error(
     return _solved(problem, solver)
 
 
-def direct_error(
-    width: int, *, attributes: int, records: int, rho: float, queries: int, beta: float
-) -> float:
+def direct_error(width: int, *, attributes: int, records: int, rho: float, queries: int, beta: float) -> float:
     """Return the predicted error where every query on k of d attributes gets noise of its own, with no polynomial.
 
     zeta (C(d, k) / (2 rho))^(1/2) / n: what a polynomial has to beat.
@@ -100,13 +89,10 @@ def sensitivity_weights(attributes: int, degree: int) -> tuple[Fraction, ...]:
 def deviation_weights(attributes: int, width: int, degree: int) -> tuple[Fraction, ...]:
     """Return w_0 = 0 and w_j = (C(d, j) C(k, j))^(1/2), rounded to 12 digits.
 
-    sum_j w_j |a_j| is n (2 rho)^(1/2) times the standard deviation of an answer with Gaussian noise, noise of each size of
-    conjunctions scaled best.
+    sum_j w_j |a_j| is n (2 rho)^(1/2) times the standard deviation of an answer with Gaussian noise, noise of each size
+    of conjunctions scaled best.
     """
-    return (
-        Fraction(0),
-        *(rounded_root(comb(attributes, j) * comb(width, j)) for j in range(1, degree + 1)),
-    )
+    return (Fraction(0), *(rounded_root(comb(attributes, j) * comb(width, j)) for j in range(1, degree + 1)))
 
 
 def rounded_root(number: int) -> Fraction:
@@ -140,13 +126,6 @@ def least_coefficients(
         Whether p(0) may differ from f(0); left out: for all targets but OR.
     solver
         A solver of linear programs to begin with; None: exact arithmetic alone, which may take long.
-
-    Raises
-    ------
-    PolynomialError
-        No such polynomial (proved), or a number out of range.
-    SolverUnavailableError
-        The solver cannot run here.
     """
     keeps_zero = target.keeps_zero if free_constant is None else not free_constant
     problem = Problem(target, degree, keeps_zero, weights=tuple(weights), error_limit=error_limit)
@@ -172,13 +151,6 @@ def least_error_within(
         T, >= 0.
     basis
         MONOMIAL or CHEBYSHEV: whose coefficients are limited.
-
-    Raises
-    ------
-    PolynomialError
-        No such polynomial (proved), a number out of range, or the binomial basis.
-    SolverUnavailableError
-        The solver cannot run here.
     """
     if basis is Basis.BINOMIAL:
         raise PolynomialError("coefficients are limited in the monomial or the Chebyshev basis")

@@ -1,7 +1,7 @@
 """Coefficients for decision lists: from a solver's suggestion to whole numbers whose worst error is computed exactly.
 
-The problem is that of `dpopt.models.polynomials.decision_lists`. Whatever a solver says, the coefficients are rounded to whole
-multiples of 2^-g, and what is stated of them is exact for the rounded ones.
+The problem is that of `dpopt.models.polynomials.decision_lists`. Whatever a solver says, the coefficients are rounded
+to whole multiples of 2^-g, and what is stated of them is exact for the rounded ones.
 """
 
 from __future__ import annotations
@@ -53,11 +53,7 @@ def approximation_error(coefficients: ListCoefficients) -> Fraction:
                         for true in (s, s + 1)
                         for way in (
                             later[true][sign][left],
-                            *(
-                                (errors[true] * (-1) ** sign + later[true][1 - sign][left - 1],)
-                                if left
-                                else ()
-                            ),
+                            *((errors[true] * (-1) ** sign + later[true][1 - sign][left - 1],) if left else ()),
                         )
                     )
                     for left in range(family.changes + 1)
@@ -82,21 +78,12 @@ def certified_coefficients(
 
     Parameters
     ----------
-    family
-        The rows.
     weights : (t + 1,) float64
         w_j >= 0; inf for sizes that are not counted.
     gaussian, replaced, negations
         As for `decision_lists`.
     solver
         A solver of linear programs; one that is no name was looked at by `linear_solver` before.
-
-    Raises
-    ------
-    PolynomialError
-        If the solver takes no linear programs, or gives no point.
-    SolverUnavailableError
-        If it cannot run here.
     """
     chosen = linear_solver(solver) if isinstance(solver, str) else solver
     stated = decision_lists(

@@ -2,18 +2,21 @@
 
     minimize c . x  subject to  A x >= b, x >= 0,  where c >= 0.
 
-A dictionary writes the cost and each basic variable as a linear function of the others, in whole numbers over one common
-denominator; a pivot divides without remainder (Edmonds, Bareiss), so nothing is ever rounded. `pivot_towards` brings in
-the variables that a solver left above 0, against the rows that it left tight. The dual or the primal simplex method mends
-what is not right yet; where neither can begin, or the primal one takes long, the dual one begins anew, which it can since
-costs are at least 0. So a wrong answer of a solver costs time and nothing else; a right one leaves nothing to do.
+A dictionary writes the cost and each basic variable as a linear function of the others, in whole numbers over one
+common denominator; a pivot divides without remainder (Edmonds, Bareiss), so nothing is ever rounded. `pivot_towards`
+brings in the variables that a solver left above 0, against the rows that it left tight. The dual or the primal simplex
+method mends what is not right yet; where neither can begin, or the primal one takes long, the dual one begins anew,
+which it can since costs are at least 0. So a wrong answer of a solver costs time and nothing else; a right one leaves
+nothing to do.
 
-Source: Edmonds (1967), "Systems of distinct representatives and linear algebra", for whole numbers; Bland (1977) for ties.
+Source: Edmonds (1967), "Systems of distinct representatives and linear algebra", for whole numbers; Bland (1977) for
+ties.
 
 A problem on coefficients solved exactly: its linear program in Fractions, begun from a solver's polynomial.
 
-With x_j = x_j^+ - x_j^-, both >= 0, the problem of `certificates` is a linear program; its multipliers are the witness. A
-solver says which coefficients are not 0 and at which points the error is largest; an exact simplex method does the rest.
+With x_j = x_j^+ - x_j^-, both >= 0, the problem of `certificates` is a linear program; its multipliers are the witness.
+A solver says which coefficients are not 0 and at which points the error is largest; an exact simplex method does the
+rest.
 """
 
 from __future__ import annotations
@@ -39,21 +42,14 @@ _CAREFUL = 2_000  # pivots after which the first candidate is taken, not the bes
 
 @dataclass(frozen=True, slots=True)
 class ExactOptimum:
-    """An optimal point and optimal multipliers.
-
-    Attributes
-    ----------
-    point : tuple of Fraction
-        x, (n,).
-    multipliers : tuple of Fraction
-        y >= 0 of the rows, (r,), with A'y <= c and b . y = c . x.
-    pivots : int
-        How many steps were needed after `pivot_towards`.
-    """
+    """An optimal point and optimal multipliers."""
 
     point: tuple[Fraction, ...]
+    """x, (n,)."""
     multipliers: tuple[Fraction, ...]
+    """y >= 0 of the rows, (r,), with A'y <= c and b . y = c . x."""
     pivots: int
+    """How many steps were needed after `pivot_towards`."""
 
 
 @dataclass(slots=True)
@@ -108,8 +104,6 @@ class ExactProgram:
         ----------
         raised
             Variables x that a solver left above 0, the most certain first.
-        tight
-            Rows, tightest first.
         """
         left = [len(self.cost) + row for row in tight]
         for variable in raised:
@@ -143,7 +137,8 @@ class ExactProgram:
                 return self._optimum(pivots)
             self._pivot(*place)
         raise NoSolutionError(
-            f"the exact simplex method found no optimum in {MOST_PIVOTS:,} steps; take a smaller program, or another solver"
+            f"the exact simplex method found no optimum in {MOST_PIVOTS:,} steps; take a smaller program, or another "
+            f"solver"
         )
 
     def _feasible(self) -> bool:
@@ -174,10 +169,7 @@ class ExactProgram:
         if not falling:
             raise NoSolutionError("the cost has no lower bound (proved in exact arithmetic)")
         values, entries = self._numbers[:, -1].tolist(), self._numbers[:, column].tolist()
-        return (
-            min(falling, key=lambda one: (Fraction(values[one], -entries[one]), self.basic[one])),
-            column,
-        )
+        return (min(falling, key=lambda one: (Fraction(values[one], -entries[one]), self.basic[one])), column)
 
     def _pivot(self, row: int, column: int) -> None:
         """Exchange a basic variable for another one."""
@@ -216,15 +208,8 @@ def exact_solution(problem: Problem, suggested: Polynomial | None) -> Solution:
 
     Parameters
     ----------
-    problem
-        The problem.
-    suggested : Polynomial, optional
+    suggested
         A good polynomial of degree at most t; it decides nothing but the time.
-
-    Raises
-    ------
-    PolynomialError
-        No polynomial of the degree obeys the limits, or k is above 96.
 
     Examples
     --------
@@ -234,7 +219,8 @@ def exact_solution(problem: Problem, suggested: Polynomial | None) -> Solution:
     """
     if problem.target.width > WIDEST_EXACT:
         raise PolynomialError(
-            f"found k = {problem.target.width}; limits and weights on coefficients are solved exactly up to k = {WIDEST_EXACT}"
+            f"found k = {problem.target.width}; limits and weights on coefficients are solved exactly up to k = "
+            f"{WIDEST_EXACT}"
         )
     layout = _Layout(problem)
     limit = problem.coefficient_limit
@@ -250,9 +236,7 @@ def exact_solution(problem: Problem, suggested: Polynomial | None) -> Solution:
     except NoSolutionError as problem_found:
         raise PolynomialError(_refusal(problem)) from problem_found
     polynomial = layout.polynomial(found.point)
-    solution = Solution(
-        problem, polynomial, objective_value(problem, polynomial), layout.witness(found.multipliers)
-    )
+    solution = Solution(problem, polynomial, objective_value(problem, polynomial), layout.witness(found.multipliers))
     verify(solution)
     return solution
 

@@ -1,26 +1,27 @@
 """Best approximations on 0..k, and least degrees for an error, each with a proof in exact arithmetic.
 
-(i) For a degree t: the polynomial with the least largest error on 0..k (`best_polynomial`). (ii) For an error: the least
-degree that some polynomial of at most this error has (`least_degree`); the witness of the degree below shows that none of
-it has.
+(i) For a degree t: the polynomial with the least largest error on 0..k (`best_polynomial`). (ii) For an error: the
+least degree that some polynomial of at most this error has (`least_degree`); the witness of the degree below shows that
+none of it has.
 
-Both are found by exchange: a levelled error on few points, and one point exchanged at a time. The exchange may begin with any
-points: Chebyshev-like ones, or those where the answer of a linear program has its largest errors. So a wrong answer of a
-solver costs time and nothing else.
+Both are found by exchange: a levelled error on few points, and one point exchanged at a time. The exchange may begin
+with any points: Chebyshev-like ones, or those where the answer of a linear program has its largest errors. So a wrong
+answer of a solver costs time and nothing else.
 
-The levelled error: write n = t + 2 for the number of nodes: t + 2 points where the error counts, or t + 1 of them and the point
-0 where the value there is kept. With the weights W_i = 1 / prod_{j != i} (s_i - s_j), whose signs alternate,
-sum_i W_i p(s_i) = 0 for all p of degree <= t. So there is one polynomial whose error has one size on all nodes (0 at the point
-that is kept) and the signs of W,
+The levelled error: write n = t + 2 for the number of nodes: t + 2 points where the error counts, or t + 1 of them and
+the point 0 where the value there is kept. With the weights W_i = 1 / prod_{j != i} (s_i - s_j), whose signs alternate,
+sum_i W_i p(s_i) = 0 for all p of degree <= t. So there is one polynomial whose error has one size on all nodes (0 at
+the point that is kept) and the signs of W,
 
     E = sum_i W_i f(s_i) / sum_i |W_i|     (the sum below without the kept point)
 
-and no polynomial has a smaller largest error on these nodes than |E|. If its largest error on 0..k is |E| too, it is the
-best. If not, the point with the largest error enters, and the neighbour whose error has the same sign leaves: |E| rises
-strictly, so that the exchange ends whatever it began with (single-point exchange of Remez; the dual simplex method).
+and no polynomial has a smaller largest error on these nodes than |E|. If its largest error on 0..k is |E| too, it is
+the best. If not, the point with the largest error enters, and the neighbour whose error has the same sign leaves: |E|
+rises strictly, so that the exchange ends whatever it began with (single-point exchange of Remez; the dual simplex
+method).
 
-`level` does this in whole numbers. `float_reference` exchanges in floating-point numbers, from points spaced like those of a
-Chebyshev polynomial, to begin near the end: it decides nothing.
+`level` does this in whole numbers. `float_reference` exchanges in floating-point numbers, from points spaced like those
+of a Chebyshev polynomial, to begin near the end: it decides nothing.
 
 Source: de la Vallee Poussin (1919); Remez (1934); Powell (1981), "Approximation theory and methods", chapters 7 and 8.
 """
@@ -74,27 +75,16 @@ def best_polynomial(
         A solver of linear programs whose answer the exchange begins with; None: Chebyshev-like points.
     start
         A reference to begin with instead; increasing points, of which as many as are needed are used.
-
-    Raises
-    ------
-    PolynomialError
-        A degree out of range, or a solver that takes no linear programs.
-    SolverUnavailableError
-        The solver cannot run here.
     """
     problem = minimax_problem(target, degree, free_constant=free_constant)
     if solver is not None:
         linear_solver(solver)
     needed, first = degree + 2 - problem.first, problem.first
     if needed > target.width + 1 - first:
-        return Solution(
-            problem, Polynomial.through(target.width, target.values), Fraction(0), Witness((), ())
-        )
+        return Solution(problem, Polynomial.through(target.width, target.values), Fraction(0), Witness((), ()))
     begin = tuple(start) if start is not None else _suggested(problem, needed, solver)
     if len(set(begin)) != needed or not all(first <= s <= target.width for s in begin):
-        begin = float_reference(
-            target, spread_reference(first, target.width, needed), keeps_zero=problem.keeps_zero
-        )
+        begin = float_reference(target, spread_reference(first, target.width, needed), keeps_zero=problem.keeps_zero)
     found = level(target, sorted(begin), keeps_zero=problem.keeps_zero)
     while True:
         entering = max(range(target.width + 1), key=lambda s: abs(found.errors[s]))
@@ -104,9 +94,7 @@ def best_polynomial(
         reference = exchanged(found.reference, found.signs, entering, 1 if worst > 0 else -1)
         found = level(target, reference, keeps_zero=problem.keeps_zero)
     values = [f - error for f, error in zip(target.values, found.errors, strict=True)]
-    return Solution(
-        problem, Polynomial.through(target.width, values[: degree + 1]), found.size, found.witness
-    )
+    return Solution(problem, Polynomial.through(target.width, values[: degree + 1]), found.size, found.witness)
 
 
 def minimax_problem(target: Target, degree: int, *, free_constant: bool | None = None) -> Problem:
@@ -127,21 +115,14 @@ def _suggested(problem: Problem, needed: int, solver: str | Solver | None) -> tu
 
 @dataclass(frozen=True, slots=True)
 class LeastDegree:
-    """The least degree with at most an error, and the proof that no smaller one has it.
-
-    Attributes
-    ----------
-    error_limit : Fraction
-        The largest error allowed.
-    best : Solution
-        The best polynomial of the least degree.
-    below : Witness or None
-        Proves that polynomials of one degree less err by more; None where the degree is 0.
-    """
+    """The least degree with at most an error, and the proof that no smaller one has it."""
 
     error_limit: Fraction
+    """The largest error allowed."""
     best: Solution
+    """The best polynomial of the least degree."""
     below: Witness | None
+    """Proves that polynomials of one degree less err by more; None where the degree is 0."""
 
     @property
     def degree(self) -> int:
@@ -167,11 +148,6 @@ def least_degree(
         0 or more.
     start
         A degree to begin with, from 0 to k; it decides nothing but the time.
-
-    Raises
-    ------
-    PolynomialError
-        A limit below 0, or whatever `best_polynomial` refuses.
     """
     if error_limit < 0:
         raise PolynomialError(f"found the error {about(error_limit)}; expected 0 or more")
@@ -190,13 +166,7 @@ def least_degree(
 
 
 def verify_least_degree(found: LeastDegree) -> None:
-    """Check in exact arithmetic that the degree suffices and that one degree less does not; trusts nothing.
-
-    Raises
-    ------
-    PolynomialError
-        The first thing that does not hold.
-    """
+    """Check in exact arithmetic that the degree suffices and that one degree less does not; trusts nothing."""
     verify(found.best)
     problem = found.best.problem
     if any(problem.weights) or problem.error_limit is not None or problem.coefficient_limit is not None:
@@ -209,9 +179,7 @@ def verify_least_degree(found: LeastDegree) -> None:
         raise PolynomialError(f"nothing shows that degree {found.degree - 1} does not suffice")
     lower = replace(problem, degree=found.degree - 1, weights=())
     if lower_bound(lower, found.below) <= found.error_limit:
-        raise PolynomialError(
-            f"the witness does not show that degree {found.degree - 1} errs by more than the limit"
-        )
+        raise PolynomialError(f"the witness does not show that degree {found.degree - 1} errs by more than the limit")
 
 
 _CLOSE = 1e-9
@@ -221,27 +189,18 @@ _MOST_FLOAT_STEPS = 400
 
 @dataclass(frozen=True, slots=True)
 class Levelled:
-    """The polynomial whose error is levelled on a reference.
-
-    Attributes
-    ----------
-    reference : tuple of int
-        Increasing points where the error counts.
-    signs : tuple of int
-        Sign of f - p at each; they alternate.
-    size : Fraction
-        |E|.
-    witness : Witness
-        Proves that no polynomial of the degree has a smaller error than `size`.
-    errors : tuple of Fraction
-        f(s) - p(s) for s = 0..k.
-    """
+    """The polynomial whose error is levelled on a reference."""
 
     reference: tuple[int, ...]
+    """Increasing points where the error counts."""
     signs: tuple[int, ...]
+    """Sign of f - p at each; they alternate."""
     size: Fraction
+    """|E|."""
     witness: Witness
+    """Proves that no polynomial of the degree has a smaller error than `size`."""
     errors: tuple[Fraction, ...]
+    """f(s) - p(s) for s = 0..k."""
 
 
 def level(target: Target, reference: Sequence[int], *, keeps_zero: bool) -> Levelled:
@@ -341,7 +300,8 @@ def _float_level(
 ) -> tuple[NDArray[np.float64], float, list[int]]:
     """Return errors on 0..k, |E| and the signs at the reference.
 
-    By the first barycentric formula: the second one divides by a sum that can cancel to 0 where nearly all points are nodes.
+    By the first barycentric formula: the second one divides by a sum that can cancel to 0 where nearly all points are
+    nodes.
     """
     nodes = np.array([0, *reference] if keeps_zero else reference)
     unit = values.size / 4.0  # keeps the products near 1
@@ -395,11 +355,6 @@ def degree_table(
         Largest errors allowed, >= 0.
     free_constant, solver
         As of `best_polynomial`.
-
-    Raises
-    ------
-    PolynomialError
-        An unknown predicate, or a number out of range.
     """
     least = int(predicate.removeprefix(AT_LEAST)) if predicate[len(AT_LEAST) :].isdecimal() else 1
     if not any(width >= least for width in widths):
@@ -421,29 +376,14 @@ HEADER = {"dpopt_polynomial": 1}
 
 
 def write_solution(found: Solution | LeastDegree, path: str | os.PathLike[str]) -> None:
-    """Write a solution, or a least degree, as JSON; every number that matters is a fraction as text.
-
-    Raises
-    ------
-    ReleaseFolderError
-        The folder does not exist, or the file is there and holds something else.
-    """
+    """Write a solution, or a least degree, as JSON; every number that matters is a fraction as text."""
     check_replaceable(path, b'{"dpopt_polynomial"', "polynomial of dpopt")
     write_json_object(path, encode(found, HEADER))
 
 
 def read_solution(path: str | os.PathLike[str]) -> Solution | LeastDegree:
-    """Read what `write_solution` wrote, and verify it in exact arithmetic.
-
-    Raises
-    ------
-    PolynomialError
-        No such file, another form, or a certificate that does not hold.
-    """
-    given, place = (
-        read_json_object(path, "polynomial", PolynomialError),
-        f"polynomial file {os.fspath(path)!r}",
-    )
+    """Read what `write_solution` wrote, and verify it in exact arithmetic."""
+    given, place = (read_json_object(path, "polynomial", PolynomialError), f"polynomial file {os.fspath(path)!r}")
     if "best" not in given:
         solution = decode(Solution, given, place, PolynomialError, header=HEADER)
         verify(solution)

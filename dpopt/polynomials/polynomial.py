@@ -1,8 +1,9 @@
 """Polynomials on 0..k with exact coefficients in three bases, their values, and conversions without rounding.
 
 In the binomial basis p(s) = sum_j a_j C(s, j). There a_j is the j-th forward difference of p at 0, and C(s, j) is the
-number of j-subsets of the s attributes that are true: a polynomial of degree t in s is a sum of conjunctions of at most t
-attributes. Monomials c_i s^i and Chebyshev polynomials b_i T_i(2 s / k - 1) are conversions of it, and lead back to it.
+number of j-subsets of the s attributes that are true: a polynomial of degree t in s is a sum of conjunctions of at most
+t attributes. Monomials c_i s^i and Chebyshev polynomials b_i T_i(2 s / k - 1) are conversions of it, and lead back to
+it.
 """
 
 from __future__ import annotations
@@ -42,23 +43,12 @@ class LargestError:
 
 @dataclass(frozen=True, slots=True)
 class Polynomial:
-    """A polynomial p(s) = sum_j a_j C(s, j) for s in [0, k].
-
-    Parameters
-    ----------
-    width
-        k, from 1 to 256.
-    coefficients
-        a_0, ..., a_t, exact; zeros at the end are dropped, all but a_0.
-
-    Raises
-    ------
-    PolynomialError
-        k out of range, no coefficient, or a degree above k (on 0..k it would say nothing more).
-    """
+    """A polynomial p(s) = sum_j a_j C(s, j) for s in [0, k]."""
 
     width: int
+    """k, from 1 to 256."""
     coefficients: tuple[Fraction, ...]
+    """a_0, ..., a_t, exact; zeros at the end are dropped, all but a_0."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.width <= WIDEST:
@@ -70,9 +60,7 @@ class Polynomial:
             kept -= 1
         object.__setattr__(self, "coefficients", self.coefficients[:kept])
         if self.degree > self.width:
-            raise PolynomialError(
-                f"found degree {self.degree}; on 0..{self.width} it is at most {self.width}"
-            )
+            raise PolynomialError(f"found degree {self.degree}; on 0..{self.width} it is at most {self.width}")
 
     @classmethod
     def through(cls, width: int, values: Sequence[Fraction]) -> Polynomial:
@@ -99,9 +87,7 @@ class Polynomial:
     def evaluate(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return p at any points, in floating-point arithmetic (from the Chebyshev coefficients, which is stable on [0, k])."""
         coefficients = np.array([float(one) for one in self.in_basis(Basis.CHEBYSHEV)])
-        return np.asarray(
-            np.polynomial.chebyshev.chebval(2.0 * np.asarray(points) / self.width - 1.0, coefficients)
-        )
+        return np.asarray(np.polynomial.chebyshev.chebval(2.0 * np.asarray(points) / self.width - 1.0, coefficients))
 
     def in_basis(self, basis: Basis) -> tuple[Fraction, ...]:
         """Return the coefficients of degrees 0..t in a basis, exactly."""

@@ -11,8 +11,8 @@ The worst pair of records is all ones and all zeros, under replace-one as under 
 The constant is public and needs no noise. With Gaussian noise of total cost rho, scaled best for each size of sets, the
 answer to a query on k attributes has the standard deviation sum_j |a_j| (C(d, j) C(k, j))^(1/2) / (n (2 rho)^(1/2)).
 
-Source: Thaler, Ullman and Vadhan (2012), Theorem 3.1 and Lemma 4.3; the binomial basis and its exact sensitivity are our
-own.
+Source: Thaler, Ullman and Vadhan (2012), Theorem 3.1 and Lemma 4.3; the binomial basis and its exact sensitivity are
+our own.
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ from dpopt.errors import PolynomialError
 from dpopt.polynomials.polynomial import Basis, Polynomial
 
 
-def binomial_sensitivity(
-    polynomial: Polynomial, attributes: int, *, most_ones: int | None = None
-) -> Fraction:
+def binomial_sensitivity(polynomial: Polynomial, attributes: int, *, most_ones: int | None = None) -> Fraction:
     """Return n times the exact L1 sensitivity in the binomial basis.
 
     Parameters
@@ -37,21 +35,12 @@ def binomial_sensitivity(
         d, at least k.
     most_ones
         A public bound W on the ones of a record: exact then under add-remove; under replace-one at most twice that.
-
-    Raises
-    ------
-    PolynomialError
-        d below k, or W outside 0..d.
     """
     _check(polynomial, attributes)
     ones = attributes if most_ones is None else most_ones
     if not 0 <= ones <= attributes:
-        raise PolynomialError(
-            f"found at most {ones} ones in a record; expected a number from 0 to d = {attributes}"
-        )
-    return sum(
-        (abs(a) * comb(ones, j) for j, a in enumerate(polynomial.coefficients) if j), start=Fraction(0)
-    )
+        raise PolynomialError(f"found at most {ones} ones in a record; expected a number from 0 to d = {attributes}")
+    return sum((abs(a) * comb(ones, j) for j, a in enumerate(polynomial.coefficients) if j), start=Fraction(0))
 
 
 def monomial_sensitivity(polynomial: Polynomial, attributes: int) -> Fraction:

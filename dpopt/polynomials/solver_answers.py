@@ -1,8 +1,9 @@
 """What a solver makes of a problem: its model solved, the coefficients as fractions, and both judged in exact arithmetic.
 
-A problem of `certificates` is stated as the model of its page. The numbers of a solver's point are fractions as they stand, so
-that its polynomial is exact; where the value at 0 is kept, the constant is moved by what it misses there. The objective of that
-polynomial, and by how much it breaks a limit, are then exact. Nothing that a solver says of itself is believed.
+A problem of `certificates` is stated as the model of its page. The numbers of a solver's point are fractions as they
+stand, so that its polynomial is exact; where the value at 0 is kept, the constant is moved by what it misses there. The
+objective of that polynomial, and by how much it breaks a limit, are then exact. Nothing that a solver says of itself is
+believed.
 """
 
 from __future__ import annotations
@@ -39,15 +40,7 @@ _LIMITS = SolveLimits(seconds=20.0)
 
 
 def linear_solver(name_or_solver: str | Solver) -> Solver:
-    """Return the solver of that name; it takes linear programs and can run here.
-
-    Raises
-    ------
-    PolynomialError
-        It takes no linear programs.
-    SolverUnavailableError
-        There is none of that name, or it cannot run here.
-    """
+    """Return the solver of that name; it takes linear programs and can run here."""
     solver = get_solver(name_or_solver)
     if Capability.LP not in solver.capabilities:
         raise PolynomialError(
@@ -75,36 +68,27 @@ def suggested_point(
 
 @dataclass(frozen=True, slots=True)
 class SolverAnswer:
-    """The polynomial of a solver, judged in exact arithmetic.
-
-    Attributes
-    ----------
-    solver : str
-        Its name.
-    seconds : float
-        How long it took, as it says.
-    ended : str
-        Why it stopped, as it says: "optimal", "infeasible", ...
-    polynomial : Polynomial or None
-        Its numbers as fractions; None where it gave none.
-    objective : Fraction or None
-        What the polynomial comes to, exactly, limits aside.
-    breach : Fraction
-        By how much it breaks a limit at most, exactly.
-    """
+    """The polynomial of a solver, judged in exact arithmetic."""
 
     solver: str
+    """Its name."""
     seconds: float
+    """How long it took, as it says."""
     ended: str
+    """Why it stopped, as it says: "optimal", "infeasible", ..."""
     polynomial: Polynomial | None
+    """Its numbers as fractions; None where it gave none."""
     objective: Fraction | None
+    """What the polynomial comes to, exactly, limits aside."""
     breach: Fraction
+    """By how much it breaks a limit at most, exactly."""
 
 
 def solver_answer(problem: Problem, solver: str | Solver) -> SolverAnswer:
     """Solve the model of a problem by a solver of linear programs and judge its answer in exact arithmetic.
 
-    The model is minimax_polynomial, coefficient_budget or approximation_plus_noise (models/), as limits and weights say.
+    The model is minimax_polynomial, coefficient_budget or approximation_plus_noise (models/), as limits and weights
+    say.
 
     Parameters
     ----------
@@ -112,15 +96,6 @@ def solver_answer(problem: Problem, solver: str | Solver) -> SolverAnswer:
         What is minimized; `minimax_problem`, or the problem of any `Solution`.
     solver
         A solver of linear programs, or its name. It gets 20 seconds.
-
-    Raises
-    ------
-    PolynomialError
-        The solver takes no linear programs.
-    ProgramError
-        Weights without a limit of the error are for degree k only.
-    SolverUnavailableError
-        There is none of that name, or it cannot run here.
 
     Examples
     --------
@@ -174,11 +149,7 @@ def stated_model(problem: Problem) -> Stated:
     if any(problem.weights):
         model = approximation_plus_noise(values, weights)
         return model, Basis.BINOMIAL, lambda point: read_split(point[:-1], width)
-    return (
-        minimax_polynomial(values, degree=degree, keeps_zero=keeps_zero),
-        Basis.CHEBYSHEV,
-        lambda point: point[:-1],
-    )
+    return (minimax_polynomial(values, degree=degree, keeps_zero=keeps_zero), Basis.CHEBYSHEV, lambda point: point[:-1])
 
 
 def floats(numbers: Sequence[Fraction]) -> NDArray[np.float64]:

@@ -1,7 +1,8 @@
 """Symmetric predicates: their exact values, to be approximated.
 
-A query over k attributes that only counts how many of its literals are true is a function f of that number s (`Target`): OR
-is 1 from s = 1 on, AND is 1 at s = k, "at least r of k" is 1 from s = r on. Any other table of values is possible.
+A query over k attributes that only counts how many of its literals are true is a function f of that number s
+(`Target`): OR is 1 from s = 1 on, AND is 1 at s = k, "at least r of k" is 1 from s = r on. Any other table of values is
+possible.
 """
 
 from __future__ import annotations
@@ -24,23 +25,12 @@ _NUMBER = re.compile(r"[+-]?(\d+/0*[1-9]\d*|(\d+\.?\d*|\.\d+)([eE](?P<exponent>[
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The values f(0), ..., f(k) that a polynomial is to come near to.
-
-    Parameters
-    ----------
-    name
-        "or", "and", "atleast:R" or "table": for people and files.
-    values
-        f(0), ..., f(k), exact; 1 <= k <= 256.
-
-    Raises
-    ------
-    PolynomialError
-        Too few or too many values, or values that do not belong to the name.
-    """
+    """The values f(0), ..., f(k) that a polynomial is to come near to."""
 
     name: str
+    """"or", "and", "atleast:R" or "table": for people and files."""
     values: tuple[Fraction, ...]
+    """f(0), ..., f(k), exact; 1 <= k <= 256."""
 
     def __post_init__(self) -> None:
         if not 2 <= len(self.values) <= WIDEST + 1:
@@ -79,37 +69,19 @@ class Target:
 
     @classmethod
     def named(cls, name: str, width: int) -> Target:
-        """Return the target of a name "or", "and" or "atleast:R", for k = `width`.
-
-        Raises
-        ------
-        PolynomialError
-            An unknown name, k outside 1..256, or r outside 1..k.
-        """
+        """Return the target of a name "or", "and" or "atleast:R", for k = `width`."""
         if not 1 <= width <= WIDEST:
             raise PolynomialError(f"found k = {width}; expected a whole number from 1 to {WIDEST}")
         return cls(name, _values(name, width))
 
     @classmethod
     def table(cls, values: Iterable[Fraction | int | float | str]) -> Target:
-        """Return the target with these values at 0, 1, ..., k; texts such as "1/3" and "0.25" are exact.
-
-        Raises
-        ------
-        PolynomialError
-            A value that is no finite number, or too few or too many of them.
-        """
+        """Return the target with these values at 0, 1, ..., k; texts such as "1/3" and "0.25" are exact."""
         return cls(TABLE, tuple(exact_number(value, f"value {place}") for place, value in enumerate(values)))
 
 
 def exact_number(value: Fraction | float | str, what: str) -> Fraction:
-    """Return a number exactly as it is written; a float is the number that its shortest decimal spelling says.
-
-    Raises
-    ------
-    PolynomialError
-        No finite number, or more than 400 digits.
-    """
+    """Return a number exactly as it is written; a float is the number that its shortest decimal spelling says."""
     text = repr(value) if isinstance(value, float) else str(value)
     written = _NUMBER.fullmatch(text.strip())
     if written is None:
@@ -134,12 +106,11 @@ def _needed(name: str, width: int) -> int:
         return width
     digits = name.removeprefix(AT_LEAST)
     if not name.startswith(AT_LEAST) or not digits.isdecimal() or len(digits) > 9:
-        raise PolynomialError(
-            f"found the predicate {name!r}; expected 'or', 'and' or 'atleast:R', such as atleast:2"
-        )
+        raise PolynomialError(f"found the predicate {name!r}; expected 'or', 'and' or 'atleast:R', such as atleast:2")
     needed = int(digits)
     if not 1 <= needed <= width:
         raise PolynomialError(
-            f"found 'at least {needed} of {width}'; expected a number from 1 to k = {width} (0 is always true, more never)"
+            f"found 'at least {needed} of {width}'; expected a number from 1 to k = {width} (0 is always true, more "
+            f"never)"
         )
     return needed

@@ -1,8 +1,8 @@
 """The trusted side: records and exact answers live here and nowhere else.
 
-In: a table, a workload, a ledger. Out, through a `Door` only: released values, charged first.
-A new mechanism is a method of a curator (a `Door` of one family of algorithms), whose docstring states neighbouring relation,
-sensitivity, theorem and the test that checks it, and a kind of charge in `dpopt.accounting`. What compares with the truth
+In: a table, a workload, a ledger. Out, through a `Door` only: released values, charged first. A new mechanism is a
+method of a curator (a `Door` of one family of algorithms), whose docstring states neighbouring relation, sensitivity,
+theorem and the test that checks it, and a kind of charge in `dpopt.accounting`. What compares with the truth
 (`evaluation`) returns a type that is marked not private and is for the owner, demonstrations and experiments.
 
 | file | what it holds |

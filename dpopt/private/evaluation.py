@@ -1,9 +1,8 @@
 """Comparison with the truth: errors of answers, figures of columns, rows that break rules. NOT private.
 
-Errors are for the owner, for demonstrations on public data, and for experiments. Counts of rows that break
-a rule are for the owner's terminal only, never stored.
-Rules are public and synthetic records obey them, whatever the table holds. Rows that break one are
-protected too; but the release cannot show what they have in common, and the owner should know.
+Errors are for the owner, for demonstrations on public data, and for experiments. Counts of rows that break a rule are
+for the owner's terminal only, never stored. Rules are public and synthetic records obey them, whatever the table holds.
+Rows that break one are protected too; but the release cannot show what they have in common, and the owner should know.
 """
 
 from __future__ import annotations
@@ -26,9 +25,7 @@ from dpopt.queries.marginal_set import MarginalSet, over_named
 from dpopt.schema.attribute import AttributeKind
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 
-CELLS = (
-    1 << 22
-)  # cells taken together: bounds the temporary arrays; a marginal with more of them is held sparsely
+CELLS = 1 << 22  # cells taken together: bounds the temporary arrays; a marginal with more of them is held sparsely
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,9 +83,9 @@ def marginal_errors(
 
     And, by name, half the sum of absolute differences over each marginal, (M,): its total variation distance.
 
-    Small marginals are counted together, into one number per cell. A large one has far more cells than records: there the
-    cells that hold a record are enough, all others have one and the same difference. Answers that are an array are compared
-    cell by cell in any case; they are as large as that already.
+    Small marginals are counted together, into one number per cell. A large one has far more cells than records: there
+    the cells that hold a record are enough, all others have one and the same difference. Answers that are an array are
+    compared cell by cell in any case; they are as large as that already.
     """
     rows, sizes = dataset._rows, dataset._schema.sizes
     sums = {name: ErrorSums() for name in answers}
@@ -131,9 +128,7 @@ def _sparsely(sums: ErrorSums, truth: SparseAnswers, own: SparseAnswers, begin: 
     return sums.join(largest, begin + place, float(differences.sum()) + others * elsewhere)
 
 
-def _in_steps(
-    sums: ErrorSums, truth: SparseAnswers, own: NDArray[np.float64], begin: int, end: int
-) -> ErrorSums:
+def _in_steps(sums: ErrorSums, truth: SparseAnswers, own: NDArray[np.float64], begin: int, end: int) -> ErrorSums:
     """Add the differences on one marginal, whose cells are begin .. end - 1, from an array of all answers."""
     for start in range(begin, end, CELLS):
         stop = min(start + CELLS, end)
@@ -152,25 +147,17 @@ def _first_missing(cells: NDArray[np.int64]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class NonPrivateErrors:
-    """Errors against the exact answers; publishing them would reveal something about records.
-
-    Attributes
-    ----------
-    queries : int
-        Number of base queries; a negation has the same error.
-    max_error, mean_error : float
-        Largest and mean absolute difference of the answers, which lie in [0, 1].
-    worst_query : int
-        Position of the query with the largest error; the first one of several.
-    distances : tuple of float
-        Of a workload of marginals: half the sum of absolute differences over each of them (total variation).
-    """
+    """Errors against the exact answers; publishing them would reveal something about records."""
 
     queries: int
+    """Number of base queries; a negation has the same error."""
     max_error: float
     mean_error: float
+    """Largest and mean absolute difference of the answers, which lie in [0, 1]."""
     worst_query: int
+    """Position of the query with the largest error; the first one of several."""
     distances: tuple[float, ...] = field(default=(), compare=False)
+    """Of a workload of marginals: half the sum of absolute differences over each of them (total variation)."""
 
 
 def non_private_errors(
@@ -184,21 +171,13 @@ def non_private_errors(
 
     Parameters
     ----------
-    dataset
-        The table.
     queries
         m clauses over its schema, or marginals with m cells, which are taken some at a time and never written out.
     answers
-        By name: an array (m,) of all answers, rows that were read as a table, or, for marginals, where answers come from.
+        By name: an array (m,) of all answers, rows that were read as a table, or, for marginals, where answers come
+        from.
     progress
         Called with the share that is done, in (0, 1].
-
-    Raises
-    ------
-    WorkloadError
-        If an array has another shape, or answers on clauses are no array.
-    PrivateDataError
-        If no record is counted.
     """
     if dataset._rows == 0:
         raise PrivateDataError("the table has no records to compare with: no row of it is counted")
@@ -214,9 +193,7 @@ def non_private_errors(
         distances = {name: np.empty(0) for name in answers}
         sums = _clause_errors(dataset, queries, answers, progress=progress)
     return {
-        name: NonPrivateErrors(
-            number, held.largest, held.total / number, held.place, tuple(distances[name].tolist())
-        )
+        name: NonPrivateErrors(number, held.largest, held.total / number, held.place, tuple(distances[name].tolist()))
         for name, held in sums.items()
     }
 
@@ -247,24 +224,18 @@ def _array(given: Answers) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFigures:
-    """Mean and quartiles of a numeric column.
-
-    Attributes
-    ----------
-    mean : float or None
-        None where every value is missing.
-    quartiles : (float, float, float) or None
-        The least values that a quarter, half and three quarters of all others do not exceed.
-    missing : float
-        Share of missing values.
-    sampling : float or None
-        Standard error of the mean: how far it is, typically, from that of the population that the rows are a sample of.
-    """
+    """Mean and quartiles of a numeric column."""
 
     mean: float | None
+    """None where every value is missing."""
     quartiles: tuple[float, float, float] | None
+    """Shape (float, float, float). The least values that a quarter, half and three quarters of all others do not
+    exceed."""
     missing: float
+    """Share of missing values."""
     sampling: float | None = None
+    """Standard error of the mean: how far it is, typically, from that of the population that the rows are a sample
+    of."""
 
     @classmethod
     def of(cls, values: NDArray[np.float64], weights: NDArray[np.float64]) -> ColumnFigures:
@@ -293,35 +264,26 @@ class ColumnFigures:
 
 @dataclass(frozen=True, slots=True)
 class NonPrivateNumbers:
-    """The numbers of a table's columns, as its file has them; publishing them would reveal something about records.
-
-    Attributes
-    ----------
-    rows, counted : int
-        Rows of the table, and those of them that are counted.
-    repairs : OnInvalid
-        What became of values that do not fit the schema.
-    columns : dict
-        Of each numeric column, dates left aside: its figures in the file. Lengths are named as `Attribute.measured` says.
-    changed : dict
-        Of each column with values that were clipped or replaced, dates included: how many, and the mean as counted, or as which
-        value others than numbers are counted.
-    differences, correlations : dict
-        Of pairs of columns that were asked for: the mean of the second less the first, and Pearson's correlation, over records
-        that have both.
-    groups : dict
-        Of each column as in `columns`, where groups were asked for: (2, g), how many records of each value of the grouping
-        columns, one column after another, have a number, and the sums of the numbers.
-    """
+    """The numbers of a table's columns, as its file has them; publishing them would reveal something about records."""
 
     rows: int = 0
     counted: int = 0
+    """Rows of the table, and those of them that are counted."""
     repairs: OnInvalid = OnInvalid.ERROR
+    """What became of values that do not fit the schema."""
     columns: Mapping[str, ColumnFigures] = field(default_factory=dict)
+    """Of each numeric column, dates left aside: its figures in the file. Lengths are named as `Attribute.measured`
+    says."""
     changed: Mapping[str, tuple[int, float | str | None]] = field(default_factory=dict)
+    """Of each column with values that were clipped or replaced, dates included: how many, and the mean as counted, or
+    as which value others than numbers are counted."""
     differences: Mapping[tuple[str, str], float | None] = field(default_factory=dict)
     correlations: Mapping[tuple[str, str], float | None] = field(default_factory=dict)
+    """Of pairs of columns that were asked for: the mean of the second less the first, and Pearson's correlation, over
+    records that have both."""
     groups: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """Of each column as in `columns`, where groups were asked for: (2, g), how many records of each value of the
+    grouping columns, one column after another, have a number, and the sums of the numbers."""
 
 
 def numeric_figures(
@@ -329,7 +291,8 @@ def numeric_figures(
 ) -> NonPrivateNumbers:
     """Return mean and quartiles of each numeric column of a table: exact, not private, for the owner only.
 
-    Numbers are those of the file, whatever the reading makes of them. Nothing is returned for records that were given as codes.
+    Numbers are those of the file, whatever the reading makes of them. Nothing is returned for records that were given
+    as codes.
 
     Parameters
     ----------
@@ -437,23 +400,19 @@ class NonPrivateRuleReport:
 
     Attributes
     ----------
-    names : tuple of str
-        The rules.
-    broken : tuple of int
-        Rows that break each of them.
     first_rows : tuple of (int or None)
         The first row, from 1, that breaks each of them; None where none does.
-    rows : int
-        Rows of the table.
-    rows_breaking_any : int
-        Rows that break at least one rule.
     """
 
     names: tuple[str, ...]
+    """The rules."""
     broken: tuple[int, ...]
+    """Rows that break each of them."""
     first_rows: tuple[int | None, ...]
     rows: int
+    """Rows of the table."""
     rows_breaking_any: int
+    """Rows that break at least one rule."""
 
 
 def broken_rows(dataset: PrivateDataset, circuit: ThresholdCircuit) -> NonPrivateRuleReport:
@@ -461,16 +420,9 @@ def broken_rows(dataset: PrivateDataset, circuit: ThresholdCircuit) -> NonPrivat
 
     Parameters
     ----------
-    dataset
-        The records.
     circuit
         The rules, over the attributes of the schema by which the records were read. Each block of records is evaluated
         in about 16 MB.
-
-    Raises
-    ------
-    SchemaError
-        If the rules belong to another schema.
     """
     circuit.check_against(dataset._schema.sizes)
     rules, used = circuit.number_of_rules, circuit.attributes().tolist()

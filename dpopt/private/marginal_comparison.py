@@ -21,9 +21,7 @@ from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Schema
 
 Numbers = NDArray[np.float64]
-Correlations = tuple[
-    Mapping[tuple[int, ...], float | None] | None, Mapping[tuple[int, ...], float | None] | None
-]
+Correlations = tuple[Mapping[tuple[int, ...], float | None] | None, Mapping[tuple[int, ...], float | None] | None]
 MOST_UNSEEN = 10
 """Values, or pairs of values, that synthetic records have and the table has not: how many are listed."""
 LEAST_GROUP = 100, 0.01
@@ -32,25 +30,17 @@ LEAST_GROUP = 100, 0.01
 
 @dataclass(frozen=True, slots=True)
 class NonPrivateShare:
-    """The share of a value within a group that has another one; publishing it would reveal something about records.
-
-    Attributes
-    ----------
-    group : int
-        Which of the two columns has the group's value: 0 or 1.
-    codes : (int, int)
-        Of the two columns.
-    rows : int
-        Records of the table in the group.
-    real, own : float
-        The share in the group, of the table's and of the synthetic records; 0 where the group has none.
-    """
+    """The share of a value within a group that has another one; publishing it would reveal something about records."""
 
     group: int
+    """Which of the two columns has the group's value: 0 or 1."""
     codes: tuple[int, int]
+    """Shape (int, int). Of the two columns."""
     rows: int
+    """Records of the table in the group."""
     real: float
     own: float
+    """The share in the group, of the table's and of the synthetic records; 0 where the group has none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,41 +49,35 @@ class NonPrivateMarginal:
 
     Attributes
     ----------
-    attributes : tuple of int
-        Positions of its columns.
-    distance : float
-        Half the sum of absolute differences of shares (total variation), 0 to 1.
-    sampling : float
-        The same between the table and the population it is a sample of, on average: what no synthesis need be better than.
-    score : float
-        0 to 1, as users of SDMetrics expect. One column: 1 minus the distance, and of numbers 1 minus the largest difference of
-        cumulative shares over the declared bins. Two: 1 minus the distance, and of two columns of numbers 1 minus half the
-        difference of the correlations. Missing numbers are left aside.
-    association, own_association : float or None
-        Cramer's V of two columns, 0 to 1: of the table, and of the synthetic records.
-    correlation, own_correlation : float or None
-        Pearson's, of two columns of numbers that are not constant; where numbers are not known, bins are taken at their
-        representatives.
-    real, own : array or None
-        Shares, (n,) or (n, m), where they were asked for.
     unseen : tuple of (tuple of int, float)
-        The most frequent values of synthetic records that no record of the table has: their codes, and the share of records.
-    share : NonPrivateShare or None
-        Of two columns: the one furthest off, within groups of at least `LEAST_GROUP`.
+        The most frequent values of synthetic records that no record of the table has: their codes, and the share of
+        records.
     """
 
     attributes: tuple[int, ...]
+    """Positions of its columns."""
     distance: float
+    """Half the sum of absolute differences of shares (total variation), 0 to 1."""
     sampling: float
+    """The same between the table and the population it is a sample of, on average: what no synthesis need be better
+    than."""
     score: float
+    """0 to 1, as users of SDMetrics expect. One column: 1 minus the distance, and of numbers 1 minus the largest
+    difference of cumulative shares over the declared bins. Two: 1 minus the distance, and of two columns of numbers 1
+    minus half the difference of the correlations. Missing numbers are left aside."""
     association: float | None = None
     own_association: float | None = None
+    """Cramer's V of two columns, 0 to 1: of the table, and of the synthetic records."""
     correlation: float | None = None
     own_correlation: float | None = None
+    """Pearson's, of two columns of numbers that are not constant; where numbers are not known, bins are taken at their
+    representatives."""
     real: Numbers | None = None
     own: Numbers | None = None
+    """Shares, (n,) or (n, m), where they were asked for."""
     unseen: tuple[tuple[tuple[int, ...], float], ...] = ()
     share: NonPrivateShare | None = None
+    """Of two columns: the one furthest off, within groups of at least `LEAST_GROUP`."""
 
 
 def compare_marginals(
@@ -113,17 +97,11 @@ def compare_marginals(
         The table, and the schema that it was read by.
     sets
         Attributes of each marginal, all of one or all of two; with at most four million cells each.
-    synthetic
-        The records.
     correlations
-        Of the numbers of pairs of columns by their positions, of the table and of the records; None of each: those of bins.
+        Of the numbers of pairs of columns by their positions, of the table and of the records; None of each: those of
+        bins.
     keep
         Whether shares are returned too.
-
-    Raises
-    ------
-    PrivateDataError
-        If no record is counted.
     """
     rows, asked = dataset._rows, np.array(list(sets), dtype=np.int32)
     if rows == 0:
@@ -224,6 +202,4 @@ def _cumulative(column: Attribute, real: Numbers, own: Numbers) -> float:
     """Return the largest difference of cumulative shares of two columns, missing numbers left aside; 1 if one has no others."""
     bins = len(column.representatives)
     known = [shares[:bins] / total for shares in (real, own) if (total := shares[:bins].sum()) > 0]
-    return (
-        float(np.abs(np.cumsum(known[0] - known[1])).max()) if len(known) == 2 else float(real[-1] != own[-1])
-    )
+    return float(np.abs(np.cumsum(known[0] - known[1])).max()) if len(known) == 2 else float(real[-1] != own[-1])

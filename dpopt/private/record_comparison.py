@@ -25,30 +25,21 @@ _DISTANCES, _AT_ONCE = 500, 50
 
 @dataclass(frozen=True, slots=True)
 class NonPrivatePrediction:
-    """How well a column of real records is predicted by models that were trained on synthetic and on real ones.
-
-    Attributes
-    ----------
-    target : str
-    measure : str
-        What the figures are.
-    trained, tested : int
-        Real records.
-    synthetic, real, guess : float
-        Trained on synthetic records; on real ones; and by the most frequent value, or the mean, alone.
-    area, real_area : float or None
-        Area under the receiver operating characteristic, where the column has two values among the tested records.
-    """
+    """How well a column of real records is predicted by models that were trained on synthetic and on real ones."""
 
     target: str
     measure: str
+    """What the figures are."""
     trained: int
     tested: int
+    """Real records."""
     synthetic: float
     real: float
     guess: float
+    """Trained on synthetic records; on real ones; and by the most frequent value, or the mean, alone."""
     area: float | None = None
     real_area: float | None = None
+    """Area under the receiver operating characteristic, where the column has two values among the tested records."""
 
 
 def default_target(schema: Schema) -> int:
@@ -70,8 +61,6 @@ def compare_predictions(
     ----------
     dataset, schema
         The table, of which 30 % are kept for tests, and its schema.
-    target
-        Position of the column.
     synthetic : (r, d) int32
         Codes of synthetic records.
     weights : (r,) float64
@@ -169,21 +158,14 @@ def _regression(
 
 @dataclass(frozen=True, slots=True)
 class NonPrivateNearness:
-    """In how many columns records differ from the nearest real one: shares of sampled records by that number, (d + 1,).
-
-    Attributes
-    ----------
-    synthetic : tuple of float
-        Of synthetic records.
-    real : tuple of float
-        Of real ones, from the nearest other one.
-    searched : int
-        Real records among which the nearest one was looked for.
-    """
+    """In how many columns records differ from the nearest real one: shares of sampled records by that number, (d + 1,)."""
 
     synthetic: tuple[float, ...]
+    """Of synthetic records."""
     real: tuple[float, ...]
+    """Of real ones, from the nearest other one."""
     searched: int
+    """Real records among which the nearest one was looked for."""
 
 
 def compare_nearness(dataset: PrivateDataset, schema: Schema, synthetic: Codes) -> NonPrivateNearness | None:

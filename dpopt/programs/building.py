@@ -28,25 +28,18 @@ _Kind = TypeVar("_Kind", np.int64, np.float64, np.bool_)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowBlock:
-    """Rows  lower <= sum of value * variable <= upper,  entry by entry.
-
-    Parameters
-    ----------
-    row : (e,) int64
-        Row of each entry, 0 .. r - 1; entries in any order. Entries of one variable in one row add up; 0 is left out.
-    column : (e,) int64
-        Variable of each entry.
-    value : (e,) float64
-        Coefficient of each entry.
-    lower, upper : (r,) float64
-        Bounds of each row.
-    """
+    """Rows  lower <= sum of value * variable <= upper,  entry by entry."""
 
     row: Indices
+    """Shape (e,). Row of each entry, 0 .. r - 1; entries in any order. Entries of one variable in one row add up; 0 is
+    left out."""
     column: Indices
+    """Shape (e,). Variable of each entry."""
     value: Numbers
+    """Shape (e,). Coefficient of each entry."""
     lower: Numbers
     upper: Numbers
+    """Shape (r,). Bounds of each row."""
 
     @property
     def number_of_rows(self) -> int:
@@ -68,11 +61,7 @@ def table_block(columns: Indices, values: Numbers, lower: Numbers, upper: Number
     """Return the rows of a table: row i has the entries values[i, :] at columns[i, :], two arrays (r, k)."""
     rows, width = columns.shape
     return RowBlock(
-        np.repeat(np.arange(rows, dtype=np.int64), width),
-        columns.reshape(-1),
-        values.reshape(-1),
-        lower,
-        upper,
+        np.repeat(np.arange(rows, dtype=np.int64), width), columns.reshape(-1), values.reshape(-1), lower, upper
     )
 
 
@@ -102,9 +91,7 @@ def placed(blocks: Sequence[RowBlock], places: Sequence[Indices]) -> RowBlock:
     return RowBlock(place[rows.row], rows.column, rows.value, lower, upper)
 
 
-def assembled(
-    variables: Variables, blocks: Sequence[RowBlock], *, maximize: bool = True
-) -> MixedIntegerProgram:
+def assembled(variables: Variables, blocks: Sequence[RowBlock], *, maximize: bool = True) -> MixedIntegerProgram:
     """Return the program with the objective of the variables over the rows of the blocks, in their order."""
     rows = stacked(blocks)
     row_starts, columns, coefficients = _by_row(rows, variables.objective.size)
@@ -146,30 +133,20 @@ Names = Callable[[], Iterable[object]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """Consecutive variables, rows or squares of one symbol or label.
-
-    Parameters
-    ----------
-    symbol
-        As on the page: `x`, `IR-3`.
-    first
-        Number of the first one in the program.
-    shape
-        How many there are along each index; () for a single one without an index.
-    start
-        What the first index counts from, where `inside` is left out.
-    inside
-        What stands between the brackets of each name; left out: the indices.
-    full
-        Whether `inside` gives names as they are, without symbol and brackets.
-    """
+    """Consecutive variables, rows or squares of one symbol or label."""
 
     symbol: str
+    """As on the page: `x`, `IR-3`."""
     first: int
+    """Number of the first one in the program."""
     shape: tuple[int, ...]
+    """How many there are along each index; () for a single one without an index."""
     start: int = 1
+    """What the first index counts from, where `inside` is left out."""
     inside: Names | None = None
+    """What stands between the brackets of each name; left out: the indices."""
     full: bool = False
+    """Whether `inside` gives names as they are, without symbol and brackets."""
 
     @property
     def size(self) -> int:
@@ -182,13 +159,7 @@ class Block:
         return np.arange(self.first, self.first + self.size, dtype=np.int64).reshape(self.shape)
 
     def names(self) -> list[str]:
-        """Return their names, such as `s[1]`, in order.
-
-        Raises
-        ------
-        ProgramError
-            What the block was given gives another number of names.
-        """
+        """Return their names, such as `s[1]`, in order."""
         if not self.shape:
             return [self.symbol]
         if self.inside is None:
@@ -208,9 +179,7 @@ def names_of(blocks: Sequence[Block], prefix: str, size: int) -> list[str]:
     if not blocks:
         return [f"{prefix}{number}" for number in range(size)]
     names = (name for block in blocks for name in block.names())
-    return [
-        name.encode("utf-8", "backslashreplace").decode() for name in names
-    ]  # libraries refuse half signs
+    return [name.encode("utf-8", "backslashreplace").decode() for name in names]  # libraries refuse half signs
 
 
 SMALLEST = 1e-15
@@ -268,10 +237,6 @@ class Builder:
 
         Parameters
         ----------
-        symbol
-            As on the page; each once.
-        shape
-            How many along each index.
         lower, upper, objective, whole
             Bounds, coefficient in the objective, whether it is whole; numbers, or arrays of the shape.
         start, inside
@@ -303,10 +268,6 @@ class Builder:
 
         Parameters
         ----------
-        label
-            As on the page; each once.
-        number
-            How many rows.
         entries
             Row, variable and coefficient, broadcast against each other.
         lower, upper
@@ -348,8 +309,6 @@ class Builder:
 
         Parameters
         ----------
-        label
-            As on the page; each once.
         kind, number, size
             Kind, how many cones, and members of each; the order of the members is that of `Cone`.
         entries
@@ -360,9 +319,7 @@ class Builder:
             What names of cones are made from; see `Block`.
         """
         self._added(self.cone_blocks, label, (number,), start, inside)
-        self._cones.append(
-            (ConeBlock(kind, number, size), _row_block(number * size, entries, constants, np.inf))
-        )
+        self._cones.append((ConeBlock(kind, number, size), _row_block(number * size, entries, constants, np.inf)))
 
     def products(
         self,
@@ -379,8 +336,6 @@ class Builder:
 
         Parameters
         ----------
-        label
-            As on the page; each once.
         first, second
             The two factors: cone, variable and coefficient of each entry.
         least : (number,) array
@@ -388,8 +343,8 @@ class Builder:
         constants
             Added to the second factor; a number, or an array (number,).
         scale
-            About the ratio of the factors, first to second: the second one is handed over multiplied by it, since solvers like
-            members of one size. It changes nothing else; a number, or an array (number,).
+            About the ratio of the factors, first to second: the second one is handed over multiplied by it, since
+            solvers like members of one size. It changes nothing else; a number, or an array (number,).
         inside
             What names of cones are made from; see `Block`.
         """
@@ -406,13 +361,7 @@ class Builder:
         self.cones(label, Cone.ROTATED, number, 3, *one, *two, constants=members.ravel(), inside=inside)
 
     def program(self) -> PointProgram:
-        """Return the program: one with cones if such were added, a quadratic one if squares were.
-
-        Raises
-        ------
-        ProgramError
-            Whatever the two kinds of programs refuse.
-        """
+        """Return the program: one with cones if such were added, a quadratic one if squares were."""
         columns = Variables(
             _joined([one.objective for one in self._columns], np.float64),
             _joined([one.lower for one in self._columns], np.float64),
@@ -433,12 +382,7 @@ class Builder:
         return ConicProgram(quadratic, tuple(block for block, _ in self._cones), *entries, members.lower)
 
     def _added(
-        self,
-        blocks: dict[str, Block],
-        symbol: str,
-        shape: tuple[int, ...],
-        start: int,
-        inside: Names | None,
+        self, blocks: dict[str, Block], symbol: str, shape: tuple[int, ...], start: int, inside: Names | None
     ) -> Block:
         if symbol in blocks:
             raise ProgramError(f"the program has a block {symbol} already; name each once")
@@ -449,15 +393,9 @@ class Builder:
 
 def _row_block(number: int, entries: Sequence[Entries], lower: ArrayLike, upper: ArrayLike) -> RowBlock:
     parts = [np.broadcast_arrays(*(np.asarray(one) for one in entry)) for entry in entries]
-    row, column, value = (
-        np.concatenate([np.zeros(0), *(part[place].ravel() for part in parts)]) for place in range(3)
-    )
+    row, column, value = (np.concatenate([np.zeros(0), *(part[place].ravel() for part in parts)]) for place in range(3))
     return RowBlock(
-        row.astype(np.int64),
-        column.astype(np.int64),
-        value,
-        _numbers(lower, (number,)),
-        _numbers(upper, (number,)),
+        row.astype(np.int64), column.astype(np.int64), value, _numbers(lower, (number,)), _numbers(upper, (number,))
     )
 
 

@@ -14,14 +14,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.programs.conic import ConicProgram, PointProgram
-from dpopt.programs.duality import (
-    Dyadic,
-    conic_bound,
-    dual_bound,
-    dual_violation,
-    linear_relaxation,
-    quadratic_bound,
-)
+from dpopt.programs.duality import Dyadic, conic_bound, dual_bound, dual_violation, linear_relaxation, quadratic_bound
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram
@@ -35,37 +28,27 @@ TOLERANCE = 1e-6
 class Certificate:
     """An answer to a MaxCsp, checked.
 
-    Two bounds that must not be confused: `proven_bound` is a theorem whose every number was computed here, and
-    `bound` repeats what a solver reports.
-
-    Attributes
-    ----------
-    feasible : bool
-        The record has one existing code for every attribute and breaks no rule.
-    objective : int or None
-        Exact objective; None if and only if the record is not feasible.
-    bound : int or None
-        The reported bound: the solver's upper bound, made whole. This alone is the solver's word: it holds within
-        the solver's tolerance and is not proven again here. A claim that the objective itself disproves is dropped.
-    gap : int or None
-        bound - objective, >= 0; None where either is None.
-    violation : int
-        By how much the worst code lies outside its range; 0 for a feasible record.
-    broken_rules : tuple of str
-        The rules that the record breaks; empty for a feasible record.
-    proven_bound : int or None
-        An upper bound on every record's objective that needs no solver's word: weak duality evaluated in exact
-        arithmetic where that was done, else the sum of the positive weights. None if and only if the record is not
-        feasible.
+    Two bounds that must not be confused: `proven_bound` is a theorem whose every number was computed here, and `bound`
+    repeats what a solver reports.
     """
 
     feasible: bool
+    """The record has one existing code for every attribute and breaks no rule."""
     objective: int | None
+    """Exact objective; None if and only if the record is not feasible."""
     bound: int | None
+    """The reported bound: the solver's upper bound, made whole. This alone is the solver's word: it holds within the
+    solver's tolerance and is not proven again here. A claim that the objective itself disproves is dropped."""
     gap: int | None
+    """bound - objective, >= 0; None where either is None."""
     violation: int
+    """By how much the worst code lies outside its range; 0 for a feasible record."""
     broken_rules: tuple[str, ...] = ()
+    """The rules that the record breaks; empty for a feasible record."""
     proven_bound: int | None = None
+    """An upper bound on every record's objective that needs no solver's word: weak duality evaluated in exact
+    arithmetic where that was done, else the sum of the positive weights. None if and only if the record is not
+    feasible."""
 
     @property
     def reported_bound(self) -> int | None:
@@ -96,24 +79,14 @@ def certify(
 
     Parameters
     ----------
-    program
-        The problem.
     answer
         A record (d,) int32, or a result, of which only `solution` and `bound` are read.
     bound
-        Upper bound that a solver claims, where `answer` is a record (say, the fallback of a solver that found a
-        bound and no solution).
+        Upper bound that a solver claims, where `answer` is a record (say, the fallback of a solver that found a bound
+        and no solution).
     proven
-        Upper bound proven outside the solver, by `dual_bound` of a relaxation of the problem. It is rounded down,
-        since objectives are whole.
-
-    Raises
-    ------
-    NoSolutionError
-        The result holds no solution.
-    ProgramError
-        The record has the wrong number of attributes; or its objective exceeds the bound that is stated as proven,
-        which then is none.
+        Upper bound proven outside the solver, by `dual_bound` of a relaxation of the problem. It is rounded down, since
+        objectives are whole.
     """
     if isinstance(answer, SolveResult):
         record = answer.require_record()
@@ -168,57 +141,37 @@ def _proven_bound(program: MaxCsp, proven: Fraction | None, objective: int) -> i
     bound = program.upper_bound() if proven is None else min(math.floor(proven), program.upper_bound())
     if bound < objective:
         raise ProgramError(
-            f"the record is worth {objective}, more than the bound {bound} that is stated as proven; the bound belongs to "
-            "another problem"
+            f"the record is worth {objective}, more than the bound {bound} that is stated as proven; the bound belongs "
+            f"to another problem"
         )
     return bound
 
 
 @dataclass(frozen=True, slots=True)
 class PointCertificate:
-    """An answer to a `MixedIntegerProgram`, a `QuadraticProgram` or a `ConicProgram`, checked.
-
-    Attributes
-    ----------
-    primal_violation : float
-        By how much the point breaks a row, a bound or a cone at worst; 0 for a point that meets them.
-    integrality_violation : float
-        Largest distance of a variable that must be whole from a whole number.
-    objective : Fraction
-        Objective of the point as it is, exactly.
-    dual_violation : float or None
-        By how much the duals push towards an infinite side; None where the result holds none.
-    proven_bound : Fraction or None
-        Bound on the optimum by weak duality in exact arithmetic; None where there are no duals or they prove nothing.
-    proven_gap : Fraction or None
-        Distance from objective to proven bound, in the direction of improvement. It is >= 0 for a feasible point; a
-        point that breaks a row a little may lie a little beyond the bound.
-    reported_bound : float or None
-        The bound that the solver states; its word alone.
-    reported_gap : Fraction or None
-        Distance from objective to reported bound, in the direction of improvement.
-    """
+    """An answer to a `MixedIntegerProgram`, a `QuadraticProgram` or a `ConicProgram`, checked."""
 
     primal_violation: float
+    """By how much the point breaks a row, a bound or a cone at worst; 0 for a point that meets them."""
     integrality_violation: float
+    """Largest distance of a variable that must be whole from a whole number."""
     objective: Fraction
+    """Objective of the point as it is, exactly."""
     dual_violation: float | None
+    """By how much the duals push towards an infinite side; None where the result holds none."""
     proven_bound: Fraction | None
+    """Bound on the optimum by weak duality in exact arithmetic; None where there are no duals or they prove nothing."""
     proven_gap: Fraction | None
+    """Distance from objective to proven bound, in the direction of improvement. It is >= 0 for a feasible point; a
+    point that breaks a row a little may lie a little beyond the bound."""
     reported_bound: float | None
+    """The bound that the solver states; its word alone."""
     reported_gap: Fraction | None
+    """Distance from objective to reported bound, in the direction of improvement."""
 
 
 def certify_point(program: PointProgram, result: SolveResult) -> PointCertificate:
-    """Check an answer; of the result only `solution`, `duals` and `bound` are read.
-
-    Raises
-    ------
-    NoSolutionError
-        The result holds no solution.
-    ProgramError
-        Solution or duals do not fit the program.
-    """
+    """Check an answer; of the result only `solution`, `duals` and `bound` are read."""
     point = np.asarray(result.require_solution(), dtype=np.float64)
     if point.shape != program.objective.shape or not np.isfinite(point).all():
         raise ProgramError(f"the point must hold {program.number_of_variables} finite numbers")
@@ -255,9 +208,7 @@ def exact_objective(program: PointProgram, point: NDArray[np.float64]) -> Fracti
 
 
 def _proven(
-    program: PointProgram,
-    point: NDArray[np.float64],
-    duals: NDArray[np.float64] | None,
+    program: PointProgram, point: NDArray[np.float64], duals: NDArray[np.float64] | None
 ) -> tuple[Fraction | None, float | None]:
     """Return the bound that the duals prove at the point, and by how much they push towards infinite sides."""
     if duals is None:
@@ -275,12 +226,8 @@ def _proven(
 
 def _gradient(program: QuadraticProgram, point: NDArray[np.float64]) -> NDArray[np.float64]:
     pulls = (program.weights * program.residuals(point))[program.square_of_entry()]
-    return program.objective + _by_variable(
-        program, program.square_columns, pulls * program.square_coefficients
-    )
+    return program.objective + _by_variable(program, program.square_columns, pulls * program.square_coefficients)
 
 
-def _by_variable(
-    program: PointProgram, columns: NDArray[np.int32], terms: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _by_variable(program: PointProgram, columns: NDArray[np.int32], terms: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.bincount(columns, weights=terms, minlength=program.number_of_variables), np.float64)

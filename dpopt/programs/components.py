@@ -17,18 +17,12 @@ from dpopt.schema.rules.threshold_circuit import NO_RULES
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Component:
-    """A part of a problem.
-
-    Attributes
-    ----------
-    problem : MaxCsp
-        The part as a problem of its own.
-    attributes : (d',) int32
-        Its attributes in the whole problem, increasing.
-    """
+    """A part of a problem."""
 
     problem: MaxCsp
+    """The part as a problem of its own."""
     attributes: NDArray[np.int32]
+    """Shape (d',). Its attributes in the whole problem, increasing."""
 
 
 def components(program: MaxCsp) -> tuple[Component, ...]:
@@ -56,12 +50,8 @@ def attribute_labels(program: MaxCsp) -> NDArray[np.int64]:
     """Return a number for each attribute, (d,), that is the same for connected ones: the smallest attribute's."""
     attributes, rules, d = program.clauses.attributes, program.rules, program.sizes.size
     both = attributes[:, 1:] >= 0
-    left = np.concatenate(
-        (attributes[:, :-1][both], rules.term_attributes, d + rules.gate_of_child())
-    ).astype(np.int64)
-    right = np.concatenate((attributes[:, 1:][both], d + rules.gate_of_term(), d + rules.children)).astype(
-        np.int64
-    )
+    left = np.concatenate((attributes[:, :-1][both], rules.term_attributes, d + rules.gate_of_child())).astype(np.int64)
+    right = np.concatenate((attributes[:, 1:][both], d + rules.gate_of_term(), d + rules.children)).astype(np.int64)
     labels = np.arange(d + len(rules))
     while True:
         least = np.minimum(labels[left], labels[right])

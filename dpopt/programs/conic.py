@@ -88,35 +88,20 @@ class ConeBlock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConicProgram:
-    """Minimize the objective of a quadratic program over its polyhedron and over cones.
-
-    Parameters
-    ----------
-    quadratic
-        Objective, rows and bounds; it need not have squares.
-    blocks
-        Kinds and sizes of the cones, in the order of the members.
-    member_starts : (m + 1,) int64
-        Member i owns the entries member_starts[i] to member_starts[i + 1] - 1 of F.
-    member_columns : (e,) int32
-        Variable of each entry.
-    member_coefficients : (e,) float64
-        Coefficient of each entry, finite.
-    constants : (m,) float64
-        What is added to each member, finite.
-
-    Raises
-    ------
-    ProgramError
-        Arrays that do not fit together, numbers that are not finite, a cone with too few members.
-    """
+    """Minimize the objective of a quadratic program over its polyhedron and over cones."""
 
     quadratic: QuadraticProgram
+    """Objective, rows and bounds; it need not have squares."""
     blocks: tuple[ConeBlock, ...]
+    """Kinds and sizes of the cones, in the order of the members."""
     member_starts: NDArray[np.int64]
+    """Shape (m + 1,). Member i owns the entries member_starts[i] to member_starts[i + 1] - 1 of F."""
     member_columns: NDArray[np.int32]
+    """Shape (e,). Variable of each entry."""
     member_coefficients: Numbers
+    """Shape (e,). Coefficient of each entry, finite."""
     constants: Numbers
+    """Shape (m,). What is added to each member, finite."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "member_starts", frozen(self.member_starts, np.int64))
@@ -129,9 +114,7 @@ class ConicProgram:
         expected = sum(block.number * block.size for block in self.blocks)
         starts = self.member_starts
         if members != expected or starts.shape != (members + 1,):
-            raise ProgramError(
-                f"found {members} members and {starts.size} starts; the cones have {expected} members"
-            )
+            raise ProgramError(f"found {members} members and {starts.size} starts; the cones have {expected} members")
         if starts[0] != 0 or starts[-1] != entries or (np.diff(starts) < 0).any():
             raise ProgramError("member_starts must rise from 0 to the number of entries")
         columns, n = self.member_columns, self.number_of_variables
@@ -144,7 +127,8 @@ class ConicProgram:
             side = side_of(block.size)
             if block.kind is Cone.SEMIDEFINITE and side * (side + 1) // 2 != block.size:
                 raise ProgramError(
-                    f"a semidefinite cone has {block.size} members; expected the lower triangle of a matrix: 1, 3, 6, 10, ..."
+                    f"a semidefinite cone has {block.size} members; expected the lower triangle of a matrix: 1, 3, 6, "
+                    f"10, ..."
                 )
 
     def __reduce__(self) -> tuple[type[ConicProgram], tuple[object, ...]]:
@@ -189,9 +173,8 @@ class ConicProgram:
     def violation(self, point: Numbers) -> float:
         """Return by how much the point breaks a row, a bound or a cone at worst; 0 for a feasible point.
 
-        Of a rotated cone that is counted in (p + q, p - q, 2 r), of an exponential one in x, in z,
-        or in the largest of x, -z and |y|, from where the cone has y = 0, whichever is least; of a
-        matrix in its least eigenvalue.
+        Of a rotated cone that is counted in (p + q, p - q, 2 r), of an exponential one in x, in z, or in the largest of
+        x, -z and |y|, from where the cone has y = 0, whichever is least; of a matrix in its least eigenvalue.
         """
         worst = self.linear.violation(point)
         if not np.isfinite(worst):

@@ -19,8 +19,8 @@ side is a bound whatever y is; at an optimal dual solution of the linear relaxat
 So a solver's duals are only a suggestion: they are rounded to a grid, made to fit the rows that have one side only, and
 the right-hand side is computed in whole numbers. No floating-point number enters the claim, and no solver's tolerance.
 
-Source: e.g. Neumaier and Shcherbina (2004), "Safe bounds in linear and mixed-integer linear programming", section 2, where
-directed rounding does what exact arithmetic does here.
+Source: e.g. Neumaier and Shcherbina (2004), "Safe bounds in linear and mixed-integer linear programming", section 2,
+where directed rounding does what exact arithmetic does here.
 """
 
 from __future__ import annotations
@@ -46,18 +46,12 @@ _MANTISSA = 53
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dyadic:
-    """The numbers numerators[i] / 2**shift, exactly.
-
-    Parameters
-    ----------
-    numerators
-        Flat array of whole numbers, int64 ones smaller than 2**62 in absolute value.
-    shift
-        Exponent of the common denominator, >= 0.
-    """
+    """The numbers numerators[i] / 2**shift, exactly."""
 
     numerators: Whole
+    """Flat array of whole numbers, int64 ones smaller than 2**62 in absolute value."""
     shift: int
+    """Exponent of the common denominator, >= 0."""
 
     @classmethod
     def of(cls, values: NDArray[np.float64]) -> Dyadic:
@@ -164,17 +158,10 @@ def dual_bound(program: MixedIntegerProgram, duals: NDArray[np.float64]) -> Frac
     Returns
     -------
     Fraction or None
-        The exact right-hand side of the theorem above. Where rounding leaves reduced costs that push variables towards an
-        infinite side, as many multipliers are changed, so that these costs are exactly 0 (project and shift: Steffy and Wolter
-        2013, "Valid linear programming bounds for exact mixed-integer programming"). None where that fails, so that these
-        multipliers prove nothing.
-
-    Raises
-    ------
-    ProgramError
-        The number of multipliers is not the number of rows.
-
-    Source: weak duality; the statement and its proof are at the top of this file.
+        The exact right-hand side of the theorem above. Where rounding leaves reduced costs that push variables towards
+        an infinite side, as many multipliers are changed, so that these costs are exactly 0 (project and shift: Steffy
+        and Wolter 2013, "Valid linear programming bounds for exact mixed-integer programming"). None where that fails,
+        so that these multipliers prove nothing.
     """
     y, reduced = _reduced_costs(program, Dyadic.of(program.objective), duals, GRID)
     if np.isfinite(_side(program, reduced)).all():
@@ -218,10 +205,7 @@ def _shifted(
     change = _exact_solution([[Fraction(one) for one in row] for row in block[rows].T.tolist()], missing)
     if not np.diag(triangle).all() or change is None:
         return None
-    now = [
-        Fraction(int(y.numerators[row]), 2**y.shift) + by
-        for row, by in zip(rows.tolist(), change, strict=True)
-    ]
+    now = [Fraction(int(y.numerators[row]), 2**y.shift) + by for row, by in zip(rows.tolist(), change, strict=True)]
     sides = np.where([one > 0 for one in now], program.row_upper[rows], program.row_lower[rows])
     if not np.isfinite(sides[[one != 0 for one in now]]).all():
         return None
@@ -264,41 +248,30 @@ def _exact_solution(matrix: list[list[Fraction]], right: list[Fraction]) -> list
                 row[place:] = [a - factor * b for a, b in zip(row[place:], head[place:], strict=True)]
     found: list[Fraction] = [Fraction()] * len(rows)
     for place in reversed(range(len(rows))):
-        known = sum(
-            (a * b for a, b in zip(rows[place][place + 1 : -1], found[place + 1 :], strict=True)), Fraction()
-        )
+        known = sum((a * b for a, b in zip(rows[place][place + 1 : -1], found[place + 1 :], strict=True)), Fraction())
         found[place] = (rows[place][-1] - known) / rows[place][place]
     return found
 
 
 def quadratic_bound(
-    program: QuadraticProgram,
-    point: NDArray[np.float64],
-    duals: NDArray[np.float64],
-    objective: Dyadic | None = None,
+    program: QuadraticProgram, point: NDArray[np.float64], duals: NDArray[np.float64], objective: Dyadic | None = None
 ) -> Fraction | None:
     """Return a lower bound on a convex quadratic program's optimum that holds for any point and multipliers.
 
-    A square is at least its tangent: w z^2 / 2 >= p z - p^2 / (2 w) for every p. With p = w times the residuals at the point,
-    the objective is at least a linear function, whose minimum `dual_bound`'s theorem bounds from below. At an optimal point
-    with optimal multipliers the bound is the optimum. Where rounding leaves a reduced cost that pushes a variable towards an
-    infinite side, p of a square of that variable alone, with coefficient 1 or -1, is changed by it, so that it is 0.
+    A square is at least its tangent: w z^2 / 2 >= p z - p^2 / (2 w) for every p. With p = w times the residuals at the
+    point, the objective is at least a linear function, whose minimum `dual_bound`'s theorem bounds from below. At an
+    optimal point with optimal multipliers the bound is the optimum. Where rounding leaves a reduced cost that pushes a
+    variable towards an infinite side, p of a square of that variable alone, with coefficient 1 or -1, is changed by it,
+    so that it is 0.
 
     Parameters
     ----------
-    program
-        The program.
     point : (n,) float64
         Where the tangents touch; any finite point.
     duals : (r,) float64
         Row multipliers, as for `dual_bound`.
     objective : (n,) Dyadic, optional
         Stands in for the linear coefficients.
-
-    Raises
-    ------
-    ProgramError
-        Point or multipliers do not fit the program.
     """
     if point.shape != program.objective.shape or not np.isfinite(point).all():
         raise ProgramError(f"the point must hold {program.number_of_variables} finite numbers")
@@ -315,9 +288,7 @@ def quadratic_bound(
     if (square[stuck] < 0).any():
         return None
     moved = square[stuck]
-    change = reduced.take(np.flatnonzero(stuck)).times(
-        Dyadic.whole(sign[stuck])
-    )  # of p, in units of 1 / grid
+    change = reduced.take(np.flatnonzero(stuck)).times(Dyadic.whole(sign[stuck]))  # of p, in units of 1 / grid
     free = Dyadic(np.where(stuck, 0, reduced.numerators), reduced.shift)
     kept = np.ones(program.targets.size, dtype=np.bool_)
     kept[moved] = False
@@ -330,38 +301,25 @@ def quadratic_bound(
     return None if squares is None else _weak_duality(linear, y, free, grid) - tangents - squares
 
 
-def conic_bound(
-    program: ConicProgram, point: NDArray[np.float64], duals: NDArray[np.float64]
-) -> Fraction | None:
+def conic_bound(program: ConicProgram, point: NDArray[np.float64], duals: NDArray[np.float64]) -> Fraction | None:
     """Return a lower bound on the optimum of a program with cones that holds for any point and multipliers.
 
-    With z in the dual of the cones, z . (F x + constants) >= 0 for every feasible x, so that the objective is at least itself
-    less that product: a quadratic program without cones, with c - F'z for c, less z . constants.
+    With z in the dual of the cones, z . (F x + constants) >= 0 for every feasible x, so that the objective is at least
+    itself less that product: a quadratic program without cones, with c - F'z for c, less z . constants.
 
     Parameters
     ----------
-    program
-        The program.
     point : (n,) float64
         Where the tangents of squares touch; any finite point.
     duals : (r + m,) float64
         Multipliers of the rows, then of the members of cones; these are moved into the duals of their cones.
-
-    Raises
-    ------
-    ProgramError
-        Point or multipliers do not fit the program.
     """
     rows, members = program.linear.number_of_rows, program.constants.size
     if duals.shape != (rows + members,):
-        raise ProgramError(
-            f"there are {duals.size} multipliers; this program has {rows} rows and {members} members"
-        )
+        raise ProgramError(f"there are {duals.size} multipliers; this program has {rows} rows and {members} members")
     z = Dyadic.of(program.proving(duals[rows:]))
     pulls = Dyadic.of(program.member_coefficients).times(z.take(program.member_of_entry()))
-    costs = Dyadic.of(program.objective).minus(
-        pulls.sum_by(program.member_columns, program.number_of_variables)
-    )
+    costs = Dyadic.of(program.objective).minus(pulls.sum_by(program.member_columns, program.number_of_variables))
     rest = quadratic_bound(program.quadratic, point, duals[:rows], costs)
     return None if rest is None else rest - z.times(Dyadic.of(program.constants)).total()
 
@@ -392,15 +350,11 @@ def _halved_squares(pulls: Dyadic, weights: NDArray[np.float64], grid: int) -> F
     return Dyadic.of(shares).total() / 2 if np.isfinite(shares).all() else None
 
 
-def dual_violation(
-    program: MixedIntegerProgram, objective: NDArray[np.float64], duals: NDArray[np.float64]
-) -> float:
+def dual_violation(program: MixedIntegerProgram, objective: NDArray[np.float64], duals: NDArray[np.float64]) -> float:
     """Return by how much multipliers and reduced costs push towards a side that is infinite; 0 if none does.
 
     Parameters
     ----------
-    program
-        Rows and bounds.
     objective : (n,) float64
         Coefficients whose reduced costs are meant: c, or a quadratic objective's gradient at the point.
     duals : (r,) float64
@@ -409,9 +363,7 @@ def dual_violation(
     sense = 1.0 if program.maximize else -1.0
     y = sense * duals
     terms = program.coefficients * y[program.row_of_entry()]
-    reduced = sense * objective - np.bincount(
-        program.columns, weights=terms, minlength=program.number_of_variables
-    )
+    reduced = sense * objective - np.bincount(program.columns, weights=terms, minlength=program.number_of_variables)
     pushes = (
         y[np.isposinf(program.row_upper)],
         -y[np.isneginf(program.row_lower)],
@@ -432,9 +384,7 @@ def _reduced_costs(
     sense = 1 if program.maximize else -1
     y = Dyadic.whole(_on_grid(program, sense * duals.astype(np.float64), grid))
     entries = Dyadic.of(program.coefficients).times(y.take(program.row_of_entry()))
-    reduced = objective.scaled(sense * grid).minus(
-        entries.sum_by(program.columns, program.number_of_variables)
-    )
+    reduced = objective.scaled(sense * grid).minus(entries.sum_by(program.columns, program.number_of_variables))
     return y, reduced
 
 

@@ -22,52 +22,29 @@ class MaxCsp:
 
     maximize  sum_j weights[j] * [clause j is true of x]
     subject to  x[a] in {0, ..., sizes[a] - 1},  every required gate of `rules` is true of x.
-
-    Parameters
-    ----------
-    sizes : (d,) int32
-        Number of codes of each attribute, >= 1.
-    clauses : Clauses
-        m clauses over these attributes.
-    weights : (m,) int64
-        Weight of each clause, not 0, of either sign; the absolute weights sum to less than 2**62.
-    rules : ThresholdCircuit
-        Hard rules on the record; none if left out.
-
-    Raises
-    ------
-    ProgramError
-        Shapes that do not fit, a size below 1, a weight 0, weights too large.
-    WorkloadError
-        A clause names an attribute or a code that does not exist. (An attribute twice in one clause, which would
-        corrupt incremental search without any error, is refused by `Clauses` itself.)
-    SchemaError
-        A rule names an attribute that does not exist, or does not fit its codes.
     """
 
     sizes: NDArray[np.int32]
+    """Shape (d,). Number of codes of each attribute, >= 1."""
     clauses: Clauses
+    """m clauses over these attributes."""
     weights: NDArray[np.int64]
+    """Shape (m,). Weight of each clause, not 0, of either sign; the absolute weights sum to less than 2**62."""
     rules: ThresholdCircuit = NO_RULES
+    """Hard rules on the record; none if left out."""
 
     def __post_init__(self) -> None:
         try:
             object.__setattr__(self, "sizes", frozen(self.sizes, np.int32))
             object.__setattr__(self, "weights", frozen(self.weights, np.int64))
         except (OverflowError, ValueError, TypeError) as problem:
-            raise ProgramError(
-                f"sizes must be whole numbers (int32), weights too (int64): {problem}"
-            ) from problem
+            raise ProgramError(f"sizes must be whole numbers (int32), weights too (int64): {problem}") from problem
         if self.sizes.ndim != 1 or (self.sizes.size and int(self.sizes.min()) < 1):
             raise ProgramError("sizes must be a flat array of numbers of codes, each at least 1")
         if self.weights.shape != (len(self.clauses),):
-            raise ProgramError(
-                f"weights have shape {self.weights.shape}; there are {len(self.clauses)} clauses"
-            )
+            raise ProgramError(f"weights have shape {self.weights.shape}; there are {len(self.clauses)} clauses")
         if not self.weights.all():
-            raise ProgramError(
-                f"clause {int(np.argmin(self.weights != 0))} has weight 0; leave such clauses out"
-            )
+            raise ProgramError(f"clause {int(np.argmin(self.weights != 0))} has weight 0; leave such clauses out")
         if float(np.abs(self.weights.astype(np.float64)).sum()) >= LARGEST_TOTAL_WEIGHT:
             raise ProgramError("the absolute weights sum to 2**62 or more; scale them down")
         if self.sizes.size or int(self.clauses.attributes.max(initial=-1)) >= 0:
@@ -94,11 +71,6 @@ class MaxCsp:
         ----------
         record : (d,) int32
             A code for every attribute.
-
-        Raises
-        ------
-        ProgramError
-            The record has another shape, or a code out of range.
         """
         from dpopt.queries.counting.kernels import satisfied  # imports numba
 
@@ -106,13 +78,7 @@ class MaxCsp:
         return int(self.weights[satisfied(self.clauses, frozen(record, np.int32))].sum())
 
     def broken_rules(self, record: NDArray[np.int32]) -> tuple[str, ...]:
-        """Return the names of the rules that a record (d,) int32 of existing codes breaks.
-
-        Raises
-        ------
-        ProgramError
-            The record has another shape, or a code out of range.
-        """
+        """Return the names of the rules that a record (d,) int32 of existing codes breaks."""
         self.require_record(record)
         return self.rules.broken_by(frozen(record, np.int32))
 
@@ -123,9 +89,7 @@ class MaxCsp:
     def domain_violation(self, record: NDArray[np.int32]) -> int:
         """Return by how much the worst code of a record (d,) lies outside its attribute's range; 0 if none does."""
         if record.shape != self.sizes.shape:
-            raise ProgramError(
-                f"the record has shape {record.shape}; this program has {self.sizes.size} attributes"
-            )
+            raise ProgramError(f"the record has shape {record.shape}; this program has {self.sizes.size} attributes")
         if record.size == 0:
             return 0
         if int(record.min()) >= 0 and not (record >= self.sizes).any():

@@ -27,42 +27,26 @@ class MixedIntegerProgram:
     """Optimize c . x subject to row_lower <= A x <= row_upper, lower <= x <= upper, x_j whole where marked.
 
     With `maximize` the problem is max c . x, otherwise min c . x. A is held row by row (CSR) in three arrays.
-
-    Parameters
-    ----------
-    maximize
-        Direction of the objective.
-    objective : (n,) float64
-        Coefficients c, finite.
-    row_starts : (r + 1,) int64
-        Row i owns entries row_starts[i] to row_starts[i + 1] - 1.
-    columns : (e,) int32
-        Column of each entry; no column twice in a row.
-    coefficients : (e,) float64
-        Value of each entry, finite and not 0.
-    row_lower, row_upper : (r,) float64
-        Bounds of each row; infinities allowed, lower <= upper.
-    lower, upper : (n,) float64
-        Bounds of each variable; infinities allowed, lower <= upper.
-    integrality : (n,) bool
-        True where the variable must be whole.
-
-    Raises
-    ------
-    ProgramError
-        Shapes that do not fit, values that are not finite, crossed bounds, a column twice in a row.
     """
 
     maximize: bool
+    """Direction of the objective."""
     objective: NDArray[np.float64]
+    """Shape (n,). Coefficients c, finite."""
     row_starts: NDArray[np.int64]
+    """Shape (r + 1,). Row i owns entries row_starts[i] to row_starts[i + 1] - 1."""
     columns: NDArray[np.int32]
+    """Shape (e,). Column of each entry; no column twice in a row."""
     coefficients: NDArray[np.float64]
+    """Shape (e,). Value of each entry, finite and not 0."""
     row_lower: NDArray[np.float64]
     row_upper: NDArray[np.float64]
+    """Shape (r,). Bounds of each row; infinities allowed, lower <= upper."""
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
+    """Shape (n,). Bounds of each variable; infinities allowed, lower <= upper."""
     integrality: NDArray[np.bool_]
+    """Shape (n,). True where the variable must be whole."""
 
     def __post_init__(self) -> None:
         for name in ("objective", "coefficients", "row_lower", "row_upper", "lower", "upper"):
@@ -143,21 +127,12 @@ class MixedIntegerProgram:
     def _point(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
         x = np.asarray(point, dtype=np.float64)
         if x.shape != self.objective.shape:
-            raise ProgramError(
-                f"the point has shape {x.shape}; this program has {self.number_of_variables} variables"
-            )
+            raise ProgramError(f"the point has shape {x.shape}; this program has {self.number_of_variables} variables")
         return x
 
     def _check_shapes(self) -> None:
         n, r, e = self.objective.size, self.row_lower.size, self.columns.size
-        expected = {
-            "row_starts": r + 1,
-            "coefficients": e,
-            "row_upper": r,
-            "lower": n,
-            "upper": n,
-            "integrality": n,
-        }
+        expected = {"row_starts": r + 1, "coefficients": e, "row_upper": r, "lower": n, "upper": n, "integrality": n}
         for name, size in expected.items():
             found = getattr(self, name).size
             if found != size:
@@ -168,16 +143,11 @@ class MixedIntegerProgram:
             raise ProgramError("objective and coefficients must be finite")
         if not self.coefficients.all():
             raise ProgramError("a coefficient is 0; leave such entries out")
-        for kind, low, high in (
-            ("row", self.row_lower, self.row_upper),
-            ("variable", self.lower, self.upper),
-        ):
+        for kind, low, high in (("row", self.row_lower, self.row_upper), ("variable", self.lower, self.upper)):
             bad = np.flatnonzero(~(low <= high) | (low == np.inf) | (high == -np.inf))
             if bad.size:
                 i = int(bad[0])
-                raise ProgramError(
-                    f"{kind} {i} has bounds [{low[i]}, {high[i]}]; lower must not exceed upper"
-                )
+                raise ProgramError(f"{kind} {i} has bounds [{low[i]}, {high[i]}]; lower must not exceed upper")
 
     def _check_matrix(self) -> None:
         starts = self.row_starts

@@ -1,8 +1,8 @@
 """A linear, mixed-integer or quadratic program as free MPS text, which every solver reads.
 
 MPS has no common way to say "maximize": the file always minimizes, with the objective negated where the program
-maximizes, and says so in a comment. Numbers are written with as many digits as it takes to read the same double
-back. Everything is done on arrays: a section is a table of bytes, one line per row, with the blanks that padding leaves
+maximizes, and says so in a comment. Numbers are written with as many digits as it takes to read the same double back.
+Everything is done on arrays: a section is a table of bytes, one line per row, with the blanks that padding leaves
 squeezed out; 100,000 clauses become text in a fraction of a second.
 """
 
@@ -41,17 +41,8 @@ def mps_text(
     ----------
     program
         The program. Its objective is negated if it maximizes.
-    name
-        Name of the model, without blanks.
     columns, rows
         Names, without blanks; left out: x0, x1, ... and r0, r1, ...
-
-    Raises
-    ------
-    ProgramError
-        A name that MPS cannot hold (blank, empty, not ASCII, twice).
-
-    Source: the free MPS format as read by CBC, HiGHS, CPLEX and Gurobi.
     """
     linear, goal = program.linear, MultipliedOut.of(program)
     costs = -goal.costs if linear.maximize else goal.costs
@@ -59,12 +50,7 @@ def mps_text(
     titles = _names(columns, "x", linear.number_of_variables, "column")
     _names((name,), "", 1, "model")
     sense = "negated objective of a maximization" if linear.maximize else "objective of a minimization"
-    head = [
-        f"* {sense}".encode("ascii"),
-        b"NAME " + name.encode("ascii") + b" FREE",
-        b"ROWS",
-        b" N objective",
-    ]
+    head = [f"* {sense}".encode("ascii"), b"NAME " + name.encode("ascii") + b" FREE", b"ROWS", b" N objective"]
     ranges = _ranges(linear, labels)
     return b"".join(
         (
@@ -91,9 +77,7 @@ def _squares(goal: MultipliedOut, columns: Text) -> bytes:
     if not goal.rows.size:
         return b""
     values = np.where(goal.rows == goal.columns, 2.0, 1.0) * goal.coefficients
-    return b"QUADOBJ\n" + _lines(
-        b" ", (columns, goal.rows), b" ", (columns, goal.columns), b" ", _numbers(values)
-    )
+    return b"QUADOBJ\n" + _lines(b" ", (columns, goal.rows), b" ", (columns, goal.columns), b" ", _numbers(values))
 
 
 def _names(given: Sequence[str], prefix: str, size: int, kind: str) -> Text:
@@ -119,9 +103,7 @@ def _row_lines(program: MixedIntegerProgram, rows: Text) -> bytes:
     return _lines(b" ", _row_types(program), b" ", rows)
 
 
-def _column_lines(
-    program: MixedIntegerProgram, costs: NDArray[np.float64], rows: Text, columns: Text
-) -> bytes:
+def _column_lines(program: MixedIntegerProgram, costs: NDArray[np.float64], rows: Text, columns: Text) -> bytes:
     """List objective and matrix entries by column, integer columns between markers."""
     n, r = program.number_of_variables, program.number_of_rows
     # Integer columns first, then by column; the objective entry leads, so that no column is left out.
@@ -151,11 +133,7 @@ def _right_hand_sides(program: MixedIntegerProgram, rows: Text) -> bytes:
 
 
 def _ranges(program: MixedIntegerProgram, rows: Text) -> bytes:
-    both = (
-        np.isfinite(program.row_lower)
-        & np.isfinite(program.row_upper)
-        & (program.row_lower < program.row_upper)
-    )
+    both = np.isfinite(program.row_lower) & np.isfinite(program.row_upper) & (program.row_lower < program.row_upper)
     return _lines(b" range ", rows[both], b" ", _numbers((program.row_upper - program.row_lower)[both]))
 
 
@@ -200,11 +178,7 @@ def _lines(*parts: bytes | Text | Chosen) -> bytes:
 
     A part is a constant, texts (n,), or texts of which each line takes one: texts and their numbers (n,).
     """
-    chosen = [
-        (part, None) if isinstance(part, np.ndarray) else part
-        for part in parts
-        if not isinstance(part, bytes)
-    ]
+    chosen = [(part, None) if isinstance(part, np.ndarray) else part for part in parts if not isinstance(part, bytes)]
     size = next(len(texts) if numbers is None else len(numbers) for texts, numbers in chosen)
     if size == 0:
         return b""

@@ -8,8 +8,8 @@ To `reduce_max_csp` this adds, until nothing changes any more:
   records (`without_literals`), or constant;
 - rules that hold anyway are dropped.
 
-Dominance: code v dominates code w if giving the attribute v in place of w never turns a rewarded clause false or a penalized
-one true, and never breaks a rule. Then v can replace w in every record without loss. It is enough that
+Dominance: code v dominates code w if giving the attribute v in place of w never turns a rewarded clause false or a
+penalized one true, and never breaks a rule. Then v can replace w in every record without loss. It is enough that
 
 - every literal at v can only help where the attribute is v, and every literal at w can only hurt where it is w;
 - each term of the rules is at least as large at v as at w (a gate never turns false because a sum rises).
@@ -18,8 +18,8 @@ A literal helps where it is true if its clause turns true, and never false, with
 threshold) and is rewarded, or turns false, and never true (their negations), and is penalized. Parities have no such
 direction: their literals count on both sides.
 
-What it gains: in a round of DualQuery over some tens of attributes nothing, as each code is pulled both ways; over thousands
-of attributes most are named once or twice, and most of the problem is decided here.
+What it gains: in a round of DualQuery over some tens of attributes nothing, as each code is pulled both ways; over
+thousands of attributes most are named once or twice, and most of the problem is decided here.
 """
 
 from __future__ import annotations
@@ -31,14 +31,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.programs.reduction import (
-    Reduction,
-    impossible_columns,
-    ranges,
-    reduce_max_csp,
-    simplified,
-    with_codes,
-)
+from dpopt.programs.reduction import Reduction, impossible_columns, ranges, reduce_max_csp, simplified, with_codes
 from dpopt.programs.results import Point
 from dpopt.queries.clauses import Clauses
 
@@ -111,8 +104,6 @@ def dominators(program: MaxCsp, record: NDArray[np.int32]) -> NDArray[np.int64]:
 
     Parameters
     ----------
-    program
-        The problem.
     record : (d,) int32
         Among columns that may take each other's place, its own comes first.
 
@@ -166,9 +157,7 @@ def _replace_under_rules(
         return
     pair = np.repeat(np.arange(winner.size), lengths)
     first = (np.cumsum(counts) - counts)[owner]
-    base = (
-        rules.value_starts[:-1][terms_of[np.repeat(first, lengths) + ranges(lengths)]] - offsets[owner][pair]
-    )
+    base = rules.value_starts[:-1][terms_of[np.repeat(first, lengths) + ranges(lengths)]] - offsets[owner][pair]
     above, below = rules.values[base + winner[pair]], rules.values[base + loser[pair]]
     not_below = np.ones(winner.size, dtype=np.bool_)
     not_below[pair[above < below]] = False
@@ -204,26 +193,18 @@ def _pairs(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Presolve:
-    """A smaller problem, and the way back.
-
-    Attributes
-    ----------
-    reduction : Reduction
-        The smaller problem, over some attributes and codes. Its background record decides the other attributes; it is
-        the hint with dominated codes replaced, so it is at least as good as the hint, and feasible if the hint is.
-    constant : int
-        Weight of the clauses that are true of every record that is left: what the smaller problem's objective lacks.
-    impossible : str or None
-        Name of a rule that no record obeys together with the others; then nothing is to be solved. None: no such rule
-        was noticed.
-    gained : bool
-        More was found than `reduce_max_csp` finds.
-    """
+    """A smaller problem, and the way back."""
 
     reduction: Reduction
+    """The smaller problem, over some attributes and codes. Its background record decides the other attributes; it is
+    the hint with dominated codes replaced, so it is at least as good as the hint, and feasible if the hint is."""
     constant: int
+    """Weight of the clauses that are true of every record that is left: what the smaller problem's objective lacks."""
     impossible: str | None
+    """Name of a rule that no record obeys together with the others; then nothing is to be solved. None: no such rule
+    was noticed."""
     gained: bool
+    """More was found than `reduce_max_csp` finds."""
 
     @classmethod
     def of(cls, reduction: Reduction) -> Presolve:
@@ -236,15 +217,8 @@ def presolve(program: MaxCsp, hint: Point | None = None) -> Presolve:
 
     Parameters
     ----------
-    program
-        The problem.
     hint : (d,) int32, optional
         A record to start from (default: code 0 everywhere); it decides attributes that cannot matter.
-
-    Raises
-    ------
-    ProgramError
-        The hint is no record of this problem.
     """
     return presolve_reduced(reduce_max_csp(program, hint))
 
@@ -272,9 +246,7 @@ def presolve_reduced(reduction: Reduction) -> Presolve:
         reduction = _followed_by(reduction, smaller, kept, record)
 
 
-def _kept_columns(
-    problem: MaxCsp, record: NDArray[np.int32]
-) -> tuple[NDArray[np.bool_], NDArray[np.int32] | None]:
+def _kept_columns(problem: MaxCsp, record: NDArray[np.int32]) -> tuple[NDArray[np.bool_], NDArray[np.int32] | None]:
     """Return which columns stay, and the record over these; None in its place if an attribute has no code left."""
     offsets = problem.offsets()
     places = dominators(problem, record)
@@ -301,10 +273,7 @@ def _restricted(problem: MaxCsp, kept: NDArray[np.bool_]) -> tuple[MaxCsp, int]:
     true = np.where(clauses.signs, ever, never)
     code = (np.cumsum(kept) - 1)[column] - (np.cumsum(sizes) - sizes)[clauses.attributes]
     renumbered = Clauses(
-        clauses.attributes,
-        freeze(np.where(used & ~never, code, 0).astype(np.int32)),
-        clauses.signs,
-        clauses.accepted,
+        clauses.attributes, freeze(np.where(used & ~never, code, 0).astype(np.int32)), clauses.signs, clauses.accepted
     )
     shorter = without_literals(renumbered, true, (ever | never) & ~true)
     always, nowhere = constant_clauses(shorter)

@@ -1,8 +1,8 @@
 """Convex quadratic programs as plain arrays, and the same in other units: with columns and rows of entries near 1.
 
-With x = d x' and row i multiplied by r_i, the program in x' has the same values. Solvers stop at tolerances that mean something
-only there: SCS called a point of a tree with variances from .01 to 10,000 optimal that broke rows by 1e-7 and was
-2e-6 of the value too good. d and r are powers of 2, so that nothing is rounded.
+With x = d x' and row i multiplied by r_i, the program in x' has the same values. Solvers stop at tolerances that mean
+something only there: SCS called a point of a tree with variances from .01 to 10,000 optimal that broke rows by 1e-7 and
+was 2e-6 of the value too good. d and r are powers of 2, so that nothing is rounded.
 
 Source: Ruiz 2001 (columns and rows are divided by the roots of their largest entries, in turn).
 """
@@ -31,34 +31,20 @@ class QuadraticProgram:
     The polyhedron, c and the direction come from `linear`, a `MixedIntegerProgram` that minimizes and has no integer
     variable. Squares with weights >= 0 are convex by construction, so no solver has to find that out; every weighted
     least-squares problem is written so.
-
-    Parameters
-    ----------
-    linear
-        c, rows and bounds.
-    square_starts : (q + 1,) int64
-        Square i owns the entries square_starts[i] to square_starts[i + 1] - 1 of f.
-    square_columns : (e,) int32
-        Variable of each entry.
-    square_coefficients : (e,) float64
-        Coefficient of each entry, finite.
-    targets : (q,) float64
-        What f_i . x should be, finite.
-    weights : (q,) float64
-        Weight of each square, finite and >= 0.
-
-    Raises
-    ------
-    ProgramError
-        Shapes that do not fit, values that are not finite, a negative weight, a maximization, an integer variable.
     """
 
     linear: MixedIntegerProgram
+    """c, rows and bounds."""
     square_starts: NDArray[np.int64]
+    """Shape (q + 1,). Square i owns the entries square_starts[i] to square_starts[i + 1] - 1 of f."""
     square_columns: NDArray[np.int32]
+    """Shape (e,). Variable of each entry."""
     square_coefficients: NDArray[np.float64]
+    """Shape (e,). Coefficient of each entry, finite."""
     targets: NDArray[np.float64]
+    """Shape (q,). What f_i . x should be, finite."""
     weights: NDArray[np.float64]
+    """Shape (q,). Weight of each square, finite and >= 0."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "square_starts", frozen(self.square_starts, np.int64))
@@ -68,21 +54,14 @@ class QuadraticProgram:
         if self.linear.maximize or self.linear.integrality.any():
             raise ProgramError("the linear part of a quadratic program minimizes, without integer variables")
         squares, entries = self.targets.size, self.square_columns.size
-        expected = {
-            "square_starts": squares + 1,
-            "square_coefficients": entries,
-            "weights": squares,
-        }
+        expected = {"square_starts": squares + 1, "square_coefficients": entries, "weights": squares}
         for name, size in expected.items():
             if getattr(self, name).shape != (size,):
                 raise ProgramError(f"{name} has shape {getattr(self, name).shape}; expected ({size},)")
         starts = self.square_starts
         if starts[0] != 0 or starts[-1] != entries or (np.diff(starts) < 0).any():
             raise ProgramError("square_starts must rise from 0 to the number of entries")
-        if (
-            entries
-            and not 0 <= self.square_columns.min() <= self.square_columns.max() < self.number_of_variables
-        ):
+        if entries and not 0 <= self.square_columns.min() <= self.square_columns.max() < self.number_of_variables:
             raise ProgramError(f"a variable of a square lies outside 0..{self.number_of_variables - 1}")
         for name in ("square_coefficients", "targets", "weights"):
             if not np.isfinite(getattr(self, name)).all():
@@ -188,20 +167,13 @@ _FARTHEST = 40.0  # powers of 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaled:
-    """A program in other units.
-
-    Attributes
-    ----------
-    program : QuadraticProgram
-    columns : (n,) float64
-        d: a point x' of it is d x' of the given program.
-    rows : (r,) float64
-        r: duals u' of it are r u' of the given program.
-    """
+    """A program in other units."""
 
     program: QuadraticProgram
     columns: NDArray[np.float64]
+    """Shape (n,). d: a point x' of it is d x' of the given program."""
     rows: NDArray[np.float64]
+    """Shape (r,). r: duals u' of it are r u' of the given program."""
 
     @classmethod
     def of(cls, program: QuadraticProgram) -> Scaled:

@@ -4,10 +4,10 @@ Codes of an attribute that no clause names, and to which every rule gives the sa
 them stands for all. A round of DualQuery names a few codes of each attribute, so solvers see domains of tens of codes
 where the schema has thousands. The rules become a circuit over the attributes and codes that are kept (`with_codes`).
 
-Ranges of sums decide gates (`simplified`), and find codes that no feasible record has (`impossible_columns`). A gate whose
-smallest sum reaches its bound is always true, one whose largest sum does not is never true. A required gate that needs a child
-makes the child required. Decided gates, and terms that are the same for every code, become part of the bounds of their
-parents.
+Ranges of sums decide gates (`simplified`), and find codes that no feasible record has (`impossible_columns`). A gate
+whose smallest sum reaches its bound is always true, one whose largest sum does not is never true. A required gate that
+needs a child makes the child required. Decided gates, and terms that are the same for every code, become part of the
+bounds of their parents.
 """
 
 from __future__ import annotations
@@ -230,25 +230,17 @@ def impossible_columns(rules: ThresholdCircuit, offsets: NDArray[np.int64]) -> N
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reduction:
-    """A smaller problem with the same optimum, and the way back.
-
-    Attributes
-    ----------
-    problem : MaxCsp
-        The reduced problem over d' attributes.
-    background : (d,) int32
-        The record that the original problem starts from: the hint where one was given, else 0 everywhere. It
-        decides every attribute that occurs in no clause and no rule.
-    attributes : (d',) int32
-        Original attribute of each reduced attribute.
-    codes : (columns,) int32
-        Original code of each reduced flat column.
-    """
+    """A smaller problem with the same optimum, and the way back."""
 
     problem: MaxCsp
+    """The reduced problem over d' attributes."""
     background: NDArray[np.int32]
+    """Shape (d,). The record that the original problem starts from: the hint where one was given, else 0 everywhere. It
+    decides every attribute that occurs in no clause and no rule."""
     attributes: NDArray[np.int32]
+    """Shape (d',). Original attribute of each reduced attribute."""
     codes: NDArray[np.int32]
+    """Shape (columns,). Original code of each reduced flat column."""
 
     def expand(self, reduced: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the record (d,) of the original problem for a record (d',) of the reduced one."""
@@ -270,21 +262,14 @@ class Reduction:
 def reduce_max_csp(program: MaxCsp, hint: Point | None = None) -> Reduction:
     """Drop the attributes that no clause and no rule names and merge the codes that nothing distinguishes.
 
-    Codes are merged if no clause names them and each term of the rules has the same value for all of them. Merged
-    codes are written back as the hint's code if that is one of them, else as the smallest. The rules stay, over the
-    new attributes and codes.
+    Codes are merged if no clause names them and each term of the rules has the same value for all of them. Merged codes
+    are written back as the hint's code if that is one of them, else as the smallest. The rules stay, over the new
+    attributes and codes.
 
     Parameters
     ----------
-    program
-        The problem.
     hint : (d,) int32, optional
         A record; it also decides the attributes that occur in no clause and no rule (default: code 0).
-
-    Raises
-    ------
-    ProgramError
-        The hint is no record of this problem.
     """
     background = _background(program, hint)
     attributes, number = _mentioned(program)

@@ -1,7 +1,7 @@
 """What a solver reports about a program: why it stopped, and the best solution that it found.
 
-The two are separate fields. `Termination` answers why the solver stopped; `solution`, `objective` and `bound`
-are what it left. Nothing here is trusted: `certify` recomputes what can be recomputed.
+The two are separate fields. `Termination` answers why the solver stopped; `solution`, `objective` and `bound` are what
+it left. Nothing here is trusted: `certify` recomputes what can be recomputed.
 """
 
 from __future__ import annotations
@@ -24,43 +24,28 @@ LONGEST_SECONDS = 1e9
 
 @dataclass(frozen=True, slots=True)
 class SolveLimits:
-    """Limits of one solve. Fields left at None do not bind.
-
-    Parameters
-    ----------
-    seconds
-        Wall-clock seconds, > 0 and at most 1e9. Where it cuts a search short, a repeated run may end elsewhere.
-    work
-        Deterministic effort, >= 1, in the solver's own unit (local search: sweeps; CP-SAT: deterministic
-        seconds; HiGHS and CBC: nodes): the same work and seed give the same answer.
-    gap
-        Absolute gap between bound and objective at which to stop, >= 0. None: prove optimality.
-    threads
-        Number of threads the solver may use, >= 1.
-    seed
-        Integer seed of the solver's own choices, 0 <= seed < 2**31. Public; never derived from records.
-
-    Raises
-    ------
-    ProgramError
-        A value outside its range.
-    """
+    """Limits of one solve. Fields left at None do not bind."""
 
     seconds: float | None = None
+    """Wall-clock seconds, > 0 and at most 1e9. Where it cuts a search short, a repeated run may end elsewhere."""
     work: int | None = None
+    """Deterministic effort, >= 1, in the solver's own unit (local search: sweeps; CP-SAT: deterministic seconds; HiGHS
+    and CBC: nodes): the same work and seed give the same answer."""
     gap: float | None = None
+    """Absolute gap between bound and objective at which to stop, >= 0. None: prove optimality."""
     threads: int = 1
+    """Number of threads the solver may use, >= 1."""
     seed: int = 0
+    """Integer seed of the solver's own choices, 0 <= seed < 2**31. Public; never derived from records."""
 
     def __post_init__(self) -> None:
         if self.seconds is not None and not 0 < self.seconds <= LONGEST_SECONDS:
             raise ProgramError(
-                f"seconds is {self.seconds}; give a number above 0 and up to {LONGEST_SECONDS:.0e}, or None for no limit"
+                f"seconds is {self.seconds}; give a number above 0 and up to {LONGEST_SECONDS:.0e}, or None for no "
+                f"limit"
             )
         if self.work is not None and self.work < 1:
-            raise ProgramError(
-                f"work is {self.work}; give a whole number of at least 1, or None for the default"
-            )
+            raise ProgramError(f"work is {self.work}; give a whole number of at least 1, or None for the default")
         if self.gap is not None and not (math.isfinite(self.gap) and self.gap >= 0):
             raise ProgramError(f"gap is {self.gap}; give a finite number of at least 0, or None")
         if self.threads < 1:
@@ -108,21 +93,14 @@ class Limit(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The incumbent and bound of a solver at one moment.
-
-    Parameters
-    ----------
-    seconds
-        Seconds since the solve began, translation included where the solver's own clock allows it.
-    objective
-        Objective of the best solution so far as the solver states it, or None.
-    bound
-        Bound on the optimum so far as the solver states it, or None.
-    """
+    """The incumbent and bound of a solver at one moment."""
 
     seconds: float
+    """Seconds since the solve began, translation included where the solver's own clock allows it."""
     objective: float | None
+    """Objective of the best solution so far as the solver states it, or None."""
     bound: float | None
+    """Bound on the optimum so far as the solver states it, or None."""
 
 
 _WITHOUT_SOLUTION = frozenset(
@@ -132,56 +110,36 @@ _WITHOUT_SOLUTION = frozenset(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SolveResult:
-    """Outcome of one solve, as plain values.
-
-    Parameters
-    ----------
-    termination, limit
-        Why the solver stopped; `limit` is set if and only if `termination` is LIMIT.
-    solution
-        Codes (d,) int32 for a MaxCsp, values (n,) float64 for a MixedIntegerProgram, or None.
-    objective
-        Objective of `solution` as the solver (or its adapter) evaluates it; None if and only if `solution` is.
-    bound
-        Proven bound on the optimum as the solver claims it, or None. Never an infinity.
-    solver, version, native_status
-        Who answered, and in which words.
-    seconds
-        Wall-clock seconds of the solve, child process and translation included; set by the process that started it.
-    report
-        Further figures of the solver, for display only.
-    duals
-        Dual values of the rows (r,) float64 at a linear or quadratic program's solution, or None. Sign: the change of
-        the optimum per unit of the row's active side. Not trusted: `dual_bound` turns them into a bound that is
-        proven whatever they are.
-    history
-        Incumbents and bounds over time, in order, where the solver reports them.
-
-    Raises
-    ------
-    ProgramError
-        The fields contradict each other.
-    """
+    """Outcome of one solve, as plain values."""
 
     termination: Termination
     limit: Limit | None = None
+    """Why the solver stopped; `limit` is set if and only if `termination` is LIMIT."""
     solution: Point | None = None
+    """Codes (d,) int32 for a MaxCsp, values (n,) float64 for a MixedIntegerProgram, or None."""
     objective: float | None = None
+    """Objective of `solution` as the solver (or its adapter) evaluates it; None if and only if `solution` is."""
     bound: float | None = None
+    """Proven bound on the optimum as the solver claims it, or None. Never an infinity."""
     solver: str = ""
     version: str = ""
     native_status: str = ""
+    """Who answered, and in which words."""
     seconds: float = 0.0
+    """Wall-clock seconds of the solve, child process and translation included; set by the process that started it."""
     report: Mapping[str, float | int | str] = field(default_factory=dict)
+    """Further figures of the solver, for display only."""
     duals: NDArray[np.float64] | None = None
+    """Dual values of the rows (r,) float64 at a linear or quadratic program's solution, or None. Sign: the change of
+    the optimum per unit of the row's active side. Not trusted: `dual_bound` turns them into a bound that is proven
+    whatever they are."""
     history: tuple[Progress, ...] = ()
+    """Incumbents and bounds over time, in order, where the solver reports them."""
 
     def __post_init__(self) -> None:
         self._check_types()
         if (self.limit is not None) != (self.termination is Termination.LIMIT):
-            raise ProgramError(
-                f"limit is {self.limit} with termination {self.termination}; set it for LIMIT only"
-            )
+            raise ProgramError(f"limit is {self.limit} with termination {self.termination}; set it for LIMIT only")
         if (self.solution is None) != (self.objective is None):
             raise ProgramError("a result holds a solution and its objective, or neither")
         if self.solution is not None and self.termination in _WITHOUT_SOLUTION:
@@ -219,13 +177,7 @@ class SolveResult:
         return SolveResult, tuple(getattr(self, field.name) for field in fields(self))
 
     def require_solution(self) -> Point:
-        """Return the solution.
-
-        Raises
-        ------
-        NoSolutionError
-            The result holds none.
-        """
+        """Return the solution."""
         if self.solution is None:
             raise NoSolutionError(
                 f"{self.solver} ended '{self.termination.value}' ({self.native_status}) without a solution; "
@@ -234,15 +186,7 @@ class SolveResult:
         return self.solution
 
     def require_record(self) -> NDArray[np.int32]:
-        """Return the solution of a MaxCsp, codes (d,) int32.
-
-        Raises
-        ------
-        NoSolutionError
-            The result holds none.
-        ProgramError
-            The result is one of a MixedIntegerProgram.
-        """
+        """Return the solution of a MaxCsp, codes (d,) int32."""
         return as_record(self.require_solution())
 
 
@@ -262,7 +206,5 @@ def as_record(point: Point) -> NDArray[np.int32]:
 
 def _read_only(point: Point) -> Point:
     if point.ndim != 1 or point.dtype not in (np.dtype(np.int32), np.dtype(np.float64)):
-        raise ProgramError(
-            f"a solution is a flat int32 or float64 array, not {point.dtype} of shape {point.shape}"
-        )
+        raise ProgramError(f"a solution is a flat int32 or float64 array, not {point.dtype} of shape {point.shape}")
     return frozen(point, np.int32) if point.dtype == np.int32 else frozen(point, np.float64)

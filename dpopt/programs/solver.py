@@ -1,7 +1,7 @@
 """The contract between a program and whatever solves it.
 
-Adapters live in `dpopt.solvers`, one file each; a driver knows only this protocol and never branches on the kind
-of solver. Checked by tests/solvers/test_conformance.py for every registered solver.
+Adapters live in `dpopt.solvers`, one file each; a driver knows only this protocol and never branches on the kind of
+solver. Checked by tests/solvers/test_conformance.py for every registered solver.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ def _why_refused_clauses(solver: Solver, program: MaxCsp) -> str | None:
 class Solver(Protocol):
     """Turns a program into a result. Keeps nothing between solves that could change an answer.
 
-    `solve` raises for misuse only (a program the solver does not accept, a hint of the wrong shape); every
-    outcome, crashes included, is a `SolveResult`.
+    `solve` raises for misuse only (a program the solver does not accept, a hint of the wrong shape); every outcome,
+    crashes included, is a `SolveResult`.
     """
 
     @property
@@ -120,9 +120,7 @@ class Solver(Protocol):
         """Say whether the solver can run here, without importing its library."""
         ...
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         """Solve the program.
 
         Parameters
@@ -130,14 +128,10 @@ class Solver(Protocol):
         program
             A program of a kind named in `capabilities`.
         limits
-            When to stop; one from outside that overruns `seconds` manyfold is waited for no longer (`dpopt.solvers.outside`).
+            When to stop; one from outside that overruns `seconds` manyfold is waited for no longer
+            (`dpopt.solvers.outside`).
         hint
-            A starting point in the form of a solution of this program; used if WARM_START, else ignored. For a
-            MaxCsp it also fixes every attribute that occurs in no clause.
-
-        Raises
-        ------
-        ProgramError
-            The solver does not accept this kind of program, or the hint does not fit it.
+            A starting point in the form of a solution of this program; used if WARM_START, else ignored. For a MaxCsp
+            it also fixes every attribute that occurs in no clause.
         """
         ...

@@ -1,6 +1,7 @@
 """Programs as text: formulas to read, and LP files that every solver reads.
 
-LP files hold numbers with as many digits as it takes to read the same double back. A row with two sides is written as two.
+LP files hold numbers with as many digits as it takes to read the same double back. A row with two sides is written as
+two.
 """
 
 from __future__ import annotations
@@ -66,9 +67,7 @@ def formula(
             for number, name in _numbered(block, shown):
                 part = slice(int(quadratic.square_starts[number]), int(quadratic.square_starts[number + 1]))
                 pairs = zip(
-                    quadratic.square_coefficients[part].tolist(),
-                    names[quadratic.square_columns[part]],
-                    strict=True,
+                    quadratic.square_coefficients[part].tolist(), names[quadratic.square_columns[part]], strict=True
                 )
                 target = -float(quadratic.targets[number])
                 inside = _sum(pairs, most) + (_signed(target, "") if target else "")
@@ -98,18 +97,14 @@ def _cone_formulas(
 
     def member(number: int) -> str:
         part = slice(int(program.member_starts[number]), int(program.member_starts[number + 1]))
-        pairs = zip(
-            program.member_coefficients[part].tolist(), names[program.member_columns[part]], strict=True
-        )
+        pairs = zip(program.member_coefficients[part].tolist(), names[program.member_columns[part]], strict=True)
         constant = float(program.constants[number])
         return _trimmed(_sum(pairs, most) + (_signed(constant, "") if constant else "")) or "0"
 
     for block, part in zip(cones.values(), program.blocks, strict=True):
         for number, name in _numbered(block, shown):
             at = first + (number - block.first) * part.size
-            sums = [
-                member(at + place) for place in range(part.size if most is None else min(part.size, most))
-            ]
+            sums = [member(at + place) for place in range(part.size if most is None else min(part.size, most))]
             if len(sums) < part.size:
                 sums.append("...")
             if part.kind is Cone.SECOND_ORDER:
@@ -168,14 +163,8 @@ def lp_text(
 
     Parameters
     ----------
-    program
-        The program.
-    name
-        A comment in the first line.
     columns, rows
         Names; left out: x0, x1, ... and r0, r1, ... Signs that the format does not allow are replaced.
-
-    Source: the LP format as read by HiGHS, CPLEX, Gurobi, SCIP and GLPK.
     """
     linear, goal = program.linear, MultipliedOut.of(program)
     titles = unlike(columns or [f"x{number}" for number in range(linear.number_of_variables)], LP_REPLACES)
@@ -190,18 +179,14 @@ def lp_text(
     terms = [_term(value, title) for value, title in zip(goal.costs[used].tolist(), named[used], strict=True)]
     if goal.rows.size:
         squares = zip(goal.coefficients.tolist(), named[goal.rows], named[goal.columns], strict=True)
-        parts = [
-            _term(2 * value, f"{one} ^2" if one == other else f"{one} * {other}")
-            for value, one, other in squares
-        ]
+        parts = [_term(2 * value, f"{one} ^2" if one == other else f"{one} * {other}") for value, one, other in squares]
         terms += ["+ [", *parts, "] / 2"]
     if goal.constant:
         terms.append(f"{'-' if goal.constant < 0 else '+'} {abs(goal.constant)!r}")
     lines += [" objective:", *_wrapped(terms or [_term(0.0, titles[0])] if titles else []), "subject to"]
     starts = linear.row_starts.tolist()
     found = [
-        _term(value, title)
-        for value, title in zip(linear.coefficients.tolist(), named[linear.columns], strict=True)
+        _term(value, title) for value, title in zip(linear.coefficients.tolist(), named[linear.columns], strict=True)
     ]
     sides = zip(labels[: len(given)], linear.row_lower.tolist(), linear.row_upper.tolist(), strict=True)
     for place, (label, low, high) in enumerate(sides):

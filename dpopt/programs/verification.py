@@ -22,19 +22,17 @@ def verified(program: MaxCsp | PointProgram, result: SolveResult) -> SolveResult
     """Return the result with everything replaced that program and solution contradict.
 
     Duals that are not one finite number for each row and member of a cone are dropped. The objective is evaluated anew,
-    exactly for a MaxCsp. A solution that is not feasible is dropped and the result becomes IMPRECISE (FAILED where the point
-    does not even fit the program). A bound that falls short of the objective by rounding is raised to it; one that the
-    objective disproves is dropped. "Optimal" with a gap left becomes a gap limit; a MaxCsp whose bound, rounded down to an
-    integer, meets the objective is optimal. What was claimed and contradicted stays in the report: `claimed_objective`
-    (better than the solution is) and `claimed_bound`.
+    exactly for a MaxCsp. A solution that is not feasible is dropped and the result becomes IMPRECISE (FAILED where the
+    point does not even fit the program). A bound that falls short of the objective by rounding is raised to it; one
+    that the objective disproves is dropped. "Optimal" with a gap left becomes a gap limit; a MaxCsp whose bound,
+    rounded down to an integer, meets the objective is optimal. What was claimed and contradicted stays in the report:
+    `claimed_objective` (better than the solution is) and `claimed_bound`.
     """
     if not _duals_fit(program, result):
         result = replace(result, duals=None)
     if result.solution is None:
         return result
-    checked = (
-        _verified_record(program, result) if isinstance(program, MaxCsp) else _verified_point(program, result)
-    )
+    checked = _verified_record(program, result) if isinstance(program, MaxCsp) else _verified_point(program, result)
     return replace(checked, report={**_contradicted(program, result, checked), **checked.report})
 
 
@@ -47,9 +45,7 @@ def _duals_fit(program: MaxCsp | PointProgram, result: SolveResult) -> bool:
     return result.duals.shape == (number_of_multipliers(program),) and bool(np.isfinite(result.duals).all())
 
 
-def _contradicted(
-    program: MaxCsp | PointProgram, result: SolveResult, checked: SolveResult
-) -> dict[str, float]:
+def _contradicted(program: MaxCsp | PointProgram, result: SolveResult, checked: SolveResult) -> dict[str, float]:
     """Return the claims of a result that its own solution contradicts by more than rounding."""
     if result.objective is None or checked.objective is None:
         return {}
@@ -65,17 +61,13 @@ def _contradicted(
 def _verified_record(program: MaxCsp, result: SolveResult) -> SolveResult:
     codes = result.require_solution()
     if codes.dtype != np.int32 or codes.shape != program.sizes.shape:
-        return _without_solution(
-            result, Termination.FAILED, f"an answer of shape {codes.shape}, {codes.dtype}"
-        )
+        return _without_solution(result, Termination.FAILED, f"an answer of shape {codes.shape}, {codes.dtype}")
     record = result.require_record()
     if program.domain_violation(record):
         return _without_solution(result, Termination.IMPRECISE, "a code that does not exist")
     broken = program.broken_rules(record)
     if broken:
-        return _without_solution(
-            result, Termination.IMPRECISE, f"a record that breaks the rule {broken[0]!r}"
-        )
+        return _without_solution(result, Termination.IMPRECISE, f"a record that breaks the rule {broken[0]!r}")
     objective = program.objective(record)
     bound = credible_bound(result.bound, objective)
     if bound is not None:
@@ -90,9 +82,7 @@ def _verified_record(program: MaxCsp, result: SolveResult) -> SolveResult:
 def _verified_point(program: PointProgram, result: SolveResult) -> SolveResult:
     values = result.require_solution()
     if values.shape != program.objective.shape or not np.isfinite(values).all():
-        return _without_solution(
-            result, Termination.FAILED, f"an answer of shape {values.shape}, or not finite"
-        )
+        return _without_solution(result, Termination.FAILED, f"an answer of shape {values.shape}, or not finite")
     point = _snapped(program, values.astype(np.float64))
     violation = program.violation(point)
     if violation > LARGEST_VIOLATION * max(1.0, float(np.abs(point).max(initial=0.0))):
@@ -103,9 +93,7 @@ def _verified_point(program: PointProgram, result: SolveResult) -> SolveResult:
     sense = 1.0 if program.maximize else -1.0
     claimed = None if result.bound is None else sense * result.bound
     bound = credible_bound(claimed, sense * objective)
-    changed = replace(
-        result, solution=point, objective=objective, bound=None if bound is None else sense * bound
-    )
+    changed = replace(result, solution=point, objective=objective, bound=None if bound is None else sense * bound)
     return _with_gap_named(changed)
 
 
@@ -126,12 +114,8 @@ def _snapped(program: PointProgram, values: NDArray[np.float64]) -> NDArray[np.f
     return np.clip(point, program.lower, program.upper)
 
 
-def _without_solution(
-    result: SolveResult, termination: Termination, why: str, *, point: bool = False
-) -> SolveResult:
+def _without_solution(result: SolveResult, termination: Termination, why: str, *, point: bool = False) -> SolveResult:
     text, limit = f"{result.native_status}; the answer was refused: {why}", None
     if point and termination is Termination.IMPRECISE and result.termination is Termination.LIMIT:
         termination, limit = result.termination, result.limit  # a point on the way need not fit yet
-    return replace(
-        result, termination=termination, limit=limit, solution=None, objective=None, native_status=text
-    )
+    return replace(result, termination=termination, limit=limit, solution=None, objective=None, native_status=text)

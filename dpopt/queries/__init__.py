@@ -1,8 +1,9 @@
 """What can be asked of a table. Holds no data, only what is public.
 
-In: the public schema and the text that names a workload. Out: `Clauses` (millions of queries as four arrays), `MarginalSet`
-(cells of marginals, as shapes), `Workload`; and, as pure functions of arrays in `dpopt.queries.counting`, how many records
-satisfy each clause or lie in each cell. Compiled loops are imported by their users, not here: compiling takes time.
+In: the public schema and the text that names a workload. Out: `Clauses` (millions of queries as four arrays),
+`MarginalSet` (cells of marginals, as shapes), `Workload`; and, as pure functions of arrays in `dpopt.queries.counting`,
+how many records satisfy each clause or lie in each cell. Compiled loops are imported by their users, not here:
+compiling takes time.
 
 | file | what it holds |
 |---|---|
@@ -20,8 +21,8 @@ satisfy each clause or lie in each cell. Compiled loops are imported by their us
 | sensitivity/ | by how much one record moves the counts of clauses |
 | workloads/ | workloads, and the texts and files that name them |
 
-To add a family of queries: write its clauses in workloads/families.py, its short form in workloads/short_forms.py, and pin one
-fingerprint in tests/queries. Clauses with other masks need nothing new: the kernels count every mask.
+To add a family of queries: write its clauses in workloads/families.py, its short form in workloads/short_forms.py, and
+pin one fingerprint in tests/queries. Clauses with other masks need nothing new: the kernels count every mask.
 """
 
 from __future__ import annotations
@@ -31,11 +32,4 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.ranges.grids import rectangle_sums
 from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
 
-__all__ = [
-    "Clauses",
-    "MarginalSet",
-    "Workload",
-    "parse_workload",
-    "rectangle_sums",
-    "workload_from_json",
-]
+__all__ = ["Clauses", "MarginalSet", "Workload", "parse_workload", "rectangle_sums", "workload_from_json"]

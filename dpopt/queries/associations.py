@@ -36,8 +36,8 @@ def cramers_v(shares: Numbers) -> float:
 def correlation(one: Attribute, other: Attribute, shares: Numbers) -> float | None:
     """Return Pearson's correlation of two columns of numbers, given the shares (n, m) of their codes.
 
-    Bins are taken at their representatives, and missing numbers are left aside. None where a column holds no numbers, or one
-    number only.
+    Bins are taken at their representatives, and missing numbers are left aside. None where a column holds no numbers,
+    or one number only.
 
     Examples
     --------
@@ -60,9 +60,7 @@ def correlation(one: Attribute, other: Attribute, shares: Numbers) -> float | No
     return float(first @ known @ second) / sqrt(variances) if variances > 0 else None
 
 
-def group_sums(
-    values: Numbers, weights: Numbers, groups: Sequence[NDArray[np.integer]], size: int
-) -> Numbers:
+def group_sums(values: Numbers, weights: Numbers, groups: Sequence[NDArray[np.integer]], size: int) -> Numbers:
     """Return how many records with a number each group has, and the sums of their numbers, for all columns at once.
 
     Parameters
@@ -72,7 +70,7 @@ def group_sums(
     weights : (n,)
     groups
         Each (n,): the group of every record by one more column, numbered from 0 over all of them.
-    size : int
+    size
         Number g of groups.
 
     Returns
@@ -95,14 +93,6 @@ def group_sums(
 class PairSums:
     """Sums over the records that have both numbers of a pair of columns, for correlations and differences of the numbers.
 
-    Attributes
-    ----------
-    centres : (d,) float64
-        What was taken off each column before, so that sums keep their digits.
-    number, first, squares, products : (d, d) float64
-        Row i, column j: of the records that have both i and j, how many there are, and the sums of i, of its squares, and of
-        its products with j.
-
     Examples
     --------
     >>> sums = PairSums.of(np.array([[1.0, 2.0, np.nan], [3.0, 5.0, 9.0]]), np.ones(3), np.zeros(2))
@@ -111,10 +101,13 @@ class PairSums:
     """
 
     centres: Numbers
+    """Shape (d,). What was taken off each column before, so that sums keep their digits."""
     number: Numbers
     first: Numbers
     squares: Numbers
     products: Numbers
+    """Shape (d, d). Row i, column j: of the records that have both i and j, how many there are, and the sums of i, of
+    its squares, and of its products with j."""
 
     @classmethod
     def of(cls, values: Numbers, weights: Numbers, centres: Numbers) -> PairSums:
@@ -124,11 +117,7 @@ class PairSums:
         with np.errstate(over="ignore", invalid="ignore"):
             weighted = moved * weights
             return cls(
-                centres,
-                (ones * weights) @ ones.T,
-                weighted @ ones.T,
-                (weighted * moved) @ ones.T,
-                weighted @ moved.T,
+                centres, (ones * weights) @ ones.T, weighted @ ones.T, (weighted * moved) @ ones.T, weighted @ moved.T
             )
 
     def __add__(self, others: PairSums) -> PairSums:
@@ -155,8 +144,7 @@ class PairSums:
             return None
         sums = self.first[one, other], self.first[other, one]
         parts = [
-            float(self.squares[a, b])
-            - float(s) * float(s) / number  # as a power it would raise where it overflows
+            float(self.squares[a, b]) - float(s) * float(s) / number  # as a power it would raise where it overflows
             for a, b, s in ((one, other, sums[0]), (other, one, sums[1]))
         ]
         rounding = [1e-12 * float(self.squares[a, b]) for a, b in ((one, other), (other, one))]

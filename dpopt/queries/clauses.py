@@ -1,9 +1,9 @@
 """Clauses: many small queries on records, as four arrays.
 
 A clause is a list of literals "attribute = value" or "attribute != value" over distinct attributes, and a bit mask of
-the accepted numbers of true literals. It is true of a record exactly when the number of its literals that are true
-of the record is accepted. With w literals a conjunction accepts {w}, its negation {0 .. w-1}, a disjunction {1 .. w},
-a parity the odd (or the even) numbers, and "r of w" accepts {r .. w}.
+the accepted numbers of true literals. It is true of a record exactly when the number of its literals that are true of
+the record is accepted. With w literals a conjunction accepts {w}, its negation {0 .. w-1}, a disjunction {1 .. w}, a
+parity the odd (or the even) numbers, and "r of w" accepts {r .. w}.
 """
 
 from __future__ import annotations
@@ -39,28 +39,19 @@ class Clauses:
 
     Parameters
     ----------
-    attributes : (m, k) int32
-        Position of the attribute of each literal; -1 is padding, only at the end of a row. 1 <= k <= 31.
-    values : (m, k) int32
-        Code of each literal, >= 0; 0 in padding.
-    signs : (m, k) bool
-        True: attribute = value. False: attribute != value; False in padding.
-    accepted : (m,) uint32
-        Bit j is set: the clause is true when exactly j of its literals are true. No bit above the clause's width.
-
     All four are kept read-only and C-contiguous; writable input is copied.
-
-    Raises
-    ------
-    WorkloadError
-        If shapes do not fit, an attribute occurs twice in one clause, padding stands before a literal or is not
-        zero, or a mask has a bit above the width of its clause.
     """
 
     attributes: NDArray[np.int32]
+    """Shape (m, k). Position of the attribute of each literal; -1 is padding, only at the end of a row. 1 <= k <=
+    31."""
     values: NDArray[np.int32]
+    """Shape (m, k). Code of each literal, >= 0; 0 in padding."""
     signs: NDArray[np.bool_]
+    """Shape (m, k). True: attribute = value. False: attribute != value; False in padding."""
     accepted: NDArray[np.uint32]
+    """Shape (m,). Bit j is set: the clause is true when exactly j of its literals are true. No bit above the clause's
+    width."""
 
     def __post_init__(self) -> None:
         for name, dtype in (
@@ -85,9 +76,7 @@ class Clauses:
         """Return conjunctions: clauses that are true when all of their literals are. Arguments as for the class."""
         positions = np.asarray(attributes)
         if positions.ndim != 2:
-            raise WorkloadError(
-                f"clauses: 'attributes' must have 2 dimensions (m, k), found shape {positions.shape}"
-            )
+            raise WorkloadError(f"clauses: 'attributes' must have 2 dimensions (m, k), found shape {positions.shape}")
         widths = np.count_nonzero(positions >= 0, axis=1)
         accepted = freeze(np.left_shift(np.uint32(1), np.minimum(widths, LARGEST_WIDTH).astype(np.uint32)))
         return cls(attributes, values, signs, accepted)  # type: ignore[arg-type]  # converted in __post_init__
@@ -126,9 +115,7 @@ class Clauses:
 
     def negated(self) -> Clauses:
         """Return the negations: the same literals with the complement of each mask over 0 .. width."""
-        return Clauses(
-            self.attributes, self.values, self.signs, freeze(self.accepted ^ _full_masks(self.widths()))
-        )
+        return Clauses(self.attributes, self.values, self.signs, freeze(self.accepted ^ _full_masks(self.widths())))
 
     def check_against(self, sizes: NDArray[np.integer]) -> None:
         """Check that every literal names an attribute and a code that exist.
@@ -137,11 +124,6 @@ class Clauses:
         ----------
         sizes : (d,) integers
             Number of codes of each attribute.
-
-        Raises
-        ------
-        WorkloadError
-            Naming the first clause with an attribute or a code out of range.
         """
         bounds = np.asarray(sizes, dtype=np.int64)
         for column in range(self.width):
@@ -162,16 +144,11 @@ class Clauses:
                 )
 
     def as_bits(self, schema: Schema) -> Clauses:
-        """Return the same clauses over `schema.as_bits()`: the literal (a, v) becomes (offsets[a] + v, 1).
-
-        Raises WorkloadError if the clauses do not fit the schema.
-        """
+        """Return the same clauses over `schema.as_bits()`: the literal (a, v) becomes (offsets[a] + v, 1)."""
         self.check_against(schema.sizes)
         used = self.attributes >= 0
         flat = np.where(used, schema.offsets[self.attributes] + self.values, -1)
-        return Clauses(
-            freeze(flat.astype(np.int32)), freeze(used.astype(np.int32)), self.signs, self.accepted
-        )
+        return Clauses(freeze(flat.astype(np.int32)), freeze(used.astype(np.int32)), self.signs, self.accepted)
 
     def describe(self, i: int, schema: Schema) -> str:
         """Return clause i in words, such as "age = [20, 30) and sex != F"."""
@@ -223,28 +200,17 @@ class Clauses:
     def _check_padding(self) -> None:
         used = self.attributes >= 0
         if self.attributes.size and int(self.attributes.min()) < -1:
-            raise WorkloadError(
-                "clauses: an attribute number is below -1; -1 is padding, attributes count from 0"
-            )
+            raise WorkloadError("clauses: an attribute number is below -1; -1 is padding, attributes count from 0")
         if self.values.size and int(self.values.min()) < 0:
             raise WorkloadError("clauses: a code is negative; codes count from 0")
         if used.all():
             return
-        _refuse(
-            ~used[:, :-1] & used[:, 1:],
-            "has a literal after padding; padding (-1) stands at the end of a row",
-        )
-        _refuse(
-            ~used & ((self.values != 0) | self.signs),
-            "has padding with a value or a sign; use 0 and False there",
-        )
+        _refuse(~used[:, :-1] & used[:, 1:], "has a literal after padding; padding (-1) stands at the end of a row")
+        _refuse(~used & ((self.values != 0) | self.signs), "has padding with a value or a sign; use 0 and False there")
 
     def _check_accepted(self) -> None:
         beyond = self.accepted & ~_full_masks(self.widths())
-        _refuse(
-            beyond[:, None] != 0,
-            "accepts more true literals than it has; clear the mask's bits above its width",
-        )
+        _refuse(beyond[:, None] != 0, "accepts more true literals than it has; clear the mask's bits above its width")
 
     def _check_distinct(self) -> None:
         wide = self.width > 4  # then equal ones are brought together first

@@ -4,9 +4,9 @@ The distance of a marginal with counts m_c from predictions b_c / u, in units of
 
     sum over its cells c of |u m_c - b_c|.
 
-A record that is added or removed changes one count of each marginal by one, and so each distance by u at most; one that is
-replaced changes two counts, and each distance by 2 u at most. That is little beside the noise on all cells: distances tell
-cheaply which marginals are worth measuring.
+A record that is added or removed changes one count of each marginal by one, and so each distance by u at most; one that
+is replaced changes two counts, and each distance by 2 u at most. That is little beside the noise on all cells:
+distances tell cheaply which marginals are worth measuring.
 """
 
 from __future__ import annotations
@@ -31,18 +31,6 @@ LARGEST_TOTAL = 2**60
 class Distances:
     """L1 distances of marginals from predictions, in units of 1 / 64 of a record.
 
-    Parameters
-    ----------
-    marginals : MarginalSet
-        Which marginals.
-    predictions : (cells,) int64
-        What each cell was predicted to hold, in units, at least 0.
-
-    Raises
-    ------
-    WorkloadError
-        If there is not one prediction for each cell, or one is negative or too large.
-
     Examples
     --------
     >>> from dpopt.schema.domains import Domains
@@ -56,15 +44,17 @@ class Distances:
     """
 
     marginals: MarginalSet
+    """Which marginals."""
     predictions: NDArray[np.int64]
+    """Shape (cells,). What each cell was predicted to hold, in units, at least 0."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "predictions", frozen(self.predictions, np.int64))
         cells = self.marginals.number_of_cells
         if self.predictions.shape != (cells,) or (self.predictions < 0).any():
             raise WorkloadError(
-                f"distances: found predictions of shape {self.predictions.shape}; expected one of at least 0 for each of "
-                f"{cells:,} cells"
+                f"distances: found predictions of shape {self.predictions.shape}; expected one of at least 0 for each "
+                f"of {cells:,} cells"
             )
         totals = np.add.reduceat(self.predictions.astype(np.float64), self.marginals.starts[:-1])
         if (totals > LARGEST_TOTAL).any():

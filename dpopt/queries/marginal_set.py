@@ -109,10 +109,7 @@ def _values(marginals: MarginalSet, part: slice) -> NDArray[np.int32]:
 
 
 def _write(
-    marginals: MarginalSet,
-    marginal: int | NDArray[np.int64],
-    rest: NDArray[np.int64],
-    values: NDArray[np.int32],
+    marginals: MarginalSet, marginal: int | NDArray[np.int64], rest: NDArray[np.int64], values: NDArray[np.int32]
 ) -> None:
     """Write the codes of cells, numbered from 0 in each marginal; one marginal for all cells, or one for each."""
     domains = marginals.domains
@@ -135,41 +132,29 @@ LARGEST_WRITTEN = 50_000_000  # cells that are written out as clauses, or hashed
 class MarginalSet:
     """M marginals, each over up to k attributes, and the place of every cell in one flat array.
 
-    The cells of a marginal are the combinations of the codes that its attributes may take (`domains`), the last attribute
-    running fastest; marginals follow one another. A record lies in exactly one cell of each marginal, or in none where it has
-    a code that `domains` leaves out.
-
-    Parameters
-    ----------
-    domains : Domains
-        The codes that cells may name, for every attribute of the schema.
-    attributes : (M, k) int32
-        Positions of the attributes of each marginal, distinct within a row; -1 is padding at the end of a row.
-
-    Attributes
-    ----------
-    strides : (M, k) int64
-        By how much the cell moves when the position of that attribute's code in its domain grows by one; 0 in padding.
-    starts : (M + 1,) int64
-        First cell of each marginal; the last entry is the number of all cells.
-
-    Raises
-    ------
-    WorkloadError
-        If a row is empty, names an attribute twice or one that does not exist, or the cells pass 2^62.
+    The cells of a marginal are the combinations of the codes that its attributes may take (`domains`), the last
+    attribute running fastest; marginals follow one another. A record lies in exactly one cell of each marginal, or in
+    none where it has a code that `domains` leaves out.
     """
 
     domains: Domains
+    """The codes that cells may name, for every attribute of the schema."""
     attributes: NDArray[np.int32]
+    """Shape (M, k). Positions of the attributes of each marginal, distinct within a row; -1 is padding at the end of a
+    row."""
     strides: NDArray[np.int64] = field(init=False)
+    """Shape (M, k). By how much the cell moves when the position of that attribute's code in its domain grows by one; 0
+    in padding."""
     starts: NDArray[np.int64] = field(init=False)
+    """Shape (M + 1,). First cell of each marginal; the last entry is the number of all cells."""
 
     def __post_init__(self) -> None:
         attributes = frozen(self.attributes, np.int32)
         object.__setattr__(self, "attributes", attributes)
         if attributes.ndim != 2 or not 1 <= attributes.shape[1] <= LARGEST_WIDTH:
             raise WorkloadError(
-                f"marginals: 'attributes' must have shape (M, k) with 1 <= k <= {LARGEST_WIDTH}, found {attributes.shape}"
+                f"marginals: 'attributes' must have shape (M, k) with 1 <= k <= {LARGEST_WIDTH}, found "
+                f"{attributes.shape}"
             )
         used = attributes >= 0
         ordered = np.sort(attributes, axis=1)
@@ -222,8 +207,7 @@ class MarginalSet:
         """Return the marginals of one or more sets over the same domains, one after the other."""
         width = max(one.attributes.shape[1] for one in sets)
         rows = [
-            np.pad(one.attributes, ((0, 0), (0, width - one.attributes.shape[1])), constant_values=-1)
-            for one in sets
+            np.pad(one.attributes, ((0, 0), (0, width - one.attributes.shape[1])), constant_values=-1) for one in sets
         ]
         return MarginalSet(sets[0].domains, freeze(np.concatenate(rows)))
 
@@ -234,54 +218,34 @@ class MarginalSet:
         ----------
         sizes : (d,) integers
             Number of codes of each attribute.
-
-        Raises
-        ------
-        WorkloadError
-            If there are more or fewer attributes, or a code is out of range.
         """
         counts, codes = self.domains.counts, self.domains.codes
         if counts.size != len(sizes):
-            raise WorkloadError(
-                f"the marginals are over {counts.size} attributes; the schema has {len(sizes)}"
-            )
+            raise WorkloadError(f"the marginals are over {counts.size} attributes; the schema has {len(sizes)}")
         bounds = np.repeat(np.asarray(sizes, dtype=np.int64), counts)
         wrong = (codes < 0) | (codes >= bounds)
         if wrong.any():
             place = int(np.argmax(wrong))
             raise WorkloadError(
                 f"the marginals name code {int(codes[place])} of attribute number "
-                f"{int(np.repeat(np.arange(counts.size), counts)[place])}, which has the codes 0 .. {int(bounds[place]) - 1}"
+                f"{int(np.repeat(np.arange(counts.size), counts)[place])}, which has the codes 0 .. "
+                f"{int(bounds[place]) - 1}"
             )
 
     def clauses(self) -> Clauses:
-        """Return one conjunction per cell, in the order of the cells; for large sets that is a lot of memory.
-
-        Raises
-        ------
-        WorkloadError
-            If there are more than 50 million cells.
-        """
+        """Return one conjunction per cell, in the order of the cells; for large sets that is a lot of memory."""
         if self.number_of_cells > LARGEST_WRITTEN:
             raise WorkloadError(
                 f"{self.number_of_cells:,} cells of marginals were to be written out one by one, more than the "
-                f"{LARGEST_WRITTEN:,} that are possible; choose an algorithm that works with whole marginals, or fewer or "
-                "smaller marginals"
+                f"{LARGEST_WRITTEN:,} that are possible; choose an algorithm that works with whole marginals, or fewer "
+                f"or smaller marginals"
             )
         return cell_clauses(self, 0, self.number_of_cells)
 
     def clause_of(self, cell: int) -> Clauses:
-        """Return the conjunction of one cell, as clauses of length 1.
-
-        Raises
-        ------
-        WorkloadError
-            If there is no such cell.
-        """
+        """Return the conjunction of one cell, as clauses of length 1."""
         if not 0 <= cell < self.number_of_cells:
-            raise WorkloadError(
-                f"cell {cell} was asked for; there are {self.number_of_cells:,}, numbered from 0"
-            )
+            raise WorkloadError(f"cell {cell} was asked for; there are {self.number_of_cells:,}, numbered from 0")
         return cell_clauses(self, cell, cell + 1)
 
     def fingerprint(self) -> str:
@@ -289,9 +253,7 @@ class MarginalSet:
 
         Up to 50 million cells it is that of `clauses()`, part by part; beyond, that of the domains and attributes.
         """
-        return (
-            cells_fingerprint(self) if self.number_of_cells <= LARGEST_WRITTEN else shapes_fingerprint(self)
-        )
+        return cells_fingerprint(self) if self.number_of_cells <= LARGEST_WRITTEN else shapes_fingerprint(self)
 
     def position_tables(self, sizes: NDArray[np.integer] | None = None) -> list[NDArray[np.int32]]:
         """Return for each attribute the position of every code in its domain, -1 for codes that the domain leaves out.
@@ -332,11 +294,6 @@ def over_named(queries: Queries, sizes: NDArray[np.integer]) -> tuple[NDArray[np
         Increasing; attribute 0 where no attribute is named, so that there is at least one.
     queries
         In the same order; attribute j is the one that was attributes[j].
-
-    Raises
-    ------
-    WorkloadError
-        If they name an attribute or a code that does not exist.
     """
     queries.check_against(sizes)
     named = np.zeros(len(sizes), dtype=np.bool_)

@@ -1,13 +1,14 @@
 """Families of polynomials, one polynomial for each possible record: what a generic sanitizer adds up and adds noise to.
 
-A family says what a record x contributes to the coefficients of p_D(y) = constant + sum_x p_x(y), and how large that is at
-most. Coefficients are whole multiples of a public `unit`, cut towards zero; so sums are exact, noise is integer, and how far
-the sums of neighbours are apart at most (`Moves`) is known without rounding.
+A family says what a record x contributes to the coefficients of p_D(y) = constant + sum_x p_x(y), and how large that is
+at most. Coefficients are whole multiples of a public `unit`, cut towards zero; so sums are exact, noise is integer, and
+how far the sums of neighbours are apart at most (`Moves`) is known without rounding.
 
 The polynomial of a record is a row of a public table (`TableFamily`), one of how many of its literals a query asks for
 (`SymmetricFamily`), or what any function says, with bounds that are enforced (`FunctionFamily`).
 
-Source: Thaler, Ullman and Vadhan 2012, Definitions 2.5 and 2.6 and Theorem 3.1, which bounds the distance by 2 T N alone.
+Source: Thaler, Ullman and Vadhan 2012, Definitions 2.5 and 2.6 and Theorem 3.1, which bounds the distance by 2 T N
+alone.
 """
 
 from __future__ import annotations
@@ -33,22 +34,15 @@ UP = 1.0 + 2.0**-28
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """How far the sums of neighbours are apart at most, in units.
-
-    Attributes
-    ----------
-    added : int
-        In L1, if a record is added or removed.
-    replaced : int
-        In L1, if one is replaced.
-    added_squared, replaced_squared : int
-        The squares of the same in L2.
-    """
+    """How far the sums of neighbours are apart at most, in units."""
 
     added: int
+    """In L1, if a record is added or removed."""
     replaced: int
+    """In L1, if one is replaced."""
     added_squared: int
     replaced_squared: int
+    """The squares of the same in L2."""
 
 
 def upward(number: float) -> int:
@@ -60,7 +54,8 @@ def check_norm(name: str, norm: float, unit: float) -> None:
     """Refuse a unit that is no number above 0, or too small for the norm."""
     if not 0 < unit < inf or norm / unit > LARGEST_NORM:
         raise WorkloadError(
-            f"{name}: one record has coefficients of {norm:g} in all, in units of {unit:g}; at most 2^40 units can be added up"
+            f"{name}: one record has coefficients of {norm:g} in all, in units of {unit:g}; at most 2^40 units can be "
+            f"added up"
         )
 
 
@@ -84,48 +79,33 @@ _MOST_COMPARED = 2**28  # entries that are looked at to compare all pairs of rec
 
 @dataclass(frozen=True, eq=False)
 class TableFamily:
-    """The polynomial of each record that can occur, in one public table. Nothing about it has to be trusted for privacy.
-
-    Parameters
-    ----------
-    name : str
-    schema : Schema
-        What is recorded; record number r has the codes `numpy.unravel_index(r, schema.sizes)`.
-    monomials : Monomials
-    table : (X, N) float64
-        The coefficients of each of the X records; at most 2^22 entries, all finite.
-    constant : float
-        Public, the same for all records.
-    width : int or None
-        The most variables that are 1 in a query; None for any number.
-    approximation : float
-        gamma, as for `SymmetricFamily`.
-
-    Raises
-    ------
-    WorkloadError
-        If the table has another shape, is too large, or holds a number that is not finite.
-    """
+    """The polynomial of each record that can occur, in one public table. Nothing about it has to be trusted for privacy."""
 
     name: str
     schema: Schema
+    """What is recorded; record number r has the codes `numpy.unravel_index(r, schema.sizes)`."""
     monomials: Monomials
     table: NDArray[np.float64] = field(repr=False)
+    """Shape (X, N). The coefficients of each of the X records; at most 2^22 entries, all finite."""
     constant: float = 0.0
+    """Public, the same for all records."""
     width: int | None = None
+    """The most variables that are 1 in a query; None for any number."""
     approximation: float = 0.0
+    """gamma, as for `SymmetricFamily`."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "table", frozen(self.table, np.float64))
         records = prod(self.schema.sizes.tolist())
         if self.table.shape != (records, self.monomials.count):
             raise WorkloadError(
-                f"{self.name}: found a table of shape {self.table.shape}; expected ({records}, {self.monomials.count}): one "
-                "row for each record that can occur, one column for each monomial"
+                f"{self.name}: found a table of shape {self.table.shape}; expected ({records}, "
+                f"{self.monomials.count}): one row for each record that can occur, one column for each monomial"
             )
         if self.table.size > LARGEST_TABLE or records > MOST_RECORDS:
             raise WorkloadError(
-                f"{self.name}: a table of {self.table.size:,} entries; at most {LARGEST_TABLE:,}, and {MOST_RECORDS:,} records"
+                f"{self.name}: a table of {self.table.size:,} entries; at most {LARGEST_TABLE:,}, and {MOST_RECORDS:,} "
+                f"records"
             )
         if not np.isfinite(self.table).all() or not isfinite(self.constant):
             raise WorkloadError(f"{self.name}: coefficients must be finite")
@@ -173,52 +153,35 @@ def _squares(table: NDArray[np.int64]) -> int:
 class SymmetricFamily:
     """Polynomials of how many of a record's literals a query asks for, s = sum of y_j over its literals j.
 
-    p_x(y) = constant + sum_i c_i e_i, where e_i is s^i multiplied out (monomials "powers", the paper's basis) or C(s, i), the
-    sum of all products of i different variables ("sets", the binomial basis). A monomial in the variables A has one and the
-    same coefficient for all records that have all literals of A, and 0 for all others.
+    p_x(y) = constant + sum_i c_i e_i, where e_i is s^i multiplied out (monomials "powers", the paper's basis) or C(s,
+    i), the sum of all products of i different variables ("sets", the binomial basis). A monomial in the variables A has
+    one and the same coefficient for all records that have all literals of A, and 0 for all others.
 
     Parameters
     ----------
-    name : str
-    literals : ChosenLiterals
-        Variable number l of a query asks for literal l.
-    monomials : Monomials
-        "sets" or "powers" of as many variables.
     weights : (t,) tuple of float
         c_1, ..., c_t.
-    constant : float
-        c_0: public, the same for all records, without noise.
-    width : int
-        k: a query asks for at most so many literals.
-    approximation : float
-        gamma: how far p_x(y) is off at such queries, at most. Accuracy rests on it, privacy does not.
-
-    Raises
-    ------
-    WorkloadError
-        If the numbers do not fit together.
     """
 
     name: str
     literals: ChosenLiterals
+    """Variable number l of a query asks for literal l."""
     monomials: Monomials
+    """"sets" or "powers" of as many variables."""
     weights: tuple[float, ...]
     constant: float
+    """c_0: public, the same for all records, without noise."""
     width: int
+    """k: a query asks for at most so many literals."""
     approximation: float
+    """gamma: how far p_x(y) is off at such queries, at most. Accuracy rests on it, privacy does not."""
 
     def __post_init__(self) -> None:
         number = self.literals.groups.literals
         if self.monomials.kind not in {SETS, POWERS} or self.monomials.variables != number:
-            raise WorkloadError(
-                f"{self.name}: expected all monomials in {number} variables, one for each literal"
-            )
-        if len(self.weights) != self.monomials.degree or not all(
-            map(isfinite, (*self.weights, self.constant))
-        ):
-            raise WorkloadError(
-                f"{self.name}: expected {self.monomials.degree} finite weights, found {self.weights}"
-            )
+            raise WorkloadError(f"{self.name}: expected all monomials in {number} variables, one for each literal")
+        if len(self.weights) != self.monomials.degree or not all(map(isfinite, (*self.weights, self.constant))):
+            raise WorkloadError(f"{self.name}: expected {self.monomials.degree} finite weights, found {self.weights}")
         if not 1 <= self.width <= number:
             raise WorkloadError(f"{self.name}: found k = {self.width}; expected 1 to {number}")
         check_approximation(self.name, self.approximation)
@@ -236,9 +199,7 @@ class SymmetricFamily:
     @property
     def largest(self) -> float:
         """T: the largest absolute coefficient, the constant among them where it is a monomial."""
-        own = [
-            abs(self.coefficient(one)) for size in self._supports for one in self.monomials.exponents(size)
-        ]
+        own = [abs(self.coefficient(one)) for size in self._supports for one in self.monomials.exponents(size)]
         return max([*own, abs(self.constant) if self.monomials.kind == POWERS else 0.0])
 
     def coefficient(self, exponents: tuple[int, ...]) -> float:
@@ -253,8 +214,8 @@ class SymmetricFamily:
     def moves(self, unit: float) -> Moves:
         """Return how far neighbours are apart: exactly, over all pairs of records.
 
-        Of W groups, g of them with one literal: a record added moves the C(W, s) supports of s literals, one replaced C(W, s) +
-        C(W - g + c, s) - 2 C(c, s) for some c. Privacy: C8, C9 in docs/privacy. Test:
+        Of W groups, g of them with one literal: a record added moves the C(W, s) supports of s literals, one replaced
+        C(W, s) + C(W - g + c, s) - 2 C(c, s) for some c. Privacy: C8, C9 in docs/privacy. Test:
         `tests/queries/test_polynomial_families.py`.
         """
         check_norm(self.name, self.norm, unit)
@@ -269,8 +230,7 @@ class SymmetricFamily:
             added = sum(weight * comb(groups, size) for size, weight in each.items())
             replaced = max(
                 sum(
-                    weight
-                    * (comb(groups, size) + comb(groups - single + shared, size) - 2 * comb(shared, size))
+                    weight * (comb(groups, size) + comb(groups - single + shared, size) - 2 * comb(shared, size))
                     for size, weight in each.items()
                 )
                 for shared in range(single + 1)
@@ -299,43 +259,32 @@ _ABOVE = 1.0 + 2.0**-29  # half of what `UP` adds
 class FunctionFamily:
     """The polynomial of a record as any function says, with bounds that are enforced whatever it says.
 
-    The function is called by the curator with one record at a time, each different one once, in an order that does not depend
-    on the order of the table. What it returns is turned into units and cut to the bounds (`within`); a vector with a number
-    that is not finite counts as the zero vector. So one record moves the sums by no more than `moves` says, as long as **what
-    the function returns depends on the record that it is given alone**. This is what remains trusted: a function that remembers
-    earlier calls, or finds the table elsewhere, can break privacy, as it can by printing what it is given; and how long it
-    takes is not hidden. Where a table of all records is small, `tabulated` asks the function for each of them without any data,
-    and nothing remains trusted: `plan_sanitizer` does so.
+    The function is called by the curator with one record at a time, each different one once, in an order that does not
+    depend on the order of the table. What it returns is turned into units and cut to the bounds (`within`); a vector
+    with a number that is not finite counts as the zero vector. So one record moves the sums by no more than `moves`
+    says, as long as **what the function returns depends on the record that it is given alone**. This is what remains
+    trusted: a function that remembers earlier calls, or finds the table elsewhere, can break privacy, as it can by
+    printing what it is given; and how long it takes is not hidden. Where a table of all records is small, `tabulated`
+    asks the function for each of them without any data, and nothing remains trusted: `plan_sanitizer` does so.
 
     Parameters
     ----------
-    name : str
-    schema : Schema
-        What is recorded.
-    monomials : Monomials
-    function : callable
-        From codes, (1, d) int64, to coefficients, (1, N) float64; d attributes in the order of the schema.
-    norm : float
-        The largest L1 norm of the coefficients of a record; larger vectors are shrunk to it.
-    root_norm : float, optional
-        The same in L2; the L1 norm if left out.
     low, high : (N,) float64, optional
         At least and at most what each coefficient is, low <= 0 <= high; the norm if left out.
     constant, width, approximation :
         As for `TableFamily`.
-
-    Raises
-    ------
-    WorkloadError
-        If a bound is not finite or not above 0, or is none for as many monomials.
     """
 
     name: str
     schema: Schema
+    """What is recorded."""
     monomials: Monomials
     function: Callable[[NDArray[np.int64]], NDArray[np.float64]] = field(repr=False)
+    """From codes, (1, d) int64, to coefficients, (1, N) float64; d attributes in the order of the schema."""
     norm: float
+    """The largest L1 norm of the coefficients of a record; larger vectors are shrunk to it."""
     root_norm: float = inf
+    """The same in L2; the L1 norm if left out."""
     low: NDArray[np.float64] | None = None
     high: NDArray[np.float64] | None = None
     constant: float = 0.0
@@ -345,8 +294,8 @@ class FunctionFamily:
     def __post_init__(self) -> None:
         if not 0 < self.norm < inf or not self.root_norm > 0 or not isfinite(self.constant):
             raise WorkloadError(
-                f"{self.name}: found an L1 norm of at most {self.norm} and an L2 norm of at most {self.root_norm}; expected "
-                "numbers above 0, the first one finite"
+                f"{self.name}: found an L1 norm of at most {self.norm} and an L2 norm of at most {self.root_norm}; "
+                f"expected numbers above 0, the first one finite"
             )
         for bound, sign in (("low", -1.0), ("high", 1.0)):
             given = getattr(self, bound)
@@ -357,7 +306,8 @@ class FunctionFamily:
             )
             if each.shape != (self.monomials.count,) or not (each >= 0).all():
                 raise WorkloadError(
-                    f"{self.name}: {bound} needs {self.monomials.count:,} numbers, low <= 0 <= high; found shape {each.shape}"
+                    f"{self.name}: {bound} needs {self.monomials.count:,} numbers, low <= 0 <= high; found shape "
+                    f"{each.shape}"
                 )
             object.__setattr__(self, bound, freeze(sign * np.minimum(each, self.norm)))
         check_width(self.name, self.width, self.monomials)
@@ -375,25 +325,15 @@ class FunctionFamily:
         return bool(records <= MOST_RECORDS and records * self.monomials.count <= LARGEST_TABLE)
 
     def tabulated(self) -> TableFamily:
-        """Return the same with the function asked for every record that can occur, without any data.
-
-        Raises
-        ------
-        WorkloadError
-            If there are too many, or the function fails.
-        """
+        """Return the same with the function asked for every record that can occur, without any data."""
         if not self.can_be_tabulated:
             raise WorkloadError(f"{self.name}: too many records can occur for a table of them")
         sizes = self.schema.sizes
         codes = np.stack(np.unravel_index(np.arange(prod(sizes.tolist())), sizes.tolist()), axis=1)
         table = np.concatenate([self.coefficients(one[None, :]) for one in codes.astype(np.int64)])
-        table = np.clip(
-            np.where(np.isfinite(table).all(axis=1, keepdims=True), table, 0.0), self._low, self._high
-        )
+        table = np.clip(np.where(np.isfinite(table).all(axis=1, keepdims=True), table, 0.0), self._low, self._high)
         table *= np.minimum(1.0, self.norm / np.maximum(np.abs(table).sum(axis=1, keepdims=True), self.norm))
-        return TableFamily(
-            self.name, self.schema, self.monomials, table, self.constant, self.width, self.approximation
-        )
+        return TableFamily(self.name, self.schema, self.monomials, table, self.constant, self.width, self.approximation)
 
     def coefficients(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the function's value on one record, (1, N), checked for its shape only.
@@ -411,16 +351,16 @@ class FunctionFamily:
             raise WorkloadError(f"{self.name}: the function of the family failed: {error!r}") from error
         if found.shape != (1, self.monomials.count):
             raise WorkloadError(
-                f"{self.name}: the function of the family returned an array of shape {found.shape} for one record; expected "
-                f"(1, {self.monomials.count})"
+                f"{self.name}: the function of the family returned an array of shape {found.shape} for one record; "
+                f"expected (1, {self.monomials.count})"
             )
         return found
 
     def within(self, coefficients: NDArray[np.float64], unit: float) -> NDArray[np.int64]:
         """Return any vectors in units, (r, N), cut to the bounds: each coefficient to its own, then each vector shrunk.
 
-        All steps go towards zero, so that none undoes what one before it did. A vector within its bounds changes by less than
-        one unit in each coefficient.
+        All steps go towards zero, so that none undoes what one before it did. A vector within its bounds changes by
+        less than one unit in each coefficient.
         """
         norm, root = self._limits(unit)
         usable = np.isfinite(coefficients).all(axis=1, keepdims=True)

@@ -1,16 +1,16 @@
 """Residuals of marginals: what the counts over a set of attributes say beyond those over its subsets.
 
-The residual of a set A is its marginal, centred along each axis: r_A = P_A m_A, P_A the Kronecker product of I - J / n_i over A
-(J all ones, n_i codes of attribute i). A marginal is the sum of the residuals of its subsets, each spread evenly over the
-attributes that it lacks,
+The residual of a set A is its marginal, centred along each axis: r_A = P_A m_A, P_A the Kronecker product of I - J /
+n_i over A (J all ones, n_i codes of attribute i). A marginal is the sum of the residuals of its subsets, each spread
+evenly over the attributes that it lacks,
 
     m_W = sum over A in W of r_A / N(W - A),    N(S) = prod_{i in S} n_i,    r_{} the number of records,
 
-and residuals of different sets are orthogonal, so that noise on one says nothing of another. In whole numbers, R_A = N(A) P_A
-is the Kronecker product of n_i I - J.
+and residuals of different sets are orthogonal, so that noise on one says nothing of another. In whole numbers, R_A =
+N(A) P_A is the Kronecker product of n_i I - J.
 
-With noise of variance v on each number of k_A R_A m_A, least squares knows r_A as well as from the counts of m_A with noise of
-variance s_A^2 = v / (k_A N(A))^2 on each. How far a record moves the numbers: C15 in docs/privacy.
+With noise of variance v on each number of k_A R_A m_A, least squares knows r_A as well as from the counts of m_A with
+noise of variance s_A^2 = v / (k_A N(A))^2 on each. How far a record moves the numbers: C15 in docs/privacy.
 
 Source: Xiao, He, Zhang and Kifer 2023, "An Optimal and Scalable Matrix Mechanism for Noisy Marginals under Convex Loss
 Functions" (ResidualPlanner).
@@ -48,18 +48,6 @@ Number = TypeVar("Number", np.int64, np.float64)
 class Residuals:
     """Residuals of several sets of attributes as whole numbers, one for each cell: k_A R_A m_A.
 
-    Parameters
-    ----------
-    marginals : MarginalSet
-        The sets, each once, attributes increasing within a set.
-    factors : (M,) int64
-        k_A, at least 1, with k_A N(A) at most 2^21.
-
-    Raises
-    ------
-    WorkloadError
-        If a set is named twice or its attributes do not increase, or a factor is out of range.
-
     Examples
     --------
     >>> from dpopt.schema.domains import Domains
@@ -72,7 +60,9 @@ class Residuals:
     """
 
     marginals: MarginalSet
+    """The sets, each once, attributes increasing within a set."""
     factors: NDArray[np.int64]
+    """Shape (M,). k_A, at least 1, with k_A N(A) at most 2^21."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "factors", frozen(self.factors, np.int64))
@@ -80,14 +70,15 @@ class Residuals:
         falling = (rows[:, 1:] >= 0) & (rows[:, 1:] <= rows[:, :-1])
         if falling.any() or len(np.unique(rows, axis=0)) != len(rows):
             raise WorkloadError(
-                "residuals: found a set of attributes twice, or one whose attributes do not increase; name each once, in order"
+                "residuals: found a set of attributes twice, or one whose attributes do not increase; name each once, "
+                "in order"
             )
         most = LARGEST_UNIT // self.marginals.cells()
         if self.factors.shape != most.shape or ((self.factors < 1) | (self.factors > most)).any():
             raise WorkloadError(
                 f"residuals: found {self.factors.size:,} factors for {len(rows):,} sets of up to "
-                f"{self.marginals.cells().max():,} cells; expected one for each, from 1 to {LARGEST_UNIT:,} over its cells. "
-                "Leave out sets of more cells, or take smaller factors"
+                f"{self.marginals.cells().max():,} cells; expected one for each, from 1 to {LARGEST_UNIT:,} over its "
+                f"cells. Leave out sets of more cells, or take smaller factors"
             )
 
     def __len__(self) -> int:
@@ -120,9 +111,7 @@ class Residuals:
         """
         used = self.marginals.attributes >= 0
         sizes = np.where(used, self.marginals.domains.counts[self.marginals.attributes], 0)
-        free = np.where(used, sizes - 1, 1).prod(
-            axis=1
-        )  # 0 where an attribute has one code: there is no residual
+        free = np.where(used, sizes - 1, 1).prod(axis=1)  # 0 where an attribute has one code: there is no residual
         if not squared:
             return (1 + replaced) * _sum(self.factors * free << used.sum(axis=1))
         weights = self.factors**2 * self.marginals.cells()
@@ -173,8 +162,8 @@ def subsets_of(marginals: MarginalSet) -> tuple[MarginalSet, NDArray[np.int64], 
     Returns
     -------
     sets : MarginalSet
-        The non-empty subsets of the marginals' attributes, those of one code left aside: each once, by number of attributes,
-        then in lexicographic order; attributes increase within each.
+        The non-empty subsets of the marginals' attributes, those of one code left aside: each once, by number of
+        attributes, then in lexicographic order; attributes increase within each.
     wholes, parts : (e,) int64
         A marginal and a set within it, for each such pair.
 
@@ -194,9 +183,7 @@ def subsets_of(marginals: MarginalSet) -> tuple[MarginalSet, NDArray[np.int64], 
     wholes = np.repeat(np.arange(len(rows)), numbers)
     masks = np.arange(wholes.size) - np.repeat(np.cumsum(numbers) - numbers, numbers) + 1
     chosen = (masks[:, None] >> np.arange(rows.shape[1])) & 1 > 0
-    found, parts = np.unique(
-        np.sort(np.where(chosen, rows[wholes], _NONE), axis=1), axis=0, return_inverse=True
-    )
+    found, parts = np.unique(np.sort(np.where(chosen, rows[wholes], _NONE), axis=1), axis=0, return_inverse=True)
     order = np.lexsort((*found.T[::-1], (found < _NONE).sum(axis=1)))
     places = np.argsort(order)
     width = int((found < _NONE).sum(axis=1).max())
@@ -208,9 +195,7 @@ def subsets_of(marginals: MarginalSet) -> tuple[MarginalSet, NDArray[np.int64], 
     )
 
 
-def largest_parts(
-    marginals: MarginalSet, wholes: NDArray[np.int64], parts: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def largest_parts(marginals: MarginalSet, wholes: NDArray[np.int64], parts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return which set each marginal is itself, codes of one value left aside, (M,); -1 where none is left.
 
     `wholes` and `parts` are those of `subsets_of`, whose sets are sorted by their number of attributes.
@@ -244,13 +229,11 @@ def marginals_from_residuals(
 
     Parameters
     ----------
-    residuals : MarginalSet
+    residuals
         Sets of attributes, increasing within each.
     values : (..., cells) float64
         Their residuals, in records. Sets that are not given have the residual 0.
-    marginals : MarginalSet
-        Which marginals, over the same domains.
-    size : float
+    size
         The number of records: the residual of no attributes.
 
     Returns
@@ -284,18 +267,14 @@ def marginals_from_residuals(
     return result
 
 
-def summed_over_subsets(
-    sets: MarginalSet, values: NDArray[np.float64], marginals: MarginalSet
-) -> NDArray[np.float64]:
+def summed_over_subsets(sets: MarginalSet, values: NDArray[np.float64], marginals: MarginalSet) -> NDArray[np.float64]:
     """Return for each cell of the marginals the sum of the values of the cells that it lies in, one of each set within.
 
     Parameters
     ----------
-    sets : MarginalSet
+    sets
         Sets of attributes, increasing within each.
     values : (..., cells of the sets) float64
-    marginals : MarginalSet
-        Over the same domains.
     """
     spread = marginals_from_residuals(sets, values / np.repeat(sets.cells(), sets.cells()), marginals, 0.0)
     return np.asarray(spread * np.repeat(marginals.cells(), marginals.cells()))
@@ -306,7 +285,6 @@ def independent_shares(marginals: MarginalSet, columns: NDArray[np.float64]) -> 
 
     Parameters
     ----------
-    marginals : MarginalSet
     columns : (..., sum of codes) float64
         Shares of the codes of each attribute, one attribute after the other, in the order of the marginals' domains.
 
@@ -330,8 +308,8 @@ def cell_variances(
 ) -> NDArray[np.float64]:
     """Return the variance of each cell of the marginals that noise on residuals leaves, (M,), in records squared.
 
-    sum over A in W of s_A^2 prod_{i in A} (1 - 1 / n_i) / N(W - A)^2: the product is the diagonal of P_A. `variances` are the
-    s_A^2, (A,); sets that are not given have none.
+    sum over A in W of s_A^2 prod_{i in A} (1 - 1 / n_i) / N(W - A)^2: the product is the diagonal of P_A. `variances`
+    are the s_A^2, (A,); sets that are not given have none.
     """
     rows, _ = _sorted_rows(residuals, marginals)
     counts = marginals.domains.counts
@@ -347,14 +325,10 @@ def cell_variances(
     return result / marginals.cells().astype(np.float64) ** 2
 
 
-def _sorted_rows(
-    residuals: MarginalSet, marginals: MarginalSet
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _sorted_rows(residuals: MarginalSet, marginals: MarginalSet) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return the attributes of each marginal in increasing order, padding last, and which axis each of them is."""
     if not np.array_equal(residuals.domains.counts, marginals.domains.counts):
-        raise WorkloadError(
-            "the residuals are over other attributes or codes than the marginals; make them for these"
-        )
+        raise WorkloadError("the residuals are over other attributes or codes than the marginals; make them for these")
     keys = np.where(marginals.attributes >= 0, marginals.attributes, _NONE)
     order = np.argsort(keys, axis=1, kind="stable")
     return np.take_along_axis(marginals.attributes, order, axis=1), order

@@ -1,9 +1,10 @@
 """Numbers of a column within its bins: blocks that were halved in rounds of noisy counts, and the numbers drawn from them.
 
-What a bin holds in all is known from the records that were released; noisy counts of two halves say how it divides. The number
-in the first half is the posterior mean between what was measured and what the neighbouring blocks suggest: one exponential law
-through a block and the block beside it, on the scale on which it is halved (there a power of x, for a long tail). Of the two
-laws, to the left and to the right, the flatter one is taken, and neither if they point to different sides.
+What a bin holds in all is known from the records that were released; noisy counts of two halves say how it divides. The
+number in the first half is the posterior mean between what was measured and what the neighbouring blocks suggest: one
+exponential law through a block and the block beside it, on the scale on which it is halved (there a power of x, for a
+long tail). Of the two laws, to the left and to the right, the flatter one is taken, and neither if they point to
+different sides.
 
 Everything here takes noisy or public values only: it costs no privacy.
 """
@@ -36,24 +37,16 @@ _Whole = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnBlocks:
-    """Blocks of the finer bins (cells) of a numeric attribute, in order, and how many records each holds.
-
-    Attributes
-    ----------
-    attribute : Attribute
-    limits : (c + 1,) float64
-        Of the cells (`dpopt.schema.finer.fine_limits`).
-    starts, stops : (m,) int64
-        The cells of each block.
-    counts : (m,) float64
-        At least 0.
-    """
+    """Blocks of the finer bins (cells) of a numeric attribute, in order, and how many records each holds."""
 
     attribute: Attribute
     limits: _Numbers
+    """Shape (c + 1,). Of the cells (`dpopt.schema.finer.fine_limits`)."""
     starts: _Whole
     stops: _Whole
+    """Shape (m,). The cells of each block."""
     counts: _Numbers
+    """Shape (m,). At least 0."""
 
     @classmethod
     def of(cls, attribute: Attribute, counts: _Numbers) -> ColumnBlocks:
@@ -77,7 +70,7 @@ class ColumnBlocks:
 
         Parameters
         ----------
-        deviation : float
+        deviation
             Standard deviation of the noise of a half.
         """
         chosen = np.flatnonzero((self.stops - self.starts > 1) & (self.counts > WORTH * deviation))
@@ -94,8 +87,6 @@ class ColumnBlocks:
             As of `halves`.
         noisy : (2, h)
             Noisy counts of the first halves, and of the second ones.
-        variance : float
-            Of the noise of each.
         """
         low, high, whole = self.low[chosen], self.high[chosen], self.counts[chosen]
         share = _mass_below(self.limits[cells], low, high, self.tilts()[chosen])
@@ -131,23 +122,21 @@ class ColumnBlocks:
             right[0] *= TAIL
         left[0], right[-1] = right[0], left[-1]
         flatter = np.where(np.abs(left) < np.abs(right), left, right)
-        return np.clip(
-            np.where(np.sign(left) * np.sign(right) > 0, flatter * width, 0.0), -STEEPEST, STEEPEST
-        )
+        return np.clip(np.where(np.sign(left) * np.sign(right) > 0, flatter * width, 0.0), -STEEPEST, STEEPEST)
 
     def drawn(self, codes: NDArray[np.int32], weights: _Numbers, seed: int) -> _Numbers:
         """Return a number for each record, (r,), within its bin; NaN for missing values.
 
-        A bin's records, in a public random order, stand for equal parts of what the bin holds, by their weights; each gets the
-        mean of its part, whole numbers rounded up or down at random. So the mean of a column is that of its blocks, however few
-        the records are.
+        A bin's records, in a public random order, stand for equal parts of what the bin holds, by their weights; each
+        gets the mean of its part, whole numbers rounded up or down at random. So the mean of a column is that of its
+        blocks, however few the records are.
 
         Parameters
         ----------
         codes : (r,) int32
             Of the attribute.
         weights : (r,) float64
-        seed : int
+        seed
             Public; the same arguments give the same numbers.
         """
         stream = public_stream(seed, "numbers within bins")
@@ -166,9 +155,7 @@ class ColumnBlocks:
         sums, number_at = np.zeros(rows.size), self._numbers_of(bins)
         for point in range(points):
             part = (upto - before - own + own * ((point + 0.5) / points)) / total
-            sums += (
-                number_at(np.clip(part, 0.0, 1.0)) / _POINTS
-            )  # a power of two: exact, and no sum overflows
+            sums += number_at(np.clip(part, 0.0, 1.0)) / _POINTS  # a power of two: exact, and no sum overflows
         found[rows] = self._settled(bins, sums / points * _POINTS, rounding[: rows.size])
         return found
 
@@ -234,10 +221,7 @@ def _law(near: _Numbers, own: _Numbers, beside: _Numbers, width: _Numbers) -> _N
         rate = (low + high) / 2
         safe = np.where(np.abs(rate * width) < 1e-9, 1e-9 / width, rate)
         # ratio of the masses: (e^(rate width) - 1) / (1 - e^(-rate beside)); increasing in the rate
-        less = (
-            np.log(np.expm1(safe * width) / -np.expm1(-safe * np.minimum(beside, 600 / np.abs(safe))))
-            < wanted
-        )
+        less = np.log(np.expm1(safe * width) / -np.expm1(-safe * np.minimum(beside, 600 / np.abs(safe)))) < wanted
         low, high = np.where(less, rate, low), np.where(less, high, rate)
     return np.asarray((low + high) / 2)
 

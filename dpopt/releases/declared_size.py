@@ -19,31 +19,24 @@ FALSE_ALARM = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What some released values say of the number of records n.
-
-    Attributes
-    ----------
-    value, deviation : float
-        In records; the deviation is that of the noise, 0 or more.
-    says : str
-        n is "about" the value: an unbiased estimate; "at least" it; or at least the value "apart" from the declared number.
-    tests : int
-        Of how many such numbers this is the farthest.
-    gaussian : bool
-        Discrete Gaussian noise; else a sum of discrete Laplace noise.
-    """
+    """What some released values say of the number of records n."""
 
     value: float
     deviation: float
+    """In records; the deviation is that of the noise, 0 or more."""
     says: Literal["about", "at least", "apart"] = "about"
+    """n is "about" the value: an unbiased estimate; "at least" it; or at least the value "apart" from the declared
+    number."""
     tests: int = 1
+    """Of how many such numbers this is the farthest."""
     gaussian: bool = True
+    """Discrete Gaussian noise; else a sum of discrete Laplace noise."""
 
     def beyond(self, chance: float) -> float:
         """Return what the noise exceeds with this probability at most, 1e-4 or less, to either side together.
 
-        The moment generating function of a sum of Laplace numbers is at most that of one of the same variance: 1 / (1 - u^2)
-        at u times its rate. With u = 1 - 1 / s, Chernoff's bound 2 e^(-u s) / (1 - u^2) is below `chance`.
+        The moment generating function of a sum of Laplace numbers is at most that of one of the same variance: 1 / (1 -
+        u^2) at u times its rate. With u = 1 - 1 / s, Chernoff's bound 2 e^(-u s) / (1 - u^2) is below `chance`.
         """
         log_chance = log(2 / chance)
         s = log_chance + 1 + log(log_chance)
@@ -68,7 +61,8 @@ def is_declared(privacy: Mapping[str, Any]) -> bool:
 def contradiction(privacy: Mapping[str, Any], totals: Sequence[Total]) -> dict[str, Any] | None:
     """Return what released values say of the number of records, if they contradict the declared one; `FALSE_ALARM` at most.
 
-    All tests share `FALSE_ALARM`. An estimate is preferred to limits, of which the one that is farther away is returned.
+    All tests share `FALSE_ALARM`. An estimate is preferred to limits, of which the one that is farther away is
+    returned.
 
     Examples
     --------
@@ -86,9 +80,7 @@ def contradiction(privacy: Mapping[str, Any], totals: Sequence[Total]) -> dict[s
     if estimate is not None and abs(estimate.value - declared) > estimate.beyond(chance):
         found = {"says": estimate.says, "records": max(0, round(estimate.value))}
         return {"declared": declared, **found, "deviation": float(f"{estimate.deviation:.6g}")}
-    apart = [
-        (one.value - one.beyond(chance) - (declared if one.says == "at least" else 0), one) for one in limits
-    ]
+    apart = [(one.value - one.beyond(chance) - (declared if one.says == "at least" else 0), one) for one in limits]
     far, limit = max(apart, key=lambda one: one[0], default=(0.0, None))
     if limit is None or not far > 0:
         return None
@@ -117,8 +109,8 @@ def contradiction_in_words(found: Mapping[str, Any], errors: str = "include an e
         noise = f", with a standard error of {found['deviation']:,.3g}" if "deviation" in found else ""
         told = f"by them it is {found['says']} {records:,}{noise}"
     return (
-        f"n0 = {declared:,} was declared as the number of records, and the released values contradict it: {told}. (At most 1 "
-        f"in {1 / FALSE_ALARM:,.0f} releases with a right n0 says this.) Whatever is computed with n0 is wrong by as much, "
-        f"shares foremost; stated errors {errors}, and proven ones do not hold. Release again without n0, which measures "
-        "the number with 1 % of the budget, or declare one near what is said here, which is public now."
+        f"n0 = {declared:,} was declared as the number of records, and the released values contradict it: {told}. (At "
+        f"most 1 in {1 / FALSE_ALARM:,.0f} releases with a right n0 says this.) Whatever is computed with n0 is wrong "
+        f"by as much, shares foremost; stated errors {errors}, and proven ones do not hold. Release again without n0, "
+        f"which measures the number with 1 % of the budget, or declare one near what is said here, which is public now."
     )

@@ -23,10 +23,8 @@ from dpopt.files.written_files import unfinished_files, whole_file
 def check_new(path: Path) -> None:
     """Refuse a file that is there, whose folder is not, or that cannot be written; nothing is left behind.
 
-    That it can be written is tried, with an empty file under another name, as the writers use one: what may be written is not
-    always what the file's mode says (read-only file systems, names that are too long, the superuser).
-
-    Raises ReleaseFolderError with what to do.
+    That it can be written is tried, with an empty file under another name, as the writers use one: what may be written
+    is not always what the file's mode says (read-only file systems, names that are too long, the superuser).
     """
     try:
         there, has_folder = os.path.lexists(path), path.parent.is_dir() and bool(path.name)
@@ -47,8 +45,8 @@ def check_new(path: Path) -> None:
 
 def _unwritable(path: Path, problem: OSError) -> ReleaseFolderError:
     return ReleaseFolderError(
-        f"{path} cannot be written: {problem.strerror or problem}; choose a folder that can be written, and a shorter name "
-        "if that is why"
+        f"{path} cannot be written: {problem.strerror or problem}; choose a folder that can be written, and a shorter "
+        f"name if that is why"
     )
 
 
@@ -94,10 +92,7 @@ def withdraw(folder: Path, made: list[Path]) -> None:
 
 
 def check_empty(folder: Path) -> None:
-    """Refuse a folder that holds something or cannot be made; nothing is made.
-
-    Raises ReleaseFolderError with the reason.
-    """
+    """Refuse a folder that holds something or cannot be made; nothing is made."""
     place = folder
     try:
         while not os.path.lexists(place) and place != place.parent:
@@ -112,10 +107,7 @@ def check_empty(folder: Path) -> None:
 
 
 def make_empty(folder: Path) -> None:
-    """Make `folder`, or accept it where it is empty.
-
-    Raises ReleaseFolderError if it holds something already or cannot be made.
-    """
+    """Make `folder`, or accept it where it is empty."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         filled = any(folder.iterdir())
@@ -166,10 +158,7 @@ def remove_unfinished(folder: Path) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object of a release folder.
-
-    Raises ReleaseFolderError if the file is missing, or is no JSON object that `dpopt.files.json_files.parse_json` takes.
-    """
+    """Read a JSON object of a release folder."""
     if not path.is_file():
         raise ReleaseFolderError(f"{path.parent} is no release folder: there is no file {path.name} in it")
     damaged = f"{path} is damaged"
@@ -185,10 +174,7 @@ def give_one_time(folder: Path) -> None:
 
 
 def write_whole(target: Path, write: Callable[[IO[bytes]], None], what: str) -> None:
-    """Write a file that appears whole or not at all.
-
-    Raises ReleaseFolderError if it cannot be written; `what` says what it holds.
-    """
+    """Write a file that appears whole or not at all."""
     try:
         with whole_file(target) as stream:
             write(stream)

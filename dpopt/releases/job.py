@@ -35,25 +35,15 @@ def usual_format(schema: Schema, *, answers_only: bool) -> str:
 
 
 def check_format(file_format: str, schema: Schema, *, answers_only: bool) -> None:
-    """Refuse a format that does not suit the records.
-
-    Raises PlanError with what to take instead.
-    """
+    """Refuse a format that does not suit the records."""
     if file_format in WIDE_FORMATS and answers_only:
-        raise PlanError(
-            f"--format {file_format} is for records, and this run releases answers: take csv or parquet"
-        )
+        raise PlanError(f"--format {file_format} is for records, and this run releases answers: take csv or parquet")
     if file_format in WIDE_FORMATS and not schema.is_binary:
         raise PlanError(
-            f"--format {file_format} is for wide tables of zeros and ones (--binary-columns); take csv or parquet for this "
-            "schema"
+            f"--format {file_format} is for wide tables of zeros and ones (--binary-columns); take csv or parquet for "
+            f"this schema"
         )
-    if (
-        file_format not in WIDE_FORMATS
-        and not answers_only
-        and schema.is_binary
-        and len(schema) > WIDEST_TABLE
-    ):
+    if file_format not in WIDE_FORMATS and not answers_only and schema.is_binary and len(schema) > WIDEST_TABLE:
         raise PlanError(
             f"--format {file_format} would write {len(schema):,} columns, more than the {WIDEST_TABLE:,} up to which "
             "that is of use; take npz (a sparse matrix, the default here) or baskets"
@@ -65,12 +55,8 @@ def check_size(rows: int | None, output: Mapping[str, Any], columns: int, ones: 
 
     Parameters
     ----------
-    columns
-        Columns of a record, as it is written.
     ones
         Ones of a record at most.
-
-    Raises PlanError with the number and the limit.
     """
     if rows is None:
         return
@@ -78,8 +64,8 @@ def check_size(rows: int | None, output: Mapping[str, Any], columns: int, ones: 
     size, most, what = (rows * ones, MOST_ONES, "ones") if wide else (rows * columns, MOST_CELLS, "cells")
     if size > most:
         raise PlanError(
-            f"{rows:,} rows of {columns:,} attributes are {'up to ' if wide else ''}{size:,} {what}, more than the {most:,} "
-            "that are written at once. Ask for fewer by --rows, or for distinct records by --weights"
+            f"{rows:,} rows of {columns:,} attributes are {'up to ' if wide else ''}{size:,} {what}, more than the "
+            f"{most:,} that are written at once. Ask for fewer by --rows, or for distinct records by --weights"
         )
 
 
@@ -100,36 +86,23 @@ LEAST_BYTES = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a release folder is about: the public inputs of a run.
-
-    Attributes
-    ----------
-    plan : Plan
-    schema : Schema
-    workload : Workload
-    output : Mapping
-        How the records are written: format; rows, None for distinct records with weights; and whether these rows are searched
-        (releases of earlier versions are resampled).
-    statement : Mapping
-        What the release says beside the plan: whether a draft schema was accepted, proven and predicted accuracy, version.
-
-    Raises PlanError if the records cannot be written as `output` says; WorkloadError if the workload was made for another
-    schema.
-    """
+    """What a release folder is about: the public inputs of a run."""
 
     plan: Plan
     schema: Schema
     workload: Workload
     output: Mapping[str, Any]
+    """How the records are written: format; rows, None for distinct records with weights; and whether these rows are
+    searched (releases of earlier versions are resampled)."""
     statement: Mapping[str, Any]
+    """What the release says beside the plan: whether a draft schema was accepted, proven and predicted accuracy,
+    version."""
 
     def __post_init__(self) -> None:
         check_output(self.output)
         check_workload(self.workload, self.schema)
         if self.values is not None and self.answers_only:
-            raise PlanError(
-                "numbers within bins are drawn for records, and this run releases none that have them"
-            )
+            raise PlanError("numbers within bins are drawn for records, and this run releases none that have them")
         check_format(str(self.output.get("format", "csv")), self.schema, answers_only=self.answers_only)
         if self.output.get("format") == "baskets":
             self.items().separators()  # refuses names between which no separator can stand
@@ -182,8 +155,6 @@ class Job:
         """Return a ledger in which the whole plan is reserved, marked where the draws are seeded or scripted.
 
         `account` is from where a run is paid besides; None for a transcript that is read again.
-
-        Raises BudgetError if the plan costs more than its budget.
         """
         ledger = reserved_ledger(self.plan.budget, self.plan.relation, self.charges(), account)
         if self.statement.get("not_private"):
@@ -220,10 +191,7 @@ def _values(statement: Mapping[str, Any], schema: Schema) -> ValuesPlan | None:
 
 
 def check_output(output: Mapping[str, Any]) -> None:
-    """Refuse what the records cannot be written as, before anything is spent.
-
-    Raises PlanError if the format is none of `FORMATS`, or the number of rows is no whole number of at least 1.
-    """
+    """Refuse what the records cannot be written as, before anything is spent."""
     file_format = output.get("format", "csv")
     if file_format not in FORMATS:
         raise PlanError(f"the format is one of {', '.join(FORMATS)}; found {file_format!r}")
@@ -234,10 +202,7 @@ def check_output(output: Mapping[str, Any]) -> None:
 
 
 def check_workload(workload: Workload, schema: Schema) -> None:
-    """Refuse a workload that was made for another schema: its codes would mean other values.
-
-    Raises WorkloadError with the first attribute that differs.
-    """
+    """Refuse a workload that was made for another schema: its codes would mean other values."""
     if workload.schema.attributes == schema.attributes:
         return
     if workload.schema.is_binary and schema.is_binary:
@@ -249,15 +214,13 @@ def check_workload(workload: Workload, schema: Schema) -> None:
     one, other = next((one, other) for one, other in pairs if one != other)
     names = " and ".join("nothing" if found is None else repr(found.name) for found in (one, other))
     raise WorkloadError(
-        f"the workload was made for another schema; they differ first in the attributes {names}. Make it with this schema"
+        f"the workload was made for another schema; they differ first in the attributes {names}. Make it with this "
+        f"schema"
     )
 
 
 def refuse_unreviewed(schema: Schema, *, accepted: bool) -> None:
-    """Refuse a drafted schema that nobody reviewed, unless the user accepts it; the release then records that.
-
-    Raises SchemaError with what to do.
-    """
+    """Refuse a drafted schema that nobody reviewed, unless the user accepts it; the release then records that."""
     if schema.draft and not accepted:
         raise SchemaError(
             "the schema is a draft made from private data and not reviewed: its values and bins may reveal records. "

@@ -40,8 +40,8 @@ def codes_of(record: KeptRecord) -> NDArray[np.int32]:
 def record_to_json(record: KeptRecord) -> object:
     """Return a record for the transcript.
 
-    A list of codes; for a record of bits, an object with the number of `columns` and either the `ones`, as increasing numbers
-    of attributes, or the `bits`, as octets in base 64: whichever is shorter.
+    A list of codes; for a record of bits, an object with the number of `columns` and either the `ones`, as increasing
+    numbers of attributes, or the `bits`, as octets in base 64: whichever is shorter.
     """
     if not isinstance(record, BitRecords):
         return record.tolist()
@@ -49,18 +49,13 @@ def record_to_json(record: KeptRecord) -> object:
     # Digits and commas: between these numbers and the next power of ten lie as many numbers of one more digit.
     powers = 10 ** np.arange(1, 10, dtype=np.int64)
     length = 2 * ones.size + int((ones.size - np.searchsorted(ones, powers)).sum())
-    if (
-        length < 4 * -(-octets_for(record.width) // 3) + 2
-    ):  # two marks around the text, one bracket more than commas
+    if length < 4 * -(-octets_for(record.width) // 3) + 2:  # two marks around the text, one bracket more than commas
         return {"columns": record.width, "ones": ones.tolist()}
     return {"columns": record.width, "bits": base64.b64encode(record.octets[0].tobytes()).decode("ascii")}
 
 
 def record_from_json(written: object, sizes: NDArray[np.integer]) -> KeptRecord:
-    """Return the record that the transcript holds, in any of its forms.
-
-    Raises TranscriptError if it is no record over attributes of these sizes (d,), or has another form.
-    """
+    """Return the record that the transcript holds, in any of its forms."""
     if isinstance(written, Mapping):
         bits = _bits(written, len(sizes))
         if (bits.octets[0] & np.packbits(np.asarray(sizes) < 2)).any():
@@ -87,10 +82,7 @@ def records_to_json(records: NDArray[np.int32] | BitRecords) -> list[object]:
 
 
 def bit_records_from_json(written: object, sizes: NDArray[np.integer]) -> BitRecords:
-    """Return records that are kept as bits from the transcript.
-
-    Raises TranscriptError if there is none, or one is no record over attributes of these sizes (d,).
-    """
+    """Return records that are kept as bits from the transcript."""
     if not isinstance(written, list) or not written:
         raise TranscriptError("the records on file are damaged: expected a list of at least one record")
     records = [record_from_json(record, sizes) for record in written]
@@ -114,19 +106,13 @@ def _bits(written: Mapping[str, object], width: int) -> BitRecords:
         codes[0, places] = 1
         return BitRecords.of(codes)
     if not isinstance(bits, str):
-        raise TranscriptError(
-            "the record on file is damaged: its bits are no text, or its ones no whole numbers"
-        )
+        raise TranscriptError("the record on file is damaged: its bits are no text, or its ones no whole numbers")
     try:
         octets = base64.b64decode(bits.encode("ascii"), validate=True)
     except (binascii.Error, UnicodeEncodeError) as error:
         raise TranscriptError("the record on file is damaged: its bits are not in base 64") from error
     stray = 8 * len(octets) - columns
-    if (
-        not 0 <= stray < 8
-        or octets[-1] & ((1 << stray) - 1)
-        or base64.b64encode(octets).decode("ascii") != bits
-    ):
+    if not 0 <= stray < 8 or octets[-1] & ((1 << stray) - 1) or base64.b64encode(octets).decode("ascii") != bits:
         raise TranscriptError(f"the record on file is damaged: its bits are not those of {columns} columns")
     return BitRecords(columns, np.frombuffer(octets, dtype=np.uint8)[None, :])
 
@@ -135,36 +121,26 @@ def _bits(written: Mapping[str, object], width: int) -> BitRecords:
 class Round:
     """What one round released.
 
-    Attributes
-    ----------
-    sampled : SampledQueries
-        The drawn queries.
-    kept : KeptRecord
-        The synthetic record: its codes, or its bits where there are many attributes of two codes.
-    certificate : Certificate
-        Its value, recomputed exactly from the drawn queries and the record.
-    stopped : str
-        Why the solver stopped.
-    fallback : str or None
-        Why the public fallback rule was used, or None if the solver gave the record.
-    solver : str
-        Name and version of the solver that made the record: the fallback where it answered, or "settled by presolve".
-    solve_seconds : float or None
-        How long it took, for the owner's log; None for a round read from file. Never written to a release.
-
     Notes
     -----
-    Held as long as the run lasts: 16 bytes for each distinct query of the draw, and the record in 4 bytes an attribute, or in
-    one bit.
+    Held as long as the run lasts: 16 bytes for each distinct query of the draw, and the record in 4 bytes an attribute,
+    or in one bit.
     """
 
     sampled: SampledQueries
+    """The drawn queries."""
     kept: KeptRecord
+    """The synthetic record: its codes, or its bits where there are many attributes of two codes."""
     certificate: Certificate
+    """Its value, recomputed exactly from the drawn queries and the record."""
     stopped: str
+    """Why the solver stopped."""
     fallback: str | None
+    """Why the public fallback rule was used, or None if the solver gave the record."""
     solver: str
+    """Name and version of the solver that made the record: the fallback where it answered, or "settled by presolve"."""
     solve_seconds: float | None = None
+    """How long it took, for the owner's log; None for a round read from file. Never written to a release."""
 
     @property
     def record(self) -> NDArray[np.int32]:

@@ -32,20 +32,12 @@ def open_account(
 
     Parameters
     ----------
-    budget : BudgetLedger or None
+    budget
         The owner's.
-    command : str
-        What is released.
-    asked : Budget
-        The most that the release may spend.
-    relation : NeighbouringRelation
-    reading : TableReading, optional
+    reading
         How the table will be read; it says whether rows of a person are bounded, so what the unit of privacy is.
-    reservation : str, optional
+    reservation
         That of an earlier run which is continued.
-
-    Raises BudgetError if what is asked is more than is left there, or holds for other neighbours or another unit; or if it is
-    for persons and the table is not read so.
     """
     _check_unit(asked, None if reading is None else reading.rows_per_person)
     asked.check_relation(relation)
@@ -57,12 +49,10 @@ def open_account(
 
 def _check_unit(budget: Budget, rows: int | None) -> None:
     if budget.rows_per_person != rows:
-        read = (
-            "without a bound on the rows of a person" if rows is None else f"with {rows:,} rows of a person"
-        )
+        read = "without a bound on the rows of a person" if rows is None else f"with {rows:,} rows of a person"
         raise BudgetError(
-            f"the budget is for {budget.unit}, and the table is read {read}; give the rows of a person once, where the table "
-            "is read (--person and --rows-per-person)"
+            f"the budget is for {budget.unit}, and the table is read {read}; give the rows of a person once, where the "
+            f"table is read (--person and --rows-per-person)"
         )
 
 

@@ -1,7 +1,7 @@
 """The number of records where no public one is given: measured with a share of the budget, before the plan is made.
 
-Order on file: charge, value, and only then the plan, which is a function of what was asked and of the value. What was measured
-costs a part of the budget (`dpopt.accounting.budget.Budget.earlier`), and the plan is made for the rest.
+Order on file: charge, value, and only then the plan, which is a function of what was asked and of the value. What was
+measured costs a part of the budget (`dpopt.accounting.budget.Budget.earlier`), and the plan is made for the rest.
 """
 
 from __future__ import annotations
@@ -41,37 +41,24 @@ WARNED_FROM = 0.02
 
 @dataclass(frozen=True, slots=True)
 class PublicSize:
-    """The number of records that a plan may use, and the budget that it is made for.
-
-    Attributes
-    ----------
-    number : int
-        n under replace-one; under add-remove n0, declared or measured.
-    budget : Budget
-        With what the measurement cost as spent earlier.
-    """
+    """The number of records that a plan may use, and the budget that it is made for."""
 
     number: int
+    """n under replace-one; under add-remove n0, declared or measured."""
     budget: Budget
+    """With what the measurement cost as spent earlier."""
 
 
 @dataclass(slots=True)
 class PastSize:
-    """A measured number of records, as it stands in a transcript.
-
-    Attributes
-    ----------
-    charges : list of Charge
-        One for each draw.
-    torn : bool
-        Whether the last draw may have been seen and is lost.
-    value : NoisyAnswers or None
-        What was measured.
-    """
+    """A measured number of records, as it stands in a transcript."""
 
     charges: list[Charge] = field(default_factory=list)
+    """One for each draw."""
     torn: bool = False
+    """Whether the last draw may have been seen and is lost."""
     value: NoisyAnswers | None = None
+    """What was measured."""
 
 
 def is_measured(relation: NeighbouringRelation, declared: int | None) -> bool:
@@ -80,10 +67,7 @@ def is_measured(relation: NeighbouringRelation, declared: int | None) -> bool:
 
 
 def with_size_measured(budget: Budget) -> Budget:
-    """Return the budget of a plan whose number of records is to be measured, by one draw.
-
-    Raises AccountingError if the budget is too small for it.
-    """
+    """Return the budget of a plan whose number of records is to be measured, by one draw."""
     return replace(budget, earlier=(*budget.earlier, SizeMeasurement.of(budget).charge()))
 
 
@@ -99,11 +83,9 @@ def size_of(
 ) -> PublicSize:
     """Return the public number of records: read off under replace-one, as declared, or measured under add-remove.
 
-    For releases that leave one file at their end: if the run ends before, nothing has left the private side. A measured number
-    is raised by `margin` standard deviations: what is promised for tables of at most n0 records then holds nearly always.
-
-    Raises PlanError if a number was declared under replace-one, or what was measured is lost in its noise; AccountingError if
-    the budget is too small to measure it.
+    For releases that leave one file at their end: if the run ends before, nothing has left the private side. A measured
+    number is raised by `margin` standard deviations: what is promised for tables of at most n0 records then holds
+    nearly always.
     """
     if not is_measured(relation, declared):
         return PublicSize(public_size(records, relation, declared), budget)
@@ -123,9 +105,6 @@ def measure_size(
     """Measure the number of records, or take what is on file; a torn draw stays charged, and another one is charged too.
 
     The whole budget is reserved before the draw, in `account` too: what is left is for the plan that is made with it.
-
-    Raises PlanError if the number is lost in its noise; it is charged and on file all the same; BudgetError if the budget
-    does not cover another draw.
     """
     value = past.value
     if value is None:
@@ -145,16 +124,13 @@ def measure_size(
 
 
 def _whole_plan(budget: Budget, charge: Charge, account: Account | None) -> tuple[Charge, ...]:
-    """Return what is reserved before the number is drawn: its charge, and where an account pays, all that is left besides.
-
-    Raises PlanError if the accountant bounds no single charge that stands for any plan of the budget.
-    """
+    """Return what is reserved before the number is drawn: its charge, and where an account pays, all that is left besides."""
     if account is None:
         return (charge,)
     if budget.accountant not in {Accountant.ZCDP, Accountant.PURE}:
         raise PlanError(
-            f"a plan under --accountant {budget.accountant.value} cannot be reserved in the owner's budget before the number "
-            "of records is known; declare it with --n0, or use zcdp or pure"
+            f"a plan under --accountant {budget.accountant.value} cannot be reserved in the owner's budget before the "
+            f"number of records is known; declare it with --n0, or use zcdp or pure"
         )
     gaussian = budget.accountant is Accountant.ZCDP
     left = amount_for(replace(budget, earlier=(*budget.earlier, charge)), gaussian=gaussian)
@@ -164,17 +140,14 @@ def _whole_plan(budget: Budget, charge: Charge, account: Account | None) -> tupl
 
 
 def _public(value: NoisyAnswers, budget: Budget) -> PublicSize:
-    """Return the number of records that was measured, if it says something.
-
-    Raises PlanError if it does not.
-    """
+    """Return the number of records that was measured, if it says something."""
     number, deviation = int(value.values[0]), SizeMeasurement.of(budget).deviation
     if number < LEAST_DEVIATIONS * deviation:
         raise PlanError(
-            f"the number of records was measured as {number:,}, with a standard deviation of {deviation:,.3g}: it is lost in "
-            "its noise. That draw is charged, 1 % of the budget; where a budget over many releases pays (--budget), its file "
-            "keeps the whole reservation. Declare a fixed public number near it with --n0, which costs nothing, or take a "
-            "larger budget"
+            f"the number of records was measured as {number:,}, with a standard deviation of {deviation:,.3g}: it is "
+            f"lost in its noise. That draw is charged, 1 % of the budget; where a budget over many releases pays "
+            f"(--budget), its file keeps the whole reservation. Declare a fixed public number near it with --n0, which "
+            f"costs nothing, or take a larger budget"
         )
     return PublicSize(min(max(number, 1), LARGEST_SIZE), budget)
 
@@ -187,9 +160,9 @@ def tell_smallest(budget: Budget, progress: Progress) -> None:
     deviation = SizeMeasurement.of(budget).deviation
     least, safe = ceil(LEAST_DEVIATIONS * deviation), ceil((LEAST_DEVIATIONS + MARGIN) * deviation)
     said = (
-        f"the number of records is measured first. A table of {safe:,} records or more is nearly certain to be released. If "
-        f"fewer than {least:,} are measured, the run ends, and the 1 % of the budget that this cost stays charged. For a "
-        "smaller table declare a fixed public number near it with --n0, or take a larger budget"
+        f"the number of records is measured first. A table of {safe:,} records or more is nearly certain to be "
+        f"released. If fewer than {least:,} are measured, the run ends, and the 1 % of the budget that this cost stays "
+        f"charged. For a smaller table declare a fixed public number near it with --n0, or take a larger budget"
     )
     if least >= WARNED_LEAST:
         progress.warning(AccuracyWarning(said))
@@ -207,25 +180,20 @@ def measured_note(size: int, budget: Budget) -> Detail | AccuracyWarning:
     )
     if share <= WARNED_FROM:
         return Detail(f"note: {said}")
-    return AccuracyWarning(
-        f"{said}. Declare a fixed public number near it with --n0 if there is one: it costs nothing"
-    )
+    return AccuracyWarning(f"{said}. Declare a fixed public number near it with --n0 if there is one: it costs nothing")
 
 
 def declared_rows(size: int, most: int) -> str:
     """Return what to know about a number of rows that was declared where at most so many of each person are counted."""
     return (
-        f"n0 = {size:,} was declared as the number of counted rows (the first {most:,} of each person, and no others), and was "
-        "not measured. If x % more or fewer rows were counted, every share and count is off by up to x %, which predicted and "
-        "stated errors leave out"
+        f"n0 = {size:,} was declared as the number of counted rows (the first {most:,} of each person, and no others), "
+        f"and was not measured. If x % more or fewer rows were counted, every share and count is off by up to x %, "
+        f"which predicted and stated errors leave out"
     )
 
 
 def size_on_file(past: Past, budget: Budget) -> PastSize:
-    """Return the measured number of records of a transcript, which comes before all else; `budget` is the whole one.
-
-    Raises TranscriptError if its first entries are no such measurement, or are of another budget.
-    """
+    """Return the measured number of records of a transcript, which comes before all else; `budget` is the whole one."""
 
     def check(value: NoisyAnswers) -> None:
         if value.values.shape != (1,):
@@ -244,18 +212,12 @@ def size_on_file(past: Past, budget: Budget) -> PastSize:
 
 
 def check_size_on_file(past: Past, size: int, budget: Budget) -> None:
-    """Pass over the number of records in a transcript, where the plan of this size and budget was made with a measured one.
-
-    Raises TranscriptError if that is not the number on file, or cost something else.
-    """
+    """Pass over the number of records in a transcript, where the plan of this size and budget was made with a measured one."""
     if not budget.earlier:
         return
     found = size_on_file(past, replace(budget, earlier=()))
-    if (
-        found.value is None
-        or tuple(found.charges) != budget.earlier
-        or _public(found.value, budget).number != size
-    ):
+    if found.value is None or tuple(found.charges) != budget.earlier or _public(found.value, budget).number != size:
         raise TranscriptError(
-            "the plan was made for another number of records than the one that the transcript begins with; restore the files"
+            "the plan was made for another number of records than the one that the transcript begins with; restore the "
+            "files"
         )

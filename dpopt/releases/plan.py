@@ -52,8 +52,8 @@ class PlanBy(Enum):
 class Plan(ABC):
     """Everything that is decided before any private record is touched; it depends on public values only.
 
-    The plans of an algorithm are a frozen dataclass below this one. On file it has its version, its algorithm, and every field,
-    except those in `left_out` that have the value there.
+    The plans of an algorithm are a frozen dataclass below this one. On file it has its version, its algorithm, and
+    every field, except those in `left_out` that have the value there.
     """
 
     __slots__ = ()
@@ -106,10 +106,7 @@ class Plan(ABC):
         return columns
 
     def settle(self, **most: tuple[str, int]) -> None:
-        """Put whole numbers into Python's form: the named fields, each from 1 to its most, work and seed.
-
-        Raises PlanError if a number is none, or out of range; or the seconds are no time.
-        """
+        """Put whole numbers into Python's form: the named fields, each from 1 to its most, work and seed."""
         for name, (called, largest) in most.items():
             number = whole_number(called, getattr(self, name), least=1)
             if number > largest:
@@ -127,17 +124,12 @@ class Plan(ABC):
 
         named = encode(self, {"dpopt_plan": PLAN_VERSION, "algorithm": self.algorithm})
         return {
-            name: value
-            for name, value in named.items()
-            if name not in self.left_out or value != self.left_out[name]
+            name: value for name, value in named.items() if name not in self.left_out or value != self.left_out[name]
         }
 
     @classmethod
     def from_json(cls, obj: object) -> Self:
-        """Read a plan back.
-
-        Raises PlanError if a field is missing, unknown or of the wrong kind, or another version or algorithm wrote the plan.
-        """
+        """Read a plan back."""
         from dpopt.files.codec import decode
 
         header: dict[str, object] = {"dpopt_plan": PLAN_VERSION}
@@ -148,10 +140,7 @@ class Plan(ABC):
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
-        """Return a plan as one of this class.
-
-        Raises PlanError if it is the plan of another algorithm.
-        """
+        """Return a plan as one of this class."""
         if not isinstance(plan, cls):
             expected = cls._only_algorithm() or f"an algorithm with a {cls.__name__}"
             raise PlanError(f"expected a release of {expected}, found one of {plan.algorithm}")
@@ -176,30 +165,21 @@ NOT_FOUND = "is not found, unless numbers within bins show it: leave --n0 out if
 
 
 def whole_number(called: str, value: object, *, least: int) -> int:
-    """Return a whole number of at least `least`, also one of NumPy's, as Python's.
-
-    Raises PlanError if the value is none; `called` says which it is.
-    """
+    """Return a whole number of at least `least`, also one of NumPy's, as Python's."""
     if not isinstance(value, SupportsIndex) or isinstance(value, bool) or index(value) < least:
         raise PlanError(f"{called} must be a whole number of at least {least:,}, found {value!r}")
     return index(value)
 
 
 def check_seconds(seconds: object) -> float:
-    """Return the time limit of a round, if it is one.
-
-    Raises PlanError if it is none.
-    """
+    """Return the time limit of a round, if it is one."""
     if not is_positive(seconds):
         raise PlanError(f"the seconds per round must be a finite number above 0, found {seconds!r}")
     return seconds  # type: ignore[return-value]  # a positive number
 
 
 def check_size(size: object) -> int:
-    """Return a public number of records, if it is one.
-
-    Raises PlanError if it is none, or more than any table has.
-    """
+    """Return a public number of records, if it is one."""
     number = whole_number("the public size", size, least=1)
     if number > LARGEST_SIZE:
         raise PlanError(f"the public size must be at most 2^53, found {number:,}; no table is larger")
@@ -209,10 +189,10 @@ def check_size(size: object) -> int:
 def usual_delta(n0: int | None) -> float:
     """Return the delta of a budget that names epsilon alone.
 
-    The guarantee needs a delta that is fixed before any draw. With a public number n0 that is 1 / n0^2, rounded down to one
-    digit (10^-6 at most): all of n0 records together are then exposed by a failure with probability below 1 / n0. A number that
-    is yet to be measured cannot fix it: the draw that measures it is part of what delta bounds. Then it is 10^-9, below 1 / n
-    for up to a billion records and below 1 / n^2 for up to 31,622.
+    The guarantee needs a delta that is fixed before any draw. With a public number n0 that is 1 / n0^2, rounded down to
+    one digit (10^-6 at most): all of n0 records together are then exposed by a failure with probability below 1 / n0. A
+    number that is yet to be measured cannot fix it: the draw that measures it is part of what delta bounds. Then it is
+    10^-9, below 1 / n for up to a billion records and below 1 / n^2 for up to 31,622.
 
     Examples
     --------
@@ -228,10 +208,7 @@ def usual_delta(n0: int | None) -> float:
 
 
 def check_seed(seed: object) -> int:
-    """Return the seed of a solver and of public choices, 0 to 2^31 - 1, if it is one.
-
-    Raises PlanError if it is none.
-    """
+    """Return the seed of a solver and of public choices, 0 to 2^31 - 1, if it is one."""
     number = whole_number("the seed", seed, least=0)
     if number > _LARGEST_SEED:
         raise PlanError(f"the seed must be at most {_LARGEST_SEED:,}, found {number:,}")
@@ -247,8 +224,8 @@ def check_density(density: float) -> None:
     """Raise PlanError unless a declared share of ones lies between 0 and 1."""
     if isinstance(density, bool) or not isinstance(density, int | float) or not 0 < density < 1:
         raise PlanError(
-            f"--density is the public share of ones in the table, above 0 and below 1, found {density!r}; for baskets it is "
-            "the average number of items divided by the number of all items"
+            f"--density is the public share of ones in the table, above 0 and below 1, found {density!r}; for baskets "
+            f"it is the average number of items divided by the number of all items"
         )
 
 
@@ -282,10 +259,7 @@ def refuse_removed(option: str, found: object) -> None:
 
 
 def choice(kind: Any, text: str, option: str) -> Any:
-    """Return the member of an enumeration that a text names.
-
-    Raises PlanError if it names none; the message lists them.
-    """
+    """Return the member of an enumeration that a text names."""
     try:
         return kind(text)
     except ValueError:

@@ -136,8 +136,8 @@ def shown_progress(progress: Progress | bool | None) -> Progress:  # noqa: FBT00
 class NotebookProgress(Progress):
     """Shows stages, shares and notes below a cell of a notebook.
 
-    A notebook is kept on file and can be published: notes for the owner (`owner_note`) are not shown, and no time stays once
-    a stage has ended.
+    A notebook is kept on file and can be published: notes for the owner (`owner_note`) are not shown, and no time stays
+    once a stage has ended.
     """
 
     APART = 0.2

@@ -68,8 +68,8 @@ def readme_of(statement: Mapping[str, Any]) -> str:
         _publishing(statement),
         "HOW TO CHECK IT",
         _wrapped(
-            "'dpopt replay FOLDER -o AGAIN' makes the records anew from plan and transcript, without the table, and compares "
-            "every file. 'dpopt report FOLDER' shows the release as a page. 'dpopt evaluate FOLDER TABLE' and "
+            "'dpopt replay FOLDER -o AGAIN' makes the records anew from plan and transcript, without the table, and "
+            "compares every file. 'dpopt report FOLDER' shows the release as a page. 'dpopt evaluate FOLDER TABLE' and "
             "'dpopt report FOLDER TABLE' need the private table; what they say is for its owner only."
         ),
         "HOW TO CITE IT",
@@ -134,8 +134,9 @@ def two_way_in_words(statement: Mapping[str, Any]) -> list[str]:
     error, rows = (_two_digits(found["count_error"] / part) for part in (1, TOLERABLE))
     said = (
         f"A count of two values together is typically off by about {error} records, less for rare ones. Do not read "
-        f"percentages within groups below about {rows} rows: they are often off by more than {100 * TOLERABLE:g} points. "
-        "Means within groups lean towards the mean of all, in large groups too: differences between groups come out smaller."
+        f"percentages within groups below about {rows} rows: they are often off by more than {100 * TOLERABLE:g} "
+        f"points. Means within groups lean towards the mean of all, in large groups too: differences between groups "
+        f"come out smaller."
     )
     return [said]
 
@@ -159,7 +160,7 @@ def citation(statement: Mapping[str, Any]) -> str:
     ...     }
     ... )
     'Synthetic records, differentially private with epsilon = 1 for one record; made by dpopt 0.1 (algorithm mwem, \
-workload 83545dff085a).'
+    workload 83545dff085a).'
     """
     what = "Synthetic records" if statement["records"] is not None else "Noisy answers"
     version = (statement.get("versions") or {}).get("dpopt", "")
@@ -174,7 +175,9 @@ def guarantee(privacy: Mapping[str, Any]) -> str:
     if not privacy["private"]:
         return "NOT private"
     delta = f" and delta = {privacy['delta']:g}" if privacy["delta"] else ""
-    return f"differentially private with epsilon = {privacy['epsilon']:.6g}{delta} for {privacy.get('unit', 'one record')}"
+    return (
+        f"differentially private with epsilon = {privacy['epsilon']:.6g}{delta} for {privacy.get('unit', 'one record')}"
+    )
 
 
 def _heading(statement: Mapping[str, Any]) -> str:
@@ -187,8 +190,8 @@ def _what_it_is(statement: Mapping[str, Any]) -> str:
     if statement["records"] is None:
         return _wrapped(f"Answers to the {queries} on a private table, with noise. There are no records.")
     return _wrapped(
-        f"No row is a person. Rows were chosen so that together they answer the {queries} about as a private table does; "
-        "what else is computed from them may be far off."
+        f"No row is a person. Rows were chosen so that together they answer the {queries} about as a private table "
+        f"does; what else is computed from them may be far off."
     )
 
 
@@ -198,8 +201,8 @@ def _cost(statement: Mapping[str, Any]) -> list[str]:
         return []
     return [
         _wrapped(
-            f"Neighbouring tables: {privacy['neighbours']}. Costs were added up by the accountant {privacy['accountant']!r}. "
-            "Every charge, with its theorem, is in release.json."
+            f"Neighbouring tables: {privacy['neighbours']}. Costs were added up by the accountant "
+            f"{privacy['accountant']!r}. Every charge, with its theorem, is in release.json."
         )
     ]
 
@@ -231,18 +234,17 @@ def _loading(held: Mapping[str, Any]) -> list[str]:
     if name.endswith(".csv"):
         notes.append(
             _wrapped(
-                "Missing values are written as schema.json declares them under 'missing', such as -1: leave them out of means."
+                "Missing values are written as schema.json declares them under 'missing', such as -1: leave them out "
+                "of means."
             )
         )
         notes.append(
-            _wrapped(
-                "Spreadsheets compute cells that begin with =, +, - or @: import columns of texts as text."
-            )
+            _wrapped("Spreadsheets compute cells that begin with =, +, - or @: import columns of texts as text.")
         )
         notes.append(
             _wrapped(
-                'Codes such as 06108 lose their zeros where they are read as numbers: say dtype={"COLUMN": str} in Python, '
-                'colClasses = c(COLUMN = "character") in R.'
+                'Codes such as 06108 lose their zeros where they are read as numbers: say dtype={"COLUMN": str} in '
+                'Python, colClasses = c(COLUMN = "character") in R.'
             )
         )
     if not weights or name.endswith(".npz"):
@@ -250,8 +252,8 @@ def _loading(held: Mapping[str, Any]) -> list[str]:
     return [
         *notes,
         _wrapped(
-            f'Use the weights in every mean and count: numpy.average(records[COLUMN], weights=records["{weights}"]) in Python, '
-            f'weighted.mean(records[[COLUMN]], records[["{weights}"]]) in R.'
+            f'Use the weights in every mean and count: numpy.average(records[COLUMN], weights=records["{weights}"]) in '
+            f'Python, weighted.mean(records[[COLUMN]], records[["{weights}"]]) in R.'
         ),
     ]
 
@@ -259,17 +261,17 @@ def _loading(held: Mapping[str, Any]) -> list[str]:
 def _publishing(statement: Mapping[str, Any]) -> str:
     if not statement["privacy"]["private"]:
         return _wrapped(
-            "Nothing. Some draws came from a seeded or scripted source, as in tests and demonstrations: this release protects "
-            "nobody."
+            "Nothing. Some draws came from a seeded or scripted source, as in tests and demonstrations: this release "
+            "protects nobody."
         )
     said = (
-        "Every file of this folder, at the stated cost. The table, and whatever was computed from it outside this folder "
-        "(a report with the table, an evaluation, a log), stays with its owner."
+        "Every file of this folder, at the stated cost. The table, and whatever was computed from it outside this "
+        "folder (a report with the table, an evaluation, a log), stays with its owner."
     )
     if statement["schema"]["drafted_from_private_data_and_not_reviewed"]:
         said += (
-            " But the schema was drafted from the table and not reviewed: its values and bins may reveal records, and no "
-            "accounting covers them. Review schema.json before this folder leaves its owner."
+            " But the schema was drafted from the table and not reviewed: its values and bins may reveal records, and "
+            "no accounting covers them. Review schema.json before this folder leaves its owner."
         )
     return _wrapped(said)
 

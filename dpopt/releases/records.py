@@ -25,19 +25,15 @@ class SyntheticRecords:
     ----------
     held : (r, d) int32 array or BitRecords
         Distinct coded records, in lexicographic order; as bits where there are many attributes of two codes.
-    multiplicity : (r,) int64 array
-        In how many rounds each occurred; sums to the number of rounds.
     """
 
     held: NDArray[np.int32] | BitRecords
     multiplicity: NDArray[np.int64]
+    """Shape (r,). In how many rounds each occurred; sums to the number of rounds."""
 
     @classmethod
     def of(cls, records: Sequence[NDArray[np.int32] | BitRecords]) -> SyntheticRecords:
-        """Merge the rounds' records: codes (d,) each, or one row of bits each.
-
-        Raises PlanError if there is none.
-        """
+        """Merge the rounds' records: codes (d,) each, or one row of bits each."""
         held, multiplicity, _ = merged(records)
         return cls(held, multiplicity)
 
@@ -70,10 +66,7 @@ class SyntheticRecords:
         return np.repeat(np.arange(len(self), dtype=np.int64), self.multiplicity)[order]
 
     def resampled(self, number: int) -> SyntheticRecords:
-        """Return `number` rows by systematic resampling: each record floor or ceil of number * weight times.
-
-        Raises PlanError if `number` is below 1.
-        """
+        """Return `number` rows by systematic resampling: each record floor or ceil of number * weight times."""
         from dpopt.inference.records.rounding import systematic_multiplicities  # imports numba
 
         if number < 1:
@@ -92,9 +85,7 @@ class SyntheticRecords:
         if isinstance(self.held, BitRecords) and isinstance(others.held, BitRecords):
             held, _, place = BitRecords.joined([self.held, others.held]).distinct()
         else:
-            held, place = np.unique(
-                np.concatenate((self.distinct, others.distinct)), axis=0, return_inverse=True
-            )
+            held, place = np.unique(np.concatenate((self.distinct, others.distinct)), axis=0, return_inverse=True)
         multiplicity = np.zeros(len(held), dtype=np.int64)
         np.add.at(multiplicity, place.ravel(), np.concatenate((self.multiplicity, others.multiplicity)))
         return SyntheticRecords(held, multiplicity)
@@ -103,10 +94,7 @@ class SyntheticRecords:
 def merged(
     records: Sequence[NDArray[np.int32] | BitRecords],
 ) -> tuple[NDArray[np.int32] | BitRecords, NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct ones of records in lexicographic order, how often each occurs, and where each record is among them.
-
-    Raises PlanError if there is none.
-    """
+    """Return the distinct records in lexicographic order, how often each occurs, and where each record is among them."""
     if not records:
         raise PlanError("the run ended without a single record, so there is nothing to release")
     as_bits = [record for record in records if isinstance(record, BitRecords)]
@@ -126,15 +114,11 @@ def weighted_records(entry: Entry, problem: FitProblem, *, as_bits: bool = False
         With "records" and their "multiplicity", each at least 1.
     problem
         Which records may be released: of which codes, by which rules.
-
-    Raises TranscriptError if they are damaged, have other codes, or break a rule.
     """
     try:
         weights = frozen(entry["multiplicity"], np.int64)
         held: NDArray[np.int32] | BitRecords = (
-            bit_records_from_json(entry["records"], problem.sizes)
-            if as_bits
-            else frozen(entry["records"], np.int32)
+            bit_records_from_json(entry["records"], problem.sizes) if as_bits else frozen(entry["records"], np.int32)
         )
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise TranscriptError(f"the records on file are damaged: {error!r}") from error
@@ -149,6 +133,7 @@ def weighted_records(entry: Entry, problem: FitProblem, *, as_bits: bool = False
         return records  # every record of bits is one of its codes
     if problem.infeasible(records.distinct).any():
         raise TranscriptError(
-            "a record on file does not fit the schema or breaks a rule; the transcript is damaged or belongs to another schema"
+            "a record on file does not fit the schema or breaks a rule; the transcript is damaged or belongs to "
+            "another schema"
         )
     return records

@@ -1,7 +1,7 @@
 """The rows of a release: as many as its output asks for, which answer the workload as the weighted records of the run do.
 
-The rows that are searched are public values of the run, like its weighted records: they are on file before the run ends, so
-that a replay reads them and searches nothing.
+The rows that are searched are public values of the run, like its weighted records: they are on file before the run
+ends, so that a replay reads them and searches nothing.
 """
 
 from __future__ import annotations
@@ -33,25 +33,16 @@ MOST_CODES = 20_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChosenRows:
-    """Rows without weights, and how near they are to what they stand for.
-
-    Attributes
-    ----------
-    records : SyntheticRecords
-        The distinct rows and how often each is written.
-    said : Mapping
-        What release.json says of them.
-    """
+    """Rows without weights, and how near they are to what they stand for."""
 
     records: SyntheticRecords
+    """The distinct rows and how often each is written."""
     said: Mapping[str, Any] = field(default_factory=dict)
+    """What release.json says of them."""
 
 
 def choose_rows(
-    job: Job,
-    weighted: SyntheticRecords,
-    on_file: Callable[[Callable[[], Entry]], Entry],
-    progress: Progress,
+    job: Job, weighted: SyntheticRecords, on_file: Callable[[Callable[[], Entry]], Entry], progress: Progress
 ) -> ChosenRows:
     """Choose the rows that stand for weighted records, or read them back.
 
@@ -59,13 +50,8 @@ def choose_rows(
     ----------
     job
         Asks for rows, one at least.
-    weighted
-        What they stand for.
     on_file
         Gives the transcript's entry of the rows; where there is none yet, it is made by what it is called with.
-    progress
-
-    Raises TranscriptError if the rows on file are damaged, break a rule, or are not as many as they must be.
     """
     from dpopt.inference.records.problem import FitProblem
     from dpopt.inference.records.rounding import codes_of, whole_copies
@@ -82,8 +68,8 @@ def choose_rows(
     rows = weighted_records(entry, problem, as_bits=isinstance(weighted.held, BitRecords))
     if int(rows.multiplicity.sum()) != left:
         raise TranscriptError(
-            f"{rows.multiplicity.sum():,} rows are on file beside the whole copies, expected {left:,}; the transcript is "
-            "damaged or belongs to another plan"
+            f"{rows.multiplicity.sum():,} rows are on file beside the whole copies, expected {left:,}; the transcript "
+            f"is damaged or belongs to another plan"
         )
     said = {key: entry.get(key) for key in ("distance_per_query", "least_distance_per_query")}
     return ChosenRows(weighted.with_multiplicity(copies).and_(rows), {"rows_chosen": said})
@@ -101,19 +87,10 @@ def _compared(job: Job, weighted: SyntheticRecords) -> MarginalSet | Clauses | N
 
 
 def _searched(
-    job: Job,
-    queries: MarginalSet | Clauses,
-    weighted: SyntheticRecords,
-    number: int,
-    progress: Progress,
+    job: Job, queries: MarginalSet | Clauses, weighted: SyntheticRecords, number: int, progress: Progress
 ) -> Entry:
     """Search rows that answer as weighted records do; return the transcript's entry of them."""
-    from dpopt.inference.records.rounding import (
-        least_distance,
-        rows_problem,
-        searched_rows,
-        systematic_multiplicities,
-    )
+    from dpopt.inference.records.rounding import least_distance, rows_problem, searched_rows, systematic_multiplicities
     from dpopt.queries.counting.kernels import shares_on_records
 
     sizes, records = job.schema.sizes, weighted.distinct
@@ -126,9 +103,7 @@ def _searched(
         distinct, multiplicity = np.unique(rows, axis=0, return_counts=True)
         return {
             "kind": "rows",
-            "records": records_to_json(
-                BitRecords.of(distinct) if isinstance(weighted.held, BitRecords) else distinct
-            ),
+            "records": records_to_json(BitRecords.of(distinct) if isinstance(weighted.held, BitRecords) else distinct),
             "multiplicity": multiplicity.tolist(),
             "distance_per_query": _root_mean_square(float(differences @ differences), wanted),
             "least_distance_per_query": _root_mean_square(least_distance(queries, wanted, number), wanted),

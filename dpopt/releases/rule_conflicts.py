@@ -38,9 +38,6 @@ def feasible_record(
     """Return a record (d,) int32 that obeys every rule; the same one each time.
 
     Problem: find x with x[a] in {0, ..., sizes[a] - 1} such that every required gate of `rules` is true of x.
-
-    Raises RulesError if no record obeys all rules; the message names a smallest set of rules that contradict each other. Or
-    if none was found within the time, and it was not proven that there is none.
     """
     if not rules.number_of_rules:
         return freeze(np.zeros(sizes.size, dtype=np.int32))
@@ -48,9 +45,7 @@ def feasible_record(
 
 
 @functools.lru_cache(maxsize=2)
-def _feasible_record(
-    rules: ThresholdCircuit, numbers_of_codes: tuple[int, ...], seconds: float
-) -> NDArray[np.int32]:
+def _feasible_record(rules: ThresholdCircuit, numbers_of_codes: tuple[int, ...], seconds: float) -> NDArray[np.int32]:
     """Answer once for each circuit: a release asks before it reads the table, and again when it begins to play."""
     sizes = np.array(numbers_of_codes, dtype=np.int32)
     record = _searched(rules, sizes)
@@ -61,8 +56,8 @@ def _feasible_record(
         return record
     if not decided:
         raise RulesError(
-            f"no record that obeys the {rules.number_of_rules} rules was found within {seconds:g} s, and it is not proven that "
-            "there is none; simplify the rules (fewer, or over fewer attributes at a time)"
+            f"no record that obeys the {rules.number_of_rules} rules was found within {seconds:g} s, and it is not "
+            f"proven that there is none; simplify the rules (fewer, or over fewer attributes at a time)"
         )
     names, smallest = conflicting_rules(rules, sizes, seconds=seconds)
     raise RulesError(_message(names, smallest=smallest))
@@ -75,16 +70,14 @@ def conflicting_rules(
 
     Problem: minimize |S| over sets S of rules that no record obeys together.
 
-    Method: implicit hitting sets. Every set of rules that contradict meets the complement of every set that can be obeyed;
-    so a smallest set that meets all complements found so far is the answer as soon as it contradicts itself, and otherwise
-    grows to a largest set that can be obeyed, whose complement joins them. When the time is up, rules are left out one by
-    one instead: the result then is irreducible (without any one of its rules the others can be obeyed), not surely
-    smallest.
+    Method: implicit hitting sets. Every set of rules that contradict meets the complement of every set that can be
+    obeyed; so a smallest set that meets all complements found so far is the answer as soon as it contradicts itself,
+    and otherwise grows to a largest set that can be obeyed, whose complement joins them. When the time is up, rules are
+    left out one by one instead: the result then is irreducible (without any one of its rules the others can be obeyed),
+    not surely smallest.
 
     Source: Ignatiev, Previti, Liffiton and Marques-Silva (2015), "Smallest MUS extraction with minimal hitting set
     dualization".
-
-    Raises RulesError if the rules do not contradict each other, or it cannot be decided within the time.
     """
     deadline = time.monotonic() + seconds
     everything = range(rules.number_of_rules)
@@ -104,15 +97,12 @@ def conflicting_rules(
 
 
 def require_rules_taken(solver: Solver, rules: ThresholdCircuit, sizes: NDArray[np.int32]) -> None:
-    """Refuse a solver that cannot take the rules.
-
-    Raises SolverUnavailableError with the reason, and solvers that can.
-    """
+    """Refuse a solver that cannot take the rules."""
     reason = why_refused(solver, _question(rules, sizes))
     if reason is not None:
         raise SolverUnavailableError(
-            f"{reason}. Nothing was spent. Take the local search, cp-sat, or a solver of mixed-integer programs, such as "
-            "highs or cbc"
+            f"{reason}. Nothing was spent. Take the local search, cp-sat, or a solver of mixed-integer programs, such "
+            f"as highs or cbc"
         )
 
 
@@ -158,9 +148,7 @@ def _obeying(
     return (record, True) if record is not None else _decided(part, sizes, seconds)
 
 
-def _grown(
-    rules: ThresholdCircuit, sizes: NDArray[np.int32], record: NDArray[np.int32], seconds: float
-) -> set[int]:
+def _grown(rules: ThresholdCircuit, sizes: NDArray[np.int32], record: NDArray[np.int32], seconds: float) -> set[int]:
     """Return a set of rules that can be obeyed together and holds all that the record obeys; no rule can be added."""
     obeyed = set(np.flatnonzero(~rules.broken(record[None, :])[0]).tolist())
     for rule in range(rules.number_of_rules):
@@ -190,9 +178,7 @@ def _smallest_hitting_set(sets: list[list[int]], size: int) -> list[int]:
     if not sets:
         return []
     attributes = np.arange(size, dtype=np.int32)[:, None]
-    members = Clauses.conjunctions(
-        attributes, np.ones((size, 1), dtype=np.int32), np.ones((size, 1), dtype=np.bool_)
-    )
+    members = Clauses.conjunctions(attributes, np.ones((size, 1), dtype=np.int32), np.ones((size, 1), dtype=np.bool_))
     weights = np.full(size, -1, dtype=np.int64)
     program = MaxCsp(np.full(size, 2, dtype=np.int32), members, weights, _meeting(sets))
     record = accepting_max_csp(get_solver("cp-sat")).solve(program).require_record()

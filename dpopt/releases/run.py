@@ -1,7 +1,8 @@
 """A run of any algorithm: what is on file is taken from there, what is missing is made, charged first; and what it ends with.
 
-An algorithm is a function that asks a `Walk` for one step after the other, in the order of its paper. With a curator the walk
-makes what is not on file: the run is played, or resumed. Without one it stops there: a transcript is read again.
+An algorithm is a function that asks a `Walk` for one step after the other, in the order of its paper. With a curator
+the walk makes what is not on file: the run is played, or resumed. Without one it stops there: a transcript is read
+again.
 """
 
 from __future__ import annotations
@@ -53,32 +54,20 @@ class Sources:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """Everything that an algorithm plays with.
-
-    Attributes
-    ----------
-    job : Job
-    dataset : PrivateDataset
-    journal : Journal
-        Where charge, draw and record go.
-    past : Past
-        What is on file, when a run is resumed.
-    sources : Sources
-    progress : Progress
-    account : Account or None
-        From where the run is paid besides its own budget.
-    solver : Solver or None
-        The best-response solver, where it was given as such and not by name.
-    """
+    """Everything that an algorithm plays with."""
 
     job: Job
     dataset: PrivateDataset
     journal: Journal = field(default_factory=lambda: MemoryJournal(keep=False))
+    """Where charge, draw and record go."""
     past: Past = field(default_factory=Past)
+    """What is on file, when a run is resumed."""
     sources: Sources = field(default_factory=Sources)
     progress: Progress = field(default_factory=Progress)
     account: Account | None = None
+    """From where the run is paid besides its own budget."""
     solver: Solver | None = None
+    """The best-response solver, where it was given as such and not by name."""
 
     def clause_solver(self) -> Solver:
         """Return the best-response solver, made to take weighted clauses."""
@@ -89,55 +78,37 @@ class Run:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredMarginals:
-    """What was measured of marginals over one and two attributes, noise and all: released values.
-
-    Attributes
-    ----------
-    shares : Mapping
-        By attribute: the noisy share of every code, (size,); NaN where nothing was measured. They may lie outside 0 .. 1.
-    deviations : Mapping
-        By attributes, one or two: the standard deviation of the noise of each cell, as a share.
-    """
+    """What was measured of marginals over one and two attributes, noise and all: released values."""
 
     shares: Mapping[int, NDArray[np.float64]]
+    """By attribute: the noisy share of every code, (size,); NaN where nothing was measured. They may lie outside 0 ..
+    1."""
     deviations: Mapping[tuple[int, ...], float]
+    """By attributes, one or two: the standard deviation of the noise of each cell, as a share."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What a run ended with; a function of plan and transcript alone.
-
-    Attributes
-    ----------
-    ledger : Ledger
-        Everything that was charged.
-    records : SyntheticRecords or None
-        The synthetic records with their weights; None where noisy answers alone are released.
-    rows : ChosenRows or None
-        The rows without weights that stand for them, where rows are written.
-    rounds : sequence of Round
-        Draw, record and certificate of each round of DualQuery.
-    answers : (m,) float64 array or None
-        Answers of a release without records.
-    sections : Mapping
-        What the algorithm adds to release.json.
-    values : Mapping
-        For each numeric column that was measured within its bins, what these hold.
-    measured : callable or None
-        Gives what was measured of marginals over one and two attributes, with the deviation of the noise.
-    totals : sequence of Total
-        What released values say of the number of records.
-    """
+    """What a run ended with; a function of plan and transcript alone."""
 
     ledger: Ledger
+    """Everything that was charged."""
     records: SyntheticRecords | None
+    """The synthetic records with their weights; None where noisy answers alone are released."""
     rounds: Sequence[Round] = ()
+    """Draw, record and certificate of each round of DualQuery."""
     answers: NDArray[np.float64] | None = None
+    """Shape (m,). Answers of a release without records."""
     sections: Mapping[str, Any] = field(default_factory=dict)
+    """What the algorithm adds to release.json."""
     values: Values = field(default_factory=dict)
+    """For each numeric column that was measured within its bins, what these hold."""
     measured: Callable[[], MeasuredMarginals] | None = None
+    """Gives what was measured of marginals over one and two attributes, with the deviation of the noise."""
     rows: ChosenRows | None = None
+    """The rows without weights that stand for them, where rows are written."""
     totals: Sequence[Total] = ()
+    """What released values say of the number of records."""
 
 
 class NotEnded(Exception):  # noqa: N818  no error: the transcript of a run that goes on ends somewhere
@@ -229,8 +200,9 @@ class Walk(Generic[_Curator]):
         ----------
         kind, charge, round, on_file
             As in `dpopt.transcript.past.Past.draw`.
-        make : callable
-            Asks the curator to charge and draw; or, given True, to draw for the charge on file, of which nothing had left.
+        make
+            Asks the curator to charge and draw; or, given True, to draw for the charge on file, of which nothing had
+            left.
         given_up : (int, Charge), optional
             The later round, and its charge, that pays for a draw that is made again.
         """
@@ -313,8 +285,8 @@ class Driver(Protocol):
 def play_run(driver: Driver, run: Run, prepared: Any = None) -> Outcome:
     """Play a run, continuing after what is on file; everything is charged before it is drawn.
 
-    `prepared` is what `driver.prepare` gave, where it was asked before. What is on file is read first, so that a transcript
-    that does not fit is refused before the table is counted.
+    `prepared` is what `driver.prepare` gave, where it was asked before. What is on file is read first, so that a
+    transcript that does not fit is refused before the table is counted.
     """
     check_size(run.dataset, run.job.plan.relation, run.job.plan.size)
     ended = rebuild_run(driver, run.job, copy(run.past), run.journal, run.account)
@@ -334,18 +306,12 @@ def play_run(driver: Driver, run: Run, prepared: Any = None) -> Outcome:
 
 
 def rebuild_run(
-    driver: Driver,
-    job: Job,
-    past: Past,
-    journal: Journal | None = None,
-    account: Account | None = None,
+    driver: Driver, job: Job, past: Past, journal: Journal | None = None, account: Account | None = None
 ) -> Outcome | None:
     """Return the outcome that a transcript gives, everything computed again; None if the run has not ended.
 
-    Needs no table and no solver. With the journal of a run that goes on, one of which nothing is missing but the mark of its
-    end gets it; `account` is from where that run is paid.
-
-    Raises TranscriptError if what is on file contradicts itself.
+    Needs no table and no solver. With the journal of a run that goes on, one of which nothing is missing but the mark
+    of its end gets it; `account` is from where that run is paid.
     """
     try:
         ledger = job.ledger(account)
@@ -393,11 +359,7 @@ def _with_values(
 
 def reservation(job: Job) -> Entry:
     """Return the journal's first entry: every charge of the plan, reserved before the first draw, and what it is for."""
-    return {
-        "kind": "reserve",
-        "charges": [encode(charge) for charge in job.charges()],
-        "inputs": job.fingerprint(),
-    }
+    return {"kind": "reserve", "charges": [encode(charge) for charge in job.charges()], "inputs": job.fingerprint()}
 
 
 def spent_so_far(ledger: Ledger) -> Figures:

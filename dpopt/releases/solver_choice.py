@@ -20,10 +20,7 @@ TIGHTEST = ("clique", "per-literal")
 
 
 def formulation_named(name: str | None) -> Formulation:
-    """Return the formulation of that name; without a name the one with the tightest relaxation.
-
-    Raises PlanError if there is none; the message lists them.
-    """
+    """Return the formulation of that name; without a name the one with the tightest relaxation."""
     names = [known.value for known in Formulation]
     if name is None:
         name = next(known for known in TIGHTEST if known in names)
@@ -39,11 +36,8 @@ def solver_and_formulation(
 ) -> tuple[Solver, Formulation | None]:
     """Return what a user types as "cp-sat" or "highs:clique": the registered solver, and how it gets weighted clauses.
 
-    In Python a solver may be given as it is.
-    The formulation is None for solvers that take weighted clauses as they are, per-literal where none is named.
-
-    Raises SolverUnavailableError: no solver has this name; PlanError: no formulation has this name, or the solver needs none,
-    or it is no solver.
+    In Python a solver may be given as it is. The formulation is None for solvers that take weighted clauses as they
+    are, per-literal where none is named.
     """
     name, colon, formulation = given.strip().partition(":") if isinstance(given, str) else (given, "", "")
     solver = solver_named(name) if solver_named and isinstance(name, str) else registry.get_solver(name)
@@ -64,8 +58,6 @@ def require_solver(given: str | Solver, takes: Capability = Capability.MAX_CSP) 
     """Refuse a solver that is unknown, cannot run here, or does not take what it is to solve.
 
     Weighted clauses are written out for solvers that do not take them; the local search stands for methods of our own.
-
-    Raises SolverUnavailableError or PlanError with the reason and what to do.
     """
     if takes is Capability.MAX_CSP or given == registry.DEFAULT:
         solver = clause_solver(given)
@@ -78,28 +70,19 @@ def require_solver(given: str | Solver, takes: Capability = Capability.MAX_CSP) 
 
 
 def require_solver_again(name: str, given: Solver | None, takes: Capability = Capability.MAX_CSP) -> None:
-    """Refuse to continue a run without the solver that it began with, which may have been no registered one.
-
-    Raises PlanError if another solver is given; SolverUnavailableError if none is given and none of the name is registered,
-    or it cannot run here.
-    """
+    """Refuse to continue a run without the solver that it began with, which may have been no registered one."""
     if given is not None and given.name != name:
-        raise PlanError(
-            f"the run began with the solver {name!r}, found {given.name!r}; continue it with that one"
-        )
+        raise PlanError(f"the run began with the solver {name!r}, found {given.name!r}; continue it with that one")
     if given is None and name.partition(":")[0] not in registry.solver_names():
         raise SolverUnavailableError(
-            f"the run began with a solver of its own, {name!r}, and none of this name is registered; continue it in Python, "
-            "with resume(..., solver=...)"
+            f"the run began with a solver of its own, {name!r}, and none of this name is registered; continue it in "
+            f"Python, with resume(..., solver=...)"
         )
     require_solver(name if given is None else given, takes)
 
 
 def solver_with_duals(name: str | None) -> Solver:
-    """Return the solver of that name, or the first available one, that takes linear programs and gives their duals.
-
-    Raises PlanError: the named solver does not; SolverUnavailableError: the named solver cannot run here, or none can.
-    """
+    """Return the solver of that name, or the first available one, that takes linear programs and gives their duals."""
     if name is not None:
         solver = registry.get_solver(name)
         if not gives_duals(solver):

@@ -62,16 +62,14 @@ def write_records(
     format
         "csv": UTF-8, commas; a missing value is the missing text. "parquet": text, int64, double, bool, date, timestamp
         and duration columns; a missing value is null.
-    numbers : Mapping
-        By the positions of numeric attributes: a number for each record, (r,), in place of that of its bin; NaN where missing.
+    numbers
+        By the positions of numeric attributes: a number for each record, (r,), in place of that of its bin; NaN where
+        missing.
 
     Returns
     -------
     str or None
         The name that the weights were given, None without weights.
-
-    Raises SchemaError if records or weights have another shape or type, or a code is not in the schema; ReleaseFolderError if
-    the file cannot be written.
     """
     _check(schema, records, weights)
     name = weight_name(schema, weight_column)
@@ -102,9 +100,7 @@ def _check(schema: Schema, records: NDArray[np.int32], weights: NDArray[np.float
             f"expected {len(records)} weights of type float64, found shape {weights.shape} and {weights.dtype}"
         )
     if not np.isfinite(weights).all():
-        raise SchemaError(
-            f"weight {int(np.argmin(np.isfinite(weights)))} is not finite; weights are finite numbers"
-        )
+        raise SchemaError(f"weight {int(np.argmin(np.isfinite(weights)))} is not finite; weights are finite numbers")
 
 
 def weight_name(schema: Schema, wanted: str = "weight") -> str:
@@ -245,10 +241,7 @@ def as_frame(table: pa.Table, schema: Schema) -> pd.DataFrame:
 
 
 def as_polars(table: pa.Table, schema: Schema) -> pl.DataFrame:
-    """Return a table as a DataFrame of polars, ordered categories as an Enum.
-
-    Raises PlanError if polars is not installed.
-    """
+    """Return a table as a DataFrame of polars, ordered categories as an Enum."""
     try:
         import polars as pl
     except ImportError:
@@ -305,9 +298,7 @@ def _typed(attribute: Attribute, written: Sequence[Value | None], name: str) -> 
 
     usual = _arrow_values(attribute, written)
     if name.endswith("category"):
-        places = pa.array(
-            [None if value is None else code for code, value in enumerate(usual.to_pylist())], pa.int32()
-        )
+        places = pa.array([None if value is None else code for code, value in enumerate(usual.to_pylist())], pa.int32())
         return pa.DictionaryArray.from_arrays(places, usual.drop_null(), ordered=name.startswith("ordered"))
     kind, _, details = name.partition("[" if "[" in name else "(")
     if kind == "decimal128":
@@ -342,9 +333,7 @@ def _arrow_values(attribute: Attribute, written: Sequence[Value | None]) -> pa.A
         if all(isinstance(number, int) and -(2**63) <= number < 2**63 for number in numbers):
             return pa.array(written, pa.int64())
         exact = all(isinstance(number, float) or abs(number) <= _EXACT for number in numbers)
-        if attribute.kind is AttributeKind.NUMERIC or (
-            exact and len(set(map(float, numbers))) == len(numbers)
-        ):
+        if attribute.kind is AttributeKind.NUMERIC or (exact and len(set(map(float, numbers))) == len(numbers)):
             return pa.array([None if value is None else float(value) for value in written], pa.float64())
     return pa.array([None if value is None else value_text(value) for value in written], pa.string())
 
@@ -352,9 +341,8 @@ def _arrow_values(attribute: Attribute, written: Sequence[Value | None]) -> pa.A
 def write_answers(folder: Path, job: Job, answers: NDArray[np.float64]) -> dict[str, Any]:
     """Write the answers (m,) as shares of the public size; return the entry of the file in release.json.
 
-    The file appears whole or not at all, and the same answers give the same bytes (Parquet: with the same version of pyarrow).
-
-    Raises ReleaseFolderError if it cannot be written.
+    The file appears whole or not at all, and the same answers give the same bytes (Parquet: with the same version of
+    pyarrow).
     """
     file_format = str(job.output.get("format", "csv"))
     name = f"answers.{file_format}"

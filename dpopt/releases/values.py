@@ -1,8 +1,8 @@
 """Numbers within bins: what is measured of them with a share of the budget, in rounds, and what is drawn from it.
 
-The first round halves the bins of each numeric column, and each later one the halves that hold many records beside the noise.
-What a bin holds in all is taken from the synthetic records. So it is the same for every algorithm, after its last step. A round
-that was torn on file is left out. Privacy: C19 in docs/privacy.
+The first round halves the bins of each numeric column, and each later one the halves that hold many records beside the
+noise. What a bin holds in all is taken from the synthetic records. So it is the same for every algorithm, after its
+last step. A round that was torn on file is left out. Privacy: C19 in docs/privacy.
 """
 
 from __future__ import annotations
@@ -43,24 +43,16 @@ Measure = Callable[[ColumnSums, Charge], NoisyAnswers | None]
 
 @dataclass(frozen=True, slots=True)
 class ValuesPlan:
-    """What is measured of numbers within bins.
-
-    Attributes
-    ----------
-    share : float
-        Of the budget.
-    columns : tuple of str
-        The numeric columns of which some bin holds several numbers.
-    scales : tuple of float
-        sigma of discrete Gaussian or b of discrete Laplace noise, in records, round by round.
-    gaussian : bool
-        Which of the two.
-    """
+    """What is measured of numbers within bins."""
 
     share: float
+    """Of the budget."""
     columns: tuple[str, ...]
+    """The numeric columns of which some bin holds several numbers."""
     scales: tuple[float, ...]
+    """sigma of discrete Gaussian or b of discrete Laplace noise, in records, round by round."""
     gaussian: bool
+    """Which of the two."""
 
     @classmethod
     def of(
@@ -70,7 +62,7 @@ class ValuesPlan:
 
         Parameters
         ----------
-        share : float or None
+        share
             From 0 to 0.9; None: `VALUES_SHARE`, or 0 for an accountant under which it cannot be added.
 
         Raises
@@ -99,13 +91,7 @@ class ValuesPlan:
 
     @classmethod
     def from_json(cls, obj: object, schema: Schema) -> ValuesPlan:
-        """Read a plan back.
-
-        Raises
-        ------
-        PlanError
-            If it is damaged, or its columns are not those of the schema.
-        """
+        """Read a plan back."""
         found = decode(cls, obj, "the plan of numbers within bins", PlanError)
         if list(found.columns) != [schema.attributes[place].name for place in dividable(schema)]:
             raise PlanError("the columns whose numbers are measured are not those of the schema")
@@ -151,8 +137,8 @@ def check_share(share: float | None) -> None:
         return
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= _MOST_SHARE:
         raise PlanError(
-            "--values-share is the share of the budget for numbers within bins, from 0 (each bin stands for one number) to "
-            f"{_MOST_SHARE:g}, found {share!r}"
+            "--values-share is the share of the budget for numbers within bins, from 0 (each bin stands for one "
+            f"number) to {_MOST_SHARE:g}, found {share!r}"
         )
 
 
@@ -174,11 +160,9 @@ def measured_values(
 
     Parameters
     ----------
-    records : SyntheticRecords
-        They say what each bin holds in all.
-    size : int
+    size
         The public number of records.
-    measure : callable
+    measure
         Returns the noisy counts of a measurement, paid for by a charge of the plan; None if they were lost.
     """
     held, shares = records.distinct, records.weights * size
@@ -199,9 +183,7 @@ def measured_values(
             chosen, cells = halves[place]
             if number == 1 and chosen.size:
                 totals.append(_total(columns[place], part, sqrt(noise_variance * part.size) * scale, plan))
-            columns[place] = columns[place].halved(
-                chosen, cells, part.reshape(-1, 2).T, noise_variance * scale**2
-            )
+            columns[place] = columns[place].halved(chosen, cells, part.reshape(-1, 2).T, noise_variance * scale**2)
     return dict(zip(plan.columns, columns, strict=True)), totals
 
 
@@ -216,14 +198,13 @@ def drawn_values(
 ) -> tuple[dict[int, NDArray[np.float64]], int]:
     """Return the numbers of measured columns for records that are written, NaN where missing, by the columns' positions.
 
-    They obey the rules that order them. With them comes how many records have the representatives of bins in ordered columns,
-    since no numbers in order were found.
+    They obey the rules that order them. With them comes how many records have the representatives of bins in ordered
+    columns, since no numbers in order were found.
     """
     shares = np.ones(len(written)) if weights is None else weights
     places = {name: schema.names.index(name) for name in values}
     numbers = {
-        places[name]: column.drawn(written[:, places[name]], shares, places[name])
-        for name, column in values.items()
+        places[name]: column.drawn(written[:, places[name]], shares, places[name]) for name, column in values.items()
     }
     return numbers, put_in_order(numbers, schema, written)
 
@@ -231,15 +212,14 @@ def drawn_values(
 def put_in_order(numbers: dict[int, NDArray[np.float64]], schema: Schema, written: NDArray[np.int32]) -> int:
     """Exchange numbers within their bins, so that they obey the rules which order them; return where that was not possible.
 
-    Two numbers of one bin that are not in order change places: both are as likely as before, given their order. In bins that
-    overlap each goes as far towards the other's place as its bin reaches. A record that is still not in order has the
-    representatives of its bins in these columns, for which the rules hold.
+    Two numbers of one bin that are not in order change places: both are as likely as before, given their order. In bins
+    that overlap each goes as far towards the other's place as its bin reaches. A record that is still not in order has
+    the representatives of its bins in these columns, for which the rules hold.
 
     Parameters
     ----------
     numbers : dict of int to (r,) float64
         By the position of a column, NaN where missing. Changed in place.
-    schema : Schema
     written : (r, d) int32
         The codes of the same records.
     """
@@ -250,9 +230,7 @@ def put_in_order(numbers: dict[int, NDArray[np.float64]], schema: Schema, writte
         attribute, codes = schema.attributes[place], written[:, place]
         stated = _as_written(attribute, np.array(attribute.representatives))
         low, high = (stated, stated) if place not in numbers else _reach(attribute)
-        least[place], most[place], middle[place] = (
-            np.append(one, np.nan)[codes] for one in (low, high, stated)
-        )
+        least[place], most[place], middle[place] = (np.append(one, np.nan)[codes] for one in (low, high, stated))
         kept[place] = _as_written(attribute, numbers.get(place, middle[place]))
     for _ in ordered[1:]:
         for one in found:

@@ -1,7 +1,7 @@
 """Wide public records of zeros and ones to bytes: a sparse matrix in an npz file, or baskets as text.
 
-The counterpart of `read_binary_table`: what is written reads back to the same codes. No more than some blocks of rows is in
-memory, and nothing of records times columns.
+The counterpart of `read_binary_table`: what is written reads back to the same codes. No more than some blocks of rows
+is in memory, and nothing of records times columns.
 """
 
 from __future__ import annotations
@@ -31,8 +31,6 @@ def write_wide(folder: Path, job: Job, records: SyntheticRecords) -> dict[str, A
     """Write wide records into a folder as a job's output asks for; return the entry of the files in release.json.
 
     Each file appears whole or not at all; the same records give the same bytes.
-
-    Raises ReleaseFolderError if a file cannot be written.
     """
     places = None if job.rows is None else records.places()
     weights = records.weights if places is None else None
@@ -78,11 +76,7 @@ def ones_of(records: NDArray[np.int32] | BitRecords) -> Ones:
 
 
 def write_npz(
-    stream: IO[bytes],
-    width: int,
-    ones: Ones,
-    places: NDArray[np.int64] | None,
-    weights: NDArray[np.float64] | None,
+    stream: IO[bytes], width: int, ones: Ones, places: NDArray[np.int64] | None, weights: NDArray[np.float64] | None
 ) -> None:
     """Write rows as a sparse matrix (CSR) that `scipy.sparse.load_npz` reads, and weights beside it.
 
@@ -92,8 +86,6 @@ def write_npz(
     ----------
     width
         Number of columns d.
-    ones
-        The distinct records.
     places : (r,) int64, optional
         Which of them stands in each row; without it each stands there once.
     weights : (r,) float64, optional
@@ -104,9 +96,7 @@ def write_npz(
     bounds = np.concatenate(([0], np.cumsum(lengths)))
     total = int(bounds[-1])
     if total > np.iinfo(np.int32).max:
-        raise PlanError(
-            f"{total:,} ones are more than an npz file of 32-bit numbers takes; ask for fewer rows"
-        )
+        raise PlanError(f"{total:,} ones are more than an npz file of 32-bit numbers takes; ask for fewer rows")
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         _write_array(archive, "indices", (total,), np.int32, _gathered(ones, rows, lengths))
         _write_array(archive, "indptr", (len(bounds),), np.int32, iter((bounds,)))
@@ -117,12 +107,7 @@ def write_npz(
             _write_array(archive, "weights", weights.shape, np.float64, iter((weights,)))
 
 
-def write_baskets(
-    stream: IO[bytes],
-    ones: Ones,
-    places: NDArray[np.int64] | None,
-    items: Items,
-) -> None:
+def write_baskets(stream: IO[bytes], ones: Ones, places: NDArray[np.int64] | None, items: Items) -> None:
     """Write rows as baskets: on each line the items of a record, by number or by name.
 
     Parameters as for `write_npz`; the bytes are a function of the arguments alone.
@@ -164,8 +149,7 @@ def _cells(items: Items) -> pa.Array:
         texts = pa.array(items.names, kind)
     nothing = pa.scalar("", kind)
     parts = [
-        pc.binary_join_element_wise(texts, pa.scalar(sign, kind), nothing)
-        for sign in (items.separators()[0], "\n")
+        pc.binary_join_element_wise(texts, pa.scalar(sign, kind), nothing) for sign in (items.separators()[0], "\n")
     ]
     return pa.concat_arrays([*parts, pa.array(["\n"], kind)])
 

@@ -72,9 +72,7 @@ def column_chart(
 
 
 def _top(*series: Numbers | None) -> float:
-    return max(
-        [1e-9, *(float(np.nanmax(one, initial=0.0)) for one in series if one is not None and one.size)]
-    )
+    return max([1e-9, *(float(np.nanmax(one, initial=0.0)) for one in series if one is not None and one.size)])
 
 
 def _share(series: Numbers | None, code: int, top: float) -> float | None:
@@ -104,9 +102,7 @@ def _histogram(attribute: Attribute, series: dict[str, Numbers | None]) -> dict[
     for place in range(number):
         missing = place == starts.size
         label = (
-            "missing"
-            if missing
-            else _bin_label(attribute, int(starts[place]), min(bins, int(starts[place]) + each))
+            "missing" if missing else _bin_label(attribute, int(starts[place]), min(bins, int(starts[place]) + each))
         )
         tall = {name: _height(values, place, top) for name, values in joined.items()}
         own, real = joined["own"], joined["real"]
@@ -116,12 +112,7 @@ def _histogram(attribute: Attribute, series: dict[str, Numbers | None]) -> dict[
         span = _range_text(joined["low"], joined["high"], place)
         said += [] if span is None else [f"95 % interval {span}"]
         marks.append(
-            {
-                "x": round(gap * (place + 0.5 * missing), 2),
-                "w": round(gap, 2),
-                "title": "\n".join(said),
-                **tall,
-            }
+            {"x": round(gap * (place + 0.5 * missing), 2), "w": round(gap, 2), "title": "\n".join(said), **tall}
         )
     edges = attribute.edges
     return {
@@ -145,9 +136,7 @@ def _height(values: Numbers | None, place: int, top: float) -> float | None:
 def _bin_label(attribute: Attribute, first: int, last: int) -> str:
     if last == first + 1:
         return attribute.label(first)
-    return (
-        f"{attribute.number_text(attribute.edges[first])} to {attribute.number_text(attribute.edges[last])}"
-    )
+    return f"{attribute.number_text(attribute.edges[first])} to {attribute.number_text(attribute.edges[last])}"
 
 
 def square_map(
@@ -155,8 +144,8 @@ def square_map(
 ) -> dict[str, Any]:
     """Return a map of a symmetric matrix (d, d), its lower half: opacity says how large a value is, a class its sign.
 
-    NaN is left blank. Opacities are square roots, so that small values are seen; the largest one stands for `top`, or, where
-    that is None, for the largest value.
+    NaN is left blank. Opacities are square roots, so that small values are seen; the largest one stands for `top`, or,
+    where that is None, for the largest value.
     """
     top = max(1e-9, float(np.nanmax(np.abs(values), initial=0.0))) if top is None else top
     cells = [
@@ -171,21 +160,11 @@ def square_map(
         for column in range(row)
         if not np.isnan(values[row, column])
     ]
-    return {
-        "names": [short(name, 16) for name in names],
-        "cells": cells,
-        "top": f"{top:.2g}",
-        "signed": signed,
-    }
+    return {"names": [short(name, 16) for name in names], "cells": cells, "top": f"{top:.2g}", "signed": signed}
 
 
 def table_map(
-    attributes: Sequence[Attribute],
-    shares: Numbers,
-    *,
-    order: Sequence[NDArray[np.int64]],
-    top: float,
-    signed: bool,
+    attributes: Sequence[Attribute], shares: Numbers, *, order: Sequence[NDArray[np.int64]], top: float, signed: bool
 ) -> dict[str, Any]:
     """Return a map of the shares (n, m) of pairs of values; of many bins some are taken together, of many values the last ones.
 
@@ -212,9 +191,7 @@ def table_map(
     return {"rows": labels[0], "columns": labels[1], "cells": cells, "signed": signed}
 
 
-def _together(
-    attribute: Attribute, shares: Numbers, axis: int, order: NDArray[np.int64]
-) -> tuple[list[str], Numbers]:
+def _together(attribute: Attribute, shares: Numbers, axis: int, order: NDArray[np.int64]) -> tuple[list[str], Numbers]:
     """Return at most `MOST_CELLS` names along an axis, and the shares of what they stand for."""
     size = attribute.size
     if size <= MOST_CELLS:
@@ -241,11 +218,5 @@ def dots(points: Sequence[tuple[float, float, str]]) -> dict[str, Any] | None:
     def place(number: float) -> float:
         return round(300 * (log10(number) - float(low)) / span, 1)
 
-    ticks = [
-        {"at": place(10.0**power), "text": f"{10.0**power:g}"}
-        for power in range(int(low), int(low + span) + 1)
-    ]
-    return {
-        "points": [{"x": place(x), "y": 300 - place(y), "title": title} for x, y, title in some],
-        "ticks": ticks,
-    }
+    ticks = [{"at": place(10.0**power), "text": f"{10.0**power:g}"} for power in range(int(low), int(low + span) + 1)]
+    return {"points": [{"x": place(x), "y": 300 - place(y), "title": title} for x, y, title in some], "ticks": ticks}

@@ -39,8 +39,8 @@ def report(
 ) -> str:
     """Return a report on a release as one page of HTML that needs nothing else, and write it.
 
-    Without the table the page holds released values alone, and may be published with the release. With the table it is for the
-    owner alone, and says so on every page: exact figures are in it.
+    Without the table the page holds released values alone, and may be published with the release. With the table it is
+    for the owner alone, and says so on every page: exact figures are in it.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def report(
     out : path, optional
         File for the page. One that is there is replaced if it is a page. For the owner alone where a table is given.
     target : str, optional
-        Column that models predict, trained on synthetic and on real records; by default the last one of few values. Needs
-        scikit-learn (``pip install 'dpopt[report]'``).
+        Column that models predict, trained on synthetic and on real records; by default the last one of few values.
+        Needs scikit-learn (``pip install 'dpopt[report]'``).
     title : str, optional
         Heading of the page. Public.
     progress : callable
@@ -71,9 +71,7 @@ def report(
     --------
     >>> import dpopt, pandas
     >>> ages = dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=(0, 20, 40))
-    >>> released = dpopt.histogram(
-    ...     pandas.DataFrame({"age": [1, 30]}), dpopt.Schema((ages,)), "age", epsilon=1
-    ... )
+    >>> released = dpopt.histogram(pandas.DataFrame({"age": [1, 30]}), dpopt.Schema((ages,)), "age", epsilon=1)
     >>> page = dpopt.report(released)
     >>> "epsilon = 1" in page, "<script" in page
     (True, False)
@@ -82,14 +80,13 @@ def report(
     if place is not None:
         check_replaceable(place, b"<!doctypehtml>", "page of HTML")
     if table is None and target is not None:
-        raise PlanError(
-            f"models that predict {target!r} are compared on the table; give it, or leave the target out"
-        )
+        raise PlanError(f"models that predict {target!r} are compared on the table; give it, or leave the target out")
     synopsis = _synopsis(release)
     if synopsis is not None:
         if table is not None:
             raise PlanError(
-                "a file that answers queries is reported without its table; compare its answers by the commands of its kind"
+                "a file that answers queries is reported without its table; compare its answers by the commands of its "
+                "kind"
             )
         text = _page_of_synopsis(synopsis, title)
     else:
@@ -156,11 +153,7 @@ def _page(finished: SyntheticRelease, judged: Judgement | None, title: str | Non
         held=held_by(finished),
         asked=short(str(asked.get("workload") or json.dumps(asked, ensure_ascii=False)), 300),
         citation=citation(statement),
-        repairs=[
-            *warnings_in_words(statement),
-            *repairs_in_words(statement),
-            *declared_in_words(statement["privacy"]),
-        ],
+        repairs=[*warnings_in_words(statement), *repairs_in_words(statement), *declared_in_words(statement["privacy"])],
         two_way=two_way_in_words(statement),
         rules=[(short(rule.name, 200), short(rule.describe(), 2000)) for rule in schema.rules],
         columns=column_charts(finished, measured, judged),

@@ -89,14 +89,9 @@ def association_maps(finished: SyntheticRelease, judged: Judgement | None) -> li
     else:
         real = {one.attributes: (one.association, one.correlation) for one in judged.pairs}
         own = {one.attributes: (one.own_association, one.own_correlation) for one in judged.pairs}
-    numbers = [
-        place for place in places if any(pair[1] is not None for key, pair in own.items() if place in key)
-    ]
+    numbers = [place for place in places if any(pair[1] is not None for key, pair in own.items() if place in key)]
     maps = []
-    for which, title, shown in (
-        (0, "Dependence (Cramer's V)", places),
-        (1, "Correlation of numbers", numbers),
-    ):
+    for which, title, shown in ((0, "Dependence (Cramer's V)", places), (1, "Correlation of numbers", numbers)):
         if len(shown) < 2:
             continue
         names = [schema.attributes[place].name for place in shown]
@@ -121,15 +116,11 @@ def _associations(finished: SyntheticRelease, answers: RecordAnswers, places: li
     named = {pair: names_of(schema, pair) for pair in numbers}
     correlations = figures_of_records(finished, list(named.values())).correlations
     for row in places[1:]:
-        pairs = [
-            (column, row) for column in range(row) if int(sizes[row]) * int(sizes[column]) <= LARGEST_PAIR
-        ]
+        pairs = [(column, row) for column in range(row) if int(sizes[row]) * int(sizes[column]) <= LARGEST_PAIR]
         if not pairs:
             continue
         marginals = MarginalSet(domains, np.array(pairs, dtype=np.int32))
-        for pair, part in zip(
-            pairs, np.split(answers.on(marginals, sizes), marginals.starts[1:-1]), strict=True
-        ):
+        for pair, part in zip(pairs, np.split(answers.on(marginals, sizes), marginals.starts[1:-1]), strict=True):
             shares = part.reshape([int(sizes[place]) for place in pair])
             found[pair] = cramers_v(shares), correlations.get(named[pair]) if pair in named else None
     return found
@@ -208,9 +199,7 @@ def _numbers(judged: Judgement) -> list[dict[str, Any]]:
         if real["mean"] and own["mean"] is not None:
             off = own["mean"] / real["mean"] - 1
         sides = [
-            [f"{value:,.6g}" for value in (side["mean"], *side["quartiles"])]
-            if side["mean"] is not None
-            else ["–"] * 4
+            [f"{value:,.6g}" for value in (side["mean"], *side["quartiles"])] if side["mean"] is not None else ["–"] * 4
             for side in (real, own)
         ]
         found.append({"name": short(name, 60), "off": off, "real": sides[0], "own": sides[1]})
@@ -229,10 +218,7 @@ def _pair(schema: Schema, one: Any) -> dict[str, Any]:
         "maps": [
             {"caption": "real", **table_map(attributes, one.real, order=order, top=top, signed=False)},
             {"caption": "synthetic", **table_map(attributes, one.own, order=order, top=top, signed=False)},
-            {
-                "caption": "synthetic minus real",
-                **table_map(attributes, apart, order=order, top=far, signed=True),
-            },
+            {"caption": "synthetic minus real", **table_map(attributes, apart, order=order, top=far, signed=True)},
         ],
     }
 

@@ -19,21 +19,20 @@ def meaning_of(privacy: Mapping[str, Any]) -> list[str]:
         The part of that name of release.json, or of the statement of a file that answers queries.
     """
     if not privacy["private"]:
-        return [
-            "Some draws came from a seeded or scripted source, as in tests: this release protects nobody."
-        ]
+        return ["Some draws came from a seeded or scripted source, as in tests: this release protects nobody."]
     epsilon, delta = privacy["epsilon"], privacy["delta"]
     factor = f"{exp(epsilon):.3g}" if epsilon < 50 else "more than 10^21"
     beyond = f" and, beyond that, by at most delta = {delta:g}" if delta else ""
     first = (
-        f"Any conclusion from this release has nearly the same probability whichever of two neighbouring tables it came from: "
-        f"they differ by a factor of at most e^{epsilon:.4g} = {factor}{beyond}. Neighbouring: {privacy['neighbours']}."
+        f"Any conclusion from this release has nearly the same probability whichever of two neighbouring tables it "
+        f"came from: they differ by a factor of at most e^{epsilon:.4g} = {factor}{beyond}. Neighbouring: "
+        f"{privacy['neighbours']}."
     )
     sentences = [first, f"{protection(epsilon, delta)}. This holds whatever else its author knows."]
     unit = privacy.get("unit", "one record")
     sentences.append(
-        f"What is protected is {unit}. What many records have in common is no secret of any of them, and is what the release "
-        "is meant to show."
+        f"What is protected is {unit}. What many records have in common is no secret of any of them, and is what the "
+        f"release is meant to show."
     )
     return sentences
 

@@ -1,7 +1,7 @@
 """What a record may be: attributes with their values or bins, and rules on records. Public.
 
-In: declarations, or their JSON form. Out: `Schema`, `Attribute`, `ThresholdCircuit` (the rules, as gates over codes). Holds no
-data.
+In: declarations, or their JSON form. Out: `Schema`, `Attribute`, `ThresholdCircuit` (the rules, as gates over codes).
+Holds no data.
 
 | file | what it holds |
 |---|---|

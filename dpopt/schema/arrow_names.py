@@ -28,16 +28,10 @@ def refused_type(
     """Return what an attribute could have in place of a type; None if that suits its edges, or the values that are listed."""
     if any(isinstance(value, str | bool) for value in numbers):
         truth = name == "bool" and all(isinstance(value, bool) for value in numbers)
-        return (
-            None
-            if truth or _TEXTS.fullmatch(name)
-            else "category, ordered category or, of truth values, bool"
-        )
+        return None if truth or _TEXTS.fullmatch(name) else "category, ordered category or, of truth values, bool"
     least, most = min(map(float, numbers)), max(map(float, numbers))
     if date_format is not None:
-        return (
-            None if first_and_last(date_format)[0] and holds_moments(name, least, most) else _SUCH_AS["date"]
-        )
+        return None if first_and_last(date_format)[0] and holds_moments(name, least, most) else _SUCH_AS["date"]
     if duration is not None:
         found = _DURATIONS.fullmatch(name)
         size = max(-least, most) * NANOSECONDS[duration]

@@ -66,37 +66,39 @@ class Attribute:
         Numeric: the number that bin i is decoded to, inside bin i. Left out: the midpoint (for integers rounded down
         and kept inside the bin).
     missing
-        The text that stands for a missing value; "" is the empty cell and the null, which are missing with any text. Missing
-        has the last code. None: a missing value is not allowed. Of a list of texts the first is written, and the others are
-        kept in `also_missing`.
+        The text that stands for a missing value; "" is the empty cell and the null, which are missing with any text.
+        Missing has the last code. None: a missing value is not allowed. Of a list of texts the first is written, and
+        the others are kept in `also_missing`.
     other
-        The declared bucket for whatever does not fit: categorical and boolean: one of `values`; numeric: a number within the
-        range, which stands for its bin.
+        The declared bucket for whatever does not fit: categorical and boolean: one of `values`; numeric: a number
+        within the range, which stands for its bin.
     occurring
         The codes that can occur, as far as is publicly known. None: nothing is declared.
     date_format
-        Numeric: the values are dates or times, read and written in this form, such as "%Y-%m-%d" or "%d-%m-%Y %H:%M" (all
-        parts: `dpopt.schema.dates`); of several forms with | between them, as "%Y|%Y-%m-%d", written in the first. Edges,
-        representatives and `other` are given as such texts, never as bare numbers, and kept as seconds since the beginning of
-        1970.
+        Numeric: the values are dates or times, read and written in this form, such as "%Y-%m-%d" or "%d-%m-%Y %H:%M"
+        (all parts: `dpopt.schema.dates`); of several forms with | between them, as "%Y|%Y-%m-%d", written in the first.
+        Edges, representatives and `other` are given as such texts, never as bare numbers, and kept as seconds since the
+        beginning of 1970.
     prefix
-        Categorical: only the first so many characters of a cell count, and are what is written: 3 makes "I21.4" and "I21.9" the
-        value "I21".
+        Categorical: only the first so many characters of a cell count, and are what is written: 3 makes "I21.4" and
+        "I21.9" the value "I21".
     digits
-        Categorical with a prefix: whole numbers of fewer digits begin with zeros that were lost: with 5, 1067 is "01067".
+        Categorical with a prefix: whole numbers of fewer digits begin with zeros that were lost: with 5, 1067 is
+        "01067".
     decimals
         Numeric: drawn numbers with fractions have at most so many digits after the point, 1 to 15.
     after
-        Numeric: the name of another numeric column. The numbers of this attribute, its edges among them, are lengths: what this
-        column of the table says less what the other one says. Files hold the sum: see `dpopt.schema.lengths`.
+        Numeric: the name of another numeric column. The numbers of this attribute, its edges among them, are lengths:
+        what this column of the table says less what the other one says. Files hold the sum: see `dpopt.schema.lengths`.
     unit
-        What lengths between dates count: "days", "hours", "minutes" or "seconds"; None between numbers. Without `after`: the
-        values are durations, and numbers of this unit, which may be "milliseconds", "microseconds" or "nanoseconds" too.
+        What lengths between dates count: "days", "hours", "minutes" or "seconds"; None between numbers. Without
+        `after`: the values are durations, and numbers of this unit, which may be "milliseconds", "microseconds" or
+        "nanoseconds" too.
     arrow
-        Arrow's name of the type that the column has in tables, and gets in synthetic ones: see `dpopt.schema.arrow_names`.
+        Arrow's name of the type that the column has in tables, and gets in synthetic ones: see
+        `dpopt.schema.arrow_names`.
     also_missing
         Further texts that are read as missing.
-
     Raises SchemaError if the declaration contradicts itself; the message names the attribute.
 
     Examples
@@ -155,9 +157,7 @@ class Attribute:
         self._check_texts()
         self._check_arrow()
         if not 1 <= self.size <= LARGEST_SIZE:
-            raise self._refusal(
-                f"{self.size} codes; between 1 and {LARGEST_SIZE:,} are possible: use coarser values"
-            )
+            raise self._refusal(f"{self.size} codes; between 1 and {LARGEST_SIZE:,} are possible: use coarser values")
         if self.occurring is not None:
             object.__setattr__(self, "occurring", self._checked_occurring(self.occurring))
 
@@ -185,9 +185,7 @@ class Attribute:
         if self.kind is AttributeKind.NUMERIC:
             return bisect_right(self.edges[1:-1], self.other)
         return next(
-            code
-            for code, value in enumerate(self.values)
-            if (type(value), value) == (type(self.other), self.other)
+            code for code, value in enumerate(self.values) if (type(value), value) == (type(self.other), self.other)
         )
 
     def label(self, code: int) -> str:
@@ -296,9 +294,10 @@ class Attribute:
                 raise self._refusal(f"a form of dates belongs to numeric, not to {self.kind.value}")
             if not isinstance(self.date_format, str) or None in map(date_pattern, forms_of(self.date_format)):
                 raise self._refusal(
-                    f"the form of its dates is {self.date_format!r}; expected one such as '%Y-%m-%d' or '%d-%m-%Y %H:%M', with "
-                    "%Y (or %y) and any of %m (or %b, %B), %d, %H (or %I with %p), %M, %S, %f in use, none without those "
-                    "before it; a time of day from %H on; or several such forms, with | between them"
+                    f"the form of its dates is {self.date_format!r}; expected one such as '%Y-%m-%d' or '%d-%m-%Y "
+                    f"%H:%M', with %Y (or %y) and any of %m (or %b, %B), %d, %H (or %I with %p), %M, %S, %f in use, "
+                    f"none without those before it; a time of day from %H on; or several such forms, with | between "
+                    f"them"
                 )
             object.__setattr__(self, "integer", True)  # whole seconds
         if self.decimals is not None and (
@@ -313,9 +312,7 @@ class Attribute:
             )
         self._check_length()
         if self.digits is not None and (
-            self.prefix is None
-            or type(self.digits) is not int
-            or not self.prefix < self.digits <= MOST_DECIMALS
+            self.prefix is None or type(self.digits) is not int or not self.prefix < self.digits <= MOST_DECIMALS
         ):
             raise self._refusal(
                 f"'digits' is a number up to {MOST_DECIMALS}, above the 'prefix' that it needs; found {self.digits!r}"
@@ -328,7 +325,8 @@ class Attribute:
             for value in self.values:
                 if not isinstance(value, str) or len(value) > self.prefix:
                     raise self._refusal(
-                        f"the value {value!r} is no text of at most {self.prefix} characters ('prefix'), and would never occur"
+                        f"the value {value!r} is no text of at most {self.prefix} characters ('prefix'), and would "
+                        f"never occur"
                     )
 
     def _check_length(self) -> None:
@@ -339,12 +337,8 @@ class Attribute:
                 "a length or duration ('after', 'unit') is numeric: its edges are numbers, of days for example"
             )
         if self.after is None:
-            longest = (
-                2**63 * (1 if self.unit == "nanoseconds" else 1000) // NANOSECONDS.get(self.unit or "", 1)
-            )
-            if self.unit not in NANOSECONDS or any(
-                is_number(edge) and abs(edge) >= longest for edge in self.edges
-            ):
+            longest = 2**63 * (1 if self.unit == "nanoseconds" else 1000) // NANOSECONDS.get(self.unit or "", 1)
+            if self.unit not in NANOSECONDS or any(is_number(edge) and abs(edge) >= longest for edge in self.edges):
                 raise self._refusal(
                     f"durations have a unit out of {', '.join(NANOSECONDS)}, and edges below 292,000 years (292 of "
                     f"nanoseconds); found {self.unit!r}"
@@ -352,8 +346,8 @@ class Attribute:
             return
         if not isinstance(self.after, str) or self.unit not in {None, *UNITS}:
             raise self._refusal(
-                f"a length names the column that it counts from ('after'), found {self.after!r}, and between dates its 'unit' "
-                f"out of {', '.join(UNITS)}, found {self.unit!r}"
+                f"a length names the column that it counts from ('after'), found {self.after!r}, and between dates its "
+                f"'unit' out of {', '.join(UNITS)}, found {self.unit!r}"
             )
 
     def _check_arrow(self) -> None:
@@ -371,9 +365,7 @@ class Attribute:
 
     def _check_values(self) -> None:
         if self.edges or self.representatives or self.integer:
-            raise self._refusal(
-                f"edges, representatives and integer belong to numeric, not to {self.kind.value}"
-            )
+            raise self._refusal(f"edges, representatives and integer belong to numeric, not to {self.kind.value}")
         if self.kind is AttributeKind.BOOLEAN:
             if not self.values:
                 object.__setattr__(self, "values", (False, True))
@@ -382,9 +374,7 @@ class Attribute:
         elif not self.values:
             raise self._refusal("no values are declared; list every value that can occur under 'values'")
         # -0.0 and 0.0 are one value, whatever their texts.
-        object.__setattr__(
-            self, "values", tuple(0.0 if repr(value) == "-0.0" else value for value in self.values)
-        )
+        object.__setattr__(self, "values", tuple(0.0 if repr(value) == "-0.0" else value for value in self.values))
         seen: dict[str, Value] = {}
         for value in self.values:
             if not isinstance(value, str | bool) and not is_number(value):
@@ -403,9 +393,7 @@ class Attribute:
             return
         if self.kind is not AttributeKind.NUMERIC:
             if not any(type(self.other) is type(value) and self.other == value for value in self.values):
-                raise self._refusal(
-                    f"'other' is {self.other!r}, which is not one of the declared values; declare it"
-                )
+                raise self._refusal(f"'other' is {self.other!r}, which is not one of the declared values; declare it")
             return
         (number,) = self._floats((self.other,), "'other'")
         if not self.edges[0] <= number <= self.edges[-1]:
@@ -422,9 +410,7 @@ class Attribute:
         if self.values:
             raise self._refusal("values belong to categorical attributes; a numeric one has edges")
         if len(self.edges) < 2:
-            raise self._refusal(
-                f"a numeric attribute needs at least 2 edges (one bin), found {len(self.edges)}"
-            )
+            raise self._refusal(f"a numeric attribute needs at least 2 edges (one bin), found {len(self.edges)}")
         object.__setattr__(self, "edges", self._floats(self.edges, "edge"))
         for low, high in pairwise(self.edges):
             if not low < high:
@@ -435,9 +421,7 @@ class Attribute:
         if self.integer:
             for code, low in enumerate(self.edges[:-1]):
                 if not self._inside(float(math.ceil(low)), code):
-                    raise self._refusal(
-                        f"the bin {self._bin_label(code)} holds no whole number; move its edges"
-                    )
+                    raise self._refusal(f"the bin {self._bin_label(code)} holds no whole number; move its edges")
 
     def _check_representatives(self) -> None:
         if not self.representatives:
@@ -479,7 +463,8 @@ class Attribute:
                 number = float(text) if self.date_format is None else date_number(text, self.date_format)
             if self.edges and self.edges[0] <= number <= self.edges[-1]:
                 raise self._refusal(
-                    f"the missing text {text!r} is also a number inside the bins; leave it out of the bins or use another text"
+                    f"the missing text {text!r} is also a number inside the bins; leave it out of the bins or use "
+                    f"another text"
                 )
 
     def _check_texts(self) -> None:
@@ -494,9 +479,7 @@ class Attribute:
             raise self._refusal("'occurring' is empty; leave it out if nothing is known")
         for code in codes:
             if isinstance(code, bool) or not isinstance(code, int) or not 0 <= code < self.size:
-                raise self._refusal(
-                    f"'occurring' names the code {code!r}; the codes are 0 .. {self.size - 1}"
-                )
+                raise self._refusal(f"'occurring' names the code {code!r}; the codes are 0 .. {self.size - 1}")
         if len(set(codes)) != len(codes):
             raise self._refusal("'occurring' names a code twice")
         return tuple(sorted(codes))

@@ -25,11 +25,6 @@ class BinaryAttributes(Sequence[Attribute]):
         Number of attributes d, at least 1.
     names
         Their names, d different texts that are not empty and hold no line break; "item0", "item1", ... if left out.
-
-    Raises
-    ------
-    SchemaError
-        If there is no attribute or too many, or the names are not d different texts.
     """
 
     __slots__ = ("_count", "_names", "_positions")
@@ -64,9 +59,7 @@ class BinaryAttributes(Sequence[Attribute]):
         if isinstance(other, BinaryAttributes):
             return self._count == other._count and self._names == other._names
         if isinstance(other, tuple):
-            return len(other) == self._count and all(
-                mine == its for mine, its in zip(self, other, strict=True)
-            )
+            return len(other) == self._count and all(mine == its for mine, its in zip(self, other, strict=True))
         return NotImplemented
 
     def __hash__(self) -> int:
@@ -127,7 +120,8 @@ class BinaryAttributes(Sequence[Attribute]):
 def _checked(names: tuple[str, ...], count: int) -> tuple[str, ...]:
     if len(names) != count:
         raise SchemaError(
-            f"{count:,} columns are declared, and {len(names):,} names were given; give one name for each column, in order"
+            f"{count:,} columns are declared, and {len(names):,} names were given; give one name for each column, in "
+            f"order"
         )
     bad = next((n for n, name in enumerate(names) if not isinstance(name, str) or not name.strip()), None)
     if bad is not None:

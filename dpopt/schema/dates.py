@@ -53,9 +53,10 @@ class Seconds(float):
 def date_pattern(form: str) -> str | None:
     """Return the regular expression of a format such as "%d-%m-%Y %H:%M", with groups named as its parts; None if it is none.
 
-    A format holds %Y, and of %m, %d, %H, %M, %S, %f as many as there are, each once and none without those before it; or a time
-    of day from %H on. %y, two digits from 1930 on, can stand for %Y; %b (Jan), %B (January) for %m; %I and %p (PM) for %H.
-    Other signs but | stand for themselves. Where digits follow digits with nothing between, each part has all of its digits.
+    A format holds %Y, and of %m, %d, %H, %M, %S, %f as many as there are, each once and none without those before it;
+    or a time of day from %H on. %y, two digits from 1930 on, can stand for %Y; %b (Jan), %B (January) for %m; %I and %p
+    (PM) for %H. Other signs but | stand for themselves. Where digits follow digits with nothing between, each part has
+    all of its digits.
     """
     parts = re.split(r"%(.)", form)
     named = [_SAME.get(part, part) for part in parts[1::2] if part != "p"]
@@ -69,9 +70,7 @@ def date_pattern(form: str) -> str | None:
         or OR in form
     ):
         return None
-    pieces = [
-        rf"(?P<{part}>{_PARTS[part]})" if place % 2 else re.escape(part) for place, part in enumerate(parts)
-    ]
+    pieces = [rf"(?P<{part}>{_PARTS[part]})" if place % 2 else re.escape(part) for place, part in enumerate(parts)]
     if re.search("%[^bBp]%[^bBp]", form):  # nothing divides their digits: "1112024" may be two days
         pieces = [piece.replace("{1,2}", "{2}") for piece in pieces]
     return "^" + "".join(pieces) + "$"
@@ -123,9 +122,7 @@ def date_number(text: object, form: str) -> Seconds:
     if match is not None and (half is None or 1 <= found["H"] <= 12):
         if half is not None:
             found["H"] = found["H"] % 12 + 12 * (half[0] in "pP")
-        given = [
-            found.get(part, {"Y": 1970, "m": 1, "d": 1}.get(part, 0)) for part in _ORDER.removesuffix("f")
-        ]
+        given = [found.get(part, {"Y": 1970, "m": 1, "d": 1}.get(part, 0)) for part in _ORDER.removesuffix("f")]
         with suppress(ValueError):  # no such day, or time
             seconds = (dt.datetime(*given, tzinfo=dt.UTC) - _EPOCH).total_seconds()  # type: ignore[misc,arg-type]
             return Seconds(seconds if len(forms) == 1 else cut_off(np.array([seconds]), form)[0])

@@ -14,9 +14,7 @@ def declared_words(attribute: Attribute, most: int | None = None) -> list[str]:
     Examples
     --------
     >>> import dpopt
-    >>> height = dpopt.Attribute(
-    ...     "height", dpopt.AttributeKind.NUMERIC, edges=(0, 1, 2, 3), decimals=2, missing=""
-    ... )
+    >>> height = dpopt.Attribute("height", dpopt.AttributeKind.NUMERIC, edges=(0, 1, 2, 3), decimals=2, missing="")
     >>> declared_words(height, most=2)
     ['edges: 0, ..., 3', 'decimals: 2', 'missing: ""']
     """

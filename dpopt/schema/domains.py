@@ -21,7 +21,6 @@ class Domains:
     ----------
     counts, starts : (d,) int64
     codes : (sum of counts,) int32
-
     All three are kept read-only.
     """
 
@@ -39,13 +38,7 @@ class Domains:
 
     @classmethod
     def of(cls, schema: Schema, *, occurring: bool) -> Domains:
-        """Return all codes of each attribute, or only those that the schema declares as occurring.
-
-        Raises
-        ------
-        WorkloadError
-            If only occurring codes are asked for and no attribute declares any.
-        """
+        """Return all codes of each attribute, or only those that the schema declares as occurring."""
         if schema.is_binary and not occurring:
             codes = np.zeros(2 * len(schema), dtype=np.int32)
             codes[1::2] = 1

@@ -1,7 +1,7 @@
 """Finer bins of numeric attributes, by a public rule: each bin is halved, and its halves again, down to whole numbers.
 
-A bin is halved in its middle, or, where it is wide beside its distance from zero, in the middle of its logarithms: log(1 + |x|)
-of its ends. So a long tail is divided near its beginning, where most of it lies.
+A bin is halved in its middle, or, where it is wide beside its distance from zero, in the middle of its logarithms:
+log(1 + |x|) of its ends. So a long tail is divided near its beginning, where most of it lies.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def finer(attribute: Attribute) -> Attribute:
 def dividable(schema: Schema) -> list[int]:
     """Return the positions of the numeric attributes of which some bin holds several numbers.
 
-    Columns that a rule compares by representatives are left out, but for orders (`orders`): the rule holds for those numbers,
-    and not for all others.
+    Columns that a rule compares by representatives are left out, but for orders (`orders`): the rule holds for those
+    numbers, and not for all others.
     """
     fixed = _compared(schema)
     return [place for place in _of_several_numbers(schema) if schema.attributes[place].name not in fixed]
@@ -129,9 +129,7 @@ def rough_differences(schema: Schema) -> str | None:
     """
     if schema.is_binary:
         return None
-    ordered = {
-        name for rule in schema.rules if isinstance(rule.form, Ordering) for name in rule.form.attributes
-    }
+    ordered = {name for rule in schema.rules if isinstance(rule.form, Ordering) for name in rule.form.attributes}
     kinds: dict[str, list[str]] = {"dates": [], "times of day": [], "numbers": []}  # they have lengths
     for one in schema.attributes:
         dated = one.date_format is not None and finest_unit(one.date_format) is not None
@@ -142,7 +140,8 @@ def rough_differences(schema: Schema) -> str | None:
         return None
     return (
         f"differences between {columns}, such as lengths of time, are kept as roughly as "
-        "their bins are wide, and may be far off on average; if readers need them, declare one column as a length after the "
+        "their bins are wide, and may be far off on average; if readers need them, declare one column as a length "
+        "after the "
         'other ("after"), such as days of a stay'
     )
 
@@ -159,19 +158,13 @@ def _of_several_numbers(schema: Schema) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a rule says by representatives: numbers of one column are below those of another, or equal, where both are given.
-
-    Attributes
-    ----------
-    less, more : int
-        The positions of the columns, both of whole numbers, of others, or of dates in one form.
-    strict : bool
-        They are not equal.
-    """
+    """What a rule says by representatives: numbers of one column are below those of another, or equal, where both are given."""
 
     less: int
     more: int
+    """The positions of the columns, both of whole numbers, of others, or of dates in one form."""
     strict: bool
+    """They are not equal."""
 
     def broken(self, less: _Numbers, more: _Numbers) -> NDArray[np.bool_]:
         """Return where numbers, NaN for missing ones, are not in order, (r,)."""

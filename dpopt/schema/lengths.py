@@ -1,7 +1,7 @@
 """Columns that are declared as lengths after other columns: what files hold of them, and how the two turn into each other.
 
-The codes of such an attribute are bins of what its column says less what the other column says. What is written is the sum.
-So both are in order by construction, and their difference is measured as any other number.
+The codes of such an attribute are bins of what its column says less what the other column says. What is written is the
+sum. So both are in order by construction, and their difference is measured as any other number.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ _DIGITS, _MOST_DIGITS = 14, 300
 
 def lengths(attributes: Sequence[Attribute]) -> list[tuple[int, int]]:
     """Return the positions of each length and of the column that it counts from, in the order in which they are added up.
-
-    Raises SchemaError if a length counts from a column that does not exist, or from itself through others.
 
     Examples
     --------
@@ -64,9 +62,7 @@ def check_lengths(attributes: Sequence[Attribute]) -> None:
         problem = None
         if first.kind is not AttributeKind.NUMERIC or first.duration is not None:
             what = "duration" if first.duration else first.kind.value
-            problem = (
-                f"it is a length after {first.name!r}, which is {what}; only numbers and dates have lengths"
-            )
+            problem = f"it is a length after {first.name!r}, which is {what}; only numbers and dates have lengths"
         elif form is None and one.unit is not None:
             problem = f"it has the unit {one.unit!r}, but {first.name!r} is no date; leave the unit out"
         elif form is not None and one.unit is None:
@@ -80,9 +76,7 @@ def check_lengths(attributes: Sequence[Attribute]) -> None:
         if problem is None:
             low, high = _ends(attributes, place)
             if form is None and not math.isfinite(high - low):
-                problem = (
-                    f"sums with {first.name!r} would reach from {low:g} to {high:g}; declare smaller edges"
-                )
+                problem = f"sums with {first.name!r} would reach from {low:g} to {high:g}; declare smaller edges"
             elif sums := [text for text in one.missing_texts if low <= _number(text, form) <= high]:
                 problem = f"the missing text {sums[0]!r} is also a sum with {first.name!r}; use another text"
         if problem is not None:

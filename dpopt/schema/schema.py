@@ -26,15 +26,7 @@ from dpopt.files.json_files import (
     write_json_object,
 )
 from dpopt.html_pages.shown import Shown
-from dpopt.schema.attribute import (
-    LARGEST_SIZE,
-    Attribute,
-    AttributeKind,
-    Value,
-    is_number,
-    number_text,
-    value_text,
-)
+from dpopt.schema.attribute import LARGEST_SIZE, Attribute, AttributeKind, Value, is_number, number_text, value_text
 from dpopt.schema.binary_attributes import BinaryAttributes
 from dpopt.schema.lengths import check_lengths
 from dpopt.schema.rules.compile_rules import compile_rules
@@ -56,8 +48,8 @@ class Schema(Shown):
     Parameters
     ----------
     attributes
-        At least one attribute; names are unique. A record is one code per attribute, in this order. The attributes of a wide
-        table of zeros and ones are a `BinaryAttributes`: see `Schema.binary`.
+        At least one attribute; names are unique. A record is one code per attribute, in this order. The attributes of a
+        wide table of zeros and ones are a `BinaryAttributes`: see `Schema.binary`.
     draft
         True for a schema that was drafted from private data and not yet reviewed by the owner.
     reading
@@ -73,7 +65,6 @@ class Schema(Shown):
         Number of codes of each attribute.
     offsets : (d + 1,) int64, read-only
         Flat column of attribute a and code v is offsets[a] + v; offsets[d] is the number of flat columns.
-
     Raises SchemaError if there is no attribute, two have the same name, or a rule names what is not there.
 
     Examples
@@ -99,9 +90,7 @@ class Schema(Shown):
     reading: tuple[tuple[str, str | bool], ...] = ()
     sizes: NDArray[np.int32] = field(init=False, repr=False, compare=False)
     offsets: NDArray[np.int64] = field(init=False, repr=False, compare=False)
-    _positions: dict[str, int] | None = field(
-        init=False, repr=False, compare=False
-    )  # None: binary attributes
+    _positions: dict[str, int] | None = field(init=False, repr=False, compare=False)  # None: binary attributes
     _circuit: ThresholdCircuit = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -129,12 +118,7 @@ class Schema(Shown):
         object.__setattr__(self, "_circuit", compile_rules(self.rules, self.attributes, self.index))
 
     def __reduce__(self) -> tuple[type[Schema], tuple[object, ...]]:
-        return Schema, (
-            self.attributes,
-            self.draft,
-            self.rules,
-            self.reading,
-        )  # unpickled arrays would be writable
+        return Schema, (self.attributes, self.draft, self.rules, self.reading)  # unpickled arrays would be writable
 
     @classmethod
     def binary(cls, count: int, names: Iterable[str] | None = None) -> Schema:
@@ -155,12 +139,7 @@ class Schema(Shown):
 
     def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         rows = (
-            (
-                one.name,
-                one.kind.value,
-                f"{one.size:,}",
-                _listed(tuple(map(one.label, range(min(one.size, 99)))), 4),
-            )
+            (one.name, one.kind.value, f"{one.size:,}", _listed(tuple(map(one.label, range(min(one.size, 99)))), 4))
             for one in self.attributes
         )
         return ("attribute", "type", "values", "which"), rows
@@ -193,11 +172,7 @@ class Schema(Shown):
             position = (self._positions or {}).get(name)
         if position is None:
             near = difflib.get_close_matches(str(name), self.names, n=3)
-            hint = (
-                f"did you mean {' or '.join(map(repr, near))}?"
-                if near
-                else f"there are {_listed(self.names)}"
-            )
+            hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {_listed(self.names)}"
             raise SchemaError(f"the schema has no attribute {name!r}; {hint}")
         return position
 
@@ -218,9 +193,7 @@ class Schema(Shown):
                     name=f"{attribute.name}={attribute.label(code)}",
                     kind=AttributeKind.BOOLEAN,
                     values=(0, 1),
-                    occurring=(0,)
-                    if attribute.occurring is not None and code not in attribute.occurring
-                    else None,
+                    occurring=(0,) if attribute.occurring is not None and code not in attribute.occurring else None,
                 )
                 for attribute in self.attributes
                 for code in range(attribute.size)
@@ -230,10 +203,7 @@ class Schema(Shown):
 
     def to_json(self) -> dict[str, object]:
         """Return the schema as a JSON object; `from_json` gives an equal schema."""
-        written: dict[str, object] = {
-            "dpopt_schema": SCHEMA_VERSION,
-            "draft": self.draft,
-        }
+        written: dict[str, object] = {"dpopt_schema": SCHEMA_VERSION, "draft": self.draft}
         if self.reading:
             written["reading"] = dict(self.reading)
         if isinstance(self.attributes, BinaryAttributes):
@@ -302,9 +272,7 @@ class Schema(Shown):
         return sha256_of_json(self.to_json())
 
 
-def _accepted(
-    proposed: object, attributes: list[object], rules: list[object]
-) -> tuple[list[object], list[object]]:
+def _accepted(proposed: object, attributes: list[object], rules: list[object]) -> tuple[list[object], list[object]]:
     """Return attributes and rules with what their owner accepted of the proposals of a draft."""
     for number, item in enumerate(json_list(proposed, "schema: 'proposed'", SchemaError), 1):
         place = f"proposal number {number}"
@@ -390,10 +358,7 @@ def attribute_to_json(attribute: Attribute) -> dict[str, object]:
 
 
 def attribute_from_json(item: object, number: int) -> Attribute:
-    """Return the attribute that a JSON object declares; `number` (from 0) names it as long as its name is unknown.
-
-    Raises SchemaError if a key is unknown or missing, or a value has the wrong type or contradicts another.
-    """
+    """Return the attribute that a JSON object declares; `number` (from 0) names it as long as its name is unknown."""
     place = f"attribute number {number + 1}"
     declared = json_object(item, place, SchemaError)
     name = declared.get("name")
@@ -479,9 +444,7 @@ def _numeric(declared: dict[str, Any], place: str) -> dict[str, Any]:
 
 def _equal_width_edges(bins: object, bounds: tuple[Any, ...], place: str) -> tuple[float, ...]:
     if isinstance(bins, bool) or not isinstance(bins, int) or not 1 <= bins <= LARGEST_SIZE:
-        raise SchemaError(
-            f"{place}: 'bins' is a whole number from 1 to {LARGEST_SIZE:,}, found {shown(bins)}"
-        )
+        raise SchemaError(f"{place}: 'bins' is a whole number from 1 to {LARGEST_SIZE:,}, found {shown(bins)}")
     if len(bounds) != 2 or not all(map(is_number, bounds)) or not bounds[0] < bounds[1]:
         raise SchemaError(f"{place}: 'range' is [low, high] with low below high, found {shown(bounds)}")
     # The decimal text, not the binary value, so that tenths of [0, 0.3] come out as 0.1 and 0.2.

@@ -60,9 +60,7 @@ def _outcome(adapter: Adapter, program: Program, limits: SolveLimits, hint: Poin
     try:
         return adapter.solve(program, limits, hint=hint)
     except MemoryError:
-        return SolveResult(
-            Termination.LIMIT, Limit.MEMORY, solver=adapter.name, native_status="out of memory"
-        )
+        return SolveResult(Termination.LIMIT, Limit.MEMORY, solver=adapter.name, native_status="out of memory")
     except Exception as problem:  # noqa: BLE001  # whatever a library raises is an outcome, not the end of a run
         traceback.print_exc()
         text = f"{type(problem).__name__}: {problem}"

@@ -1,11 +1,11 @@
 """CP-SAT of OR-Tools: a MaxCsp as it is, with rules and a proven bound; linear programs in whole numbers.
 
-Model: a Boolean for each code of an attribute, exactly one true (two codes: one Boolean
-and its negation); a Boolean c_j for each clause, tied to its truth in the direction that the weight does not push it;
-the rules as below; maximize sum_j w_j c_j.
+Model: a Boolean for each code of an attribute, exactly one true (two codes: one Boolean and its negation); a Boolean
+c_j for each clause, tied to its truth in the direction that the weight does not push it; the rules as below; maximize
+sum_j w_j c_j.
 
-Rules on records: one constraint for each gate that must be true, and one Boolean for each other gate. A gate's sum is at
-least its bound if it is required, else if its Boolean is true; one direction is enough, as the circuit is monotone.
+Rules on records: one constraint for each gate that must be true, and one Boolean for each other gate. A gate's sum is
+at least its bound if it is required, else if its Boolean is true; one direction is enough, as the circuit is monotone.
 """
 
 from __future__ import annotations
@@ -58,11 +58,7 @@ def add_rules(
 
 
 def _terms(
-    rules: ThresholdCircuit,
-    terms: range,
-    gains: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    codes: list[Literal],
+    rules: ThresholdCircuit, terms: range, gains: NDArray[np.int64], offsets: NDArray[np.int64], codes: list[Literal]
 ) -> tuple[list[Literal], list[int]]:
     """Return the literals of the codes that add something to a gate's sum, and what each adds."""
     starts = rules.value_starts[terms.start : terms.stop + 1]
@@ -74,11 +70,7 @@ def _terms(
 
 
 def _add_gate(
-    model: cp_model.CpModel,
-    truth: Literal | None,
-    literals: list[Literal],
-    amounts: list[int],
-    needed: int,
+    model: cp_model.CpModel, truth: Literal | None, literals: list[Literal], amounts: list[int], needed: int
 ) -> None:
     """Add: the amounts of the true literals sum to at least `needed`, if `truth` (None: always)."""
     if needed <= 0:
@@ -109,13 +101,7 @@ class CpSat:
 
     name: str = "cp-sat"
     capabilities: frozenset[Capability] = frozenset(
-        {
-            Capability.MAX_CSP,
-            Capability.RULES,
-            Capability.WHOLE,
-            Capability.WARM_START,
-            Capability.DETERMINISTIC_LIMIT,
-        }
+        {Capability.MAX_CSP, Capability.RULES, Capability.WHOLE, Capability.WARM_START, Capability.DETERMINISTIC_LIMIT}
     )
 
     def solve(self, program: Program, limits: SolveLimits, *, hint: Point | None) -> SolveResult:
@@ -173,9 +159,7 @@ def _of_clauses(program: MaxCsp, hint: Point | None) -> _Posed:
     def record(solver: cp_model.CpSolver) -> Point:
         values = np.array([solver.boolean_value(literal) for literal in codes])
         offsets = problem.offsets()[:-1]
-        chosen = (
-            np.add.reduceat(np.arange(values.size) * values, offsets) - offsets if values.size else offsets
-        )
+        chosen = np.add.reduceat(np.arange(values.size) * values, offsets) - offsets if values.size else offsets
         return reduction.expand(chosen.astype(np.int32))
 
     return _Posed(model, record)
@@ -275,9 +259,7 @@ def _truths(model: cp_model.CpModel, problem: MaxCsp, codes: list[Literal]) -> l
     return truths
 
 
-def _tie_conjunction(
-    model: cp_model.CpModel, truth: Literal, literals: list[Literal], *, rewarded: bool
-) -> None:
+def _tie_conjunction(model: cp_model.CpModel, truth: Literal, literals: list[Literal], *, rewarded: bool) -> None:
     """Let `truth` be at most (rewarded) or at least (not) the conjunction of the literals."""
     if rewarded:
         model.add_bool_and(literals).only_enforce_if(truth)
@@ -285,9 +267,7 @@ def _tie_conjunction(
         model.add_bool_or([truth, *(~literal for literal in literals)])
 
 
-def _add_hint(
-    model: cp_model.CpModel, codes: list[Literal], problem: MaxCsp, start: NDArray[np.int32]
-) -> None:
+def _add_hint(model: cp_model.CpModel, codes: list[Literal], problem: MaxCsp, start: NDArray[np.int32]) -> None:
     offsets = problem.offsets()
     chosen = set((offsets[:-1] + start).tolist())
     for attribute, size in enumerate(problem.sizes.tolist()):
@@ -303,13 +283,7 @@ def cp_sat_model(
     *,
     name: str = "dpopt",
 ) -> cp_model.CpModel:
-    """Return a program in whole numbers as a model of OR-Tools' CP-SAT.
-
-    Raises
-    ------
-    ProgramError
-        A square, a variable that need not be whole or has no bounds, or a coefficient that is no whole number.
-    """
+    """Return a program in whole numbers as a model of OR-Tools' CP-SAT."""
     from ortools.sat.python import cp_model
 
     instead = "; take to_mathopt or to_cvxpy"

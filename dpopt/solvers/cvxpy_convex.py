@@ -6,8 +6,8 @@ quadratic program in units in which its entries are near 1 (`Scaled`).
 No bound is claimed: what comes back are approximate duals, from which `dpopt.programs.duality` computes a bound that is
 proven. CVXPY looks at every solver library that is installed; OR-Tools and Gurobi are kept out of its process.
 
-Statuses are read as the library reports them, not as CVXPY sums them up: CVXPY's "optimal_inaccurate" is SCS's word for a time
-limit too, and "user_limit" does not say which.
+Statuses are read as the library reports them, not as CVXPY sums them up: CVXPY's "optimal_inaccurate" is SCS's word for
+a time limit too, and "user_limit" does not say which.
 """
 
 from __future__ import annotations
@@ -110,9 +110,10 @@ _STEADY = 5_000  # iterations for which OSQP keeps its step size; adapting every
 class CvxpyConvex:
     """The adapter of the solver of this name.
 
-    `limits.work` counts iterations. Gaps do not apply, hints are not taken. Not honoured: the seed by Clarabel, OSQP and SCS,
-    which draw nothing; threads by OSQP and SCS, which run on one. OSQP is for quadratic programs: on the linear
-    relaxation of a best response of 2,000 variables it does not get near these tolerances in 10 s, the others need .3 s.
+    `limits.work` counts iterations. Gaps do not apply, hints are not taken. Not honoured: the seed by Clarabel, OSQP
+    and SCS, which draw nothing; threads by OSQP and SCS, which run on one. OSQP is for quadratic programs: on the
+    linear relaxation of a best response of 2,000 variables it does not get near these tolerances in 10 s, the others
+    need .3 s.
     """
 
     name: str
@@ -135,9 +136,7 @@ class CvxpyConvex:
         problem = written.problem
         options = library.options(limits)
         data, chain, inverse = problem.get_problem_data(library.name, solver_opts=dict(options))
-        answer = chain.solve_via_data(
-            problem, data, warm_start=False, verbose=False, solver_opts=dict(options)
-        )
+        answer = chain.solve_via_data(problem, data, warm_start=False, verbose=False, solver_opts=dict(options))
         native, words = library.native(answer)
         termination, limit = library.verdict(native, words)
         point = duals = None
@@ -166,27 +165,18 @@ class CvxpyConvex:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CvxpyProblem:
-    """A program in CVXPY's objects.
-
-    Attributes
-    ----------
-    problem
-        The problem. A maximization maximizes.
-    variables
-        One flat variable for each block.
-    constraints
-        Each constraint on rows with the rows that it stands for, and the sign of its duals.
-    cones
-        Each constraint on cones with their kind, in the order of the members.
-    number_of_rows
-        Rows of the program.
-    """
+    """A program in CVXPY's objects."""
 
     problem: cvxpy.Problem
+    """The problem. A maximization maximizes."""
     variables: list[cvxpy.Variable]
+    """One flat variable for each block."""
     constraints: list[tuple[cvxpy.Constraint, NDArray[np.int64], float]]
+    """Each constraint on rows with the rows that it stands for, and the sign of its duals."""
     cones: list[tuple[cvxpy.Constraint, Cone]]
+    """Each constraint on cones with their kind, in the order of the members."""
     number_of_rows: int
+    """Rows of the program."""
 
     def point(self) -> NDArray[np.float64] | None:
         """Return the values of all variables, (n,); None if there are none."""
@@ -214,10 +204,7 @@ class CvxpyProblem:
 
 
 def cvxpy_problem(
-    program: PointProgram,
-    variables: Sequence[Block] = (),
-    rows: Sequence[Block] = (),
-    cones: Sequence[Block] = (),
+    program: PointProgram, variables: Sequence[Block] = (), rows: Sequence[Block] = (), cones: Sequence[Block] = ()
 ) -> CvxpyProblem:
     """Return the program in CVXPY's objects: a vector for each block of variables, a constraint for each side of a block."""
     import cvxpy
@@ -239,9 +226,7 @@ def cvxpy_problem(
     quadratic = program.quadratic if isinstance(program, ConicProgram) else program
     if isinstance(quadratic, QuadraticProgram) and quadratic.targets.size:
         roots = np.sqrt(quadratic.weights)
-        objective += (
-            cvxpy.sum_squares(product(quadratic.square_matrix(roots)) - roots * quadratic.targets) / 2
-        )
+        objective += cvxpy.sum_squares(product(quadratic.square_matrix(roots)) - roots * quadratic.targets) / 2
     matrix = linear.matrix()
     sense = 1.0 if linear.maximize else -1.0
     constraints = []
@@ -269,9 +254,7 @@ def cvxpy_problem(
 
 
 def _cone_constraints(
-    program: ConicProgram,
-    product: Callable[[csr_array[np.float64]], cvxpy.Expression],
-    labels: Sequence[Block],
+    program: ConicProgram, product: Callable[[csr_array[np.float64]], cvxpy.Expression], labels: Sequence[Block]
 ) -> list[tuple[cvxpy.Constraint, Cone]]:
     """Return one constraint for each block of cones, or for each matrix, with its kind."""
     import cvxpy
@@ -331,9 +314,7 @@ def _cvxpy_variable(program: MixedIntegerProgram, block: Block) -> cvxpy.Variabl
         kind["integer"] = True
     elif whole.any():
         kind["integer"] = (np.flatnonzero(whole),)
-    return cvxpy.Variable(
-        block.size, name=block.symbol, bounds=[program.lower[part], program.upper[part]], **kind
-    )
+    return cvxpy.Variable(block.size, name=block.symbol, bounds=[program.lower[part], program.upper[part]], **kind)
 
 
 def _values(
@@ -373,9 +354,7 @@ class _Library:
     def native(self, answer: object) -> tuple[str, str]:
         """Return the status by the name in `statuses`, and the status in the library's words."""
         code = self.code(answer)
-        name = (
-            str(int(code)) if isinstance(code, int) else str(code)
-        )  # a number may be a member of an enumeration
+        name = str(int(code)) if isinstance(code, int) else str(code)  # a number may be a member of an enumeration
         return name, name if self.words is None else str(self.words(answer))
 
     def version(self) -> str:
@@ -444,9 +423,7 @@ def _entry(*keys: str) -> Callable[[object], object]:
 LIBRARIES: dict[str, _Library] = {
     "clarabel": _Library("CLARABEL", "clarabel", CLARABEL, _clarabel, attrgetter("status"), cones=True),
     "osqp": _Library("OSQP", "osqp", OSQP, _osqp, attrgetter("info.status_val"), attrgetter("info.status")),
-    "scs": _Library(
-        "SCS", "scs", SCS, _scs, _entry("info", "status_val"), _entry("info", "status"), cones=True
-    ),
+    "scs": _Library("SCS", "scs", SCS, _scs, _entry("info", "status_val"), _entry("info", "status"), cones=True),
     "cvxpy-highs": _Library("HIGHS", "highspy", HIGHS, _highs, _entry("model_status"), iterates=False),
 }
 """Names in the registry."""

@@ -1,8 +1,8 @@
 """GLPK's program `glpsol`, for linear and mixed-integer programs.
 
 The program goes in as MPS text, the answer comes back as GLPK's plain solution file, which names the status of a linear
-program's primal and dual solution, or of the mixed-integer one; bounds and incumbents over time are read in what
-glpsol prints.
+program's primal and dual solution, or of the mixed-integer one; bounds and incumbents over time are read in what glpsol
+prints.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ class Glpk:
     """The adapter.
 
     Time limits are whole seconds (rounded up; the child process is killed some seconds later in any case). Not
-    honoured, since glpsol has no such options: work, an absolute gap, threads (it has one), seed (it draws nothing), hints.
+    honoured, since glpsol has no such options: work, an absolute gap, threads (it has one), seed (it draws nothing),
+    hints.
     """
 
     name: str = "glpk"
@@ -136,28 +137,22 @@ class Glpk:
         )
 
 
-def _values(
-    program: MixedIntegerProgram, lines: list[str]
-) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+def _values(program: MixedIntegerProgram, lines: list[str]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
     """Read values of the columns and, of a linear program, duals of the rows: a line "i" for each row, "j" for each column.
 
-    Integer variables come first. A line of a linear program holds status, value and dual, one of a mixed-integer program
-    the value alone.
+    Integer variables come first. A line of a linear program holds status, value and dual, one of a mixed-integer
+    program the value alone.
     """
     linear = not program.integrality.any()
     rows = [line.split() for line in lines if line.startswith("i ")]
     columns = [line.split() for line in lines if line.startswith("j ")]
     point = np.zeros(program.number_of_variables)
-    point[np.argsort(~program.integrality, kind="stable")] = [
-        float(fields[3 if linear else 2]) for fields in columns
-    ]
+    point[np.argsort(~program.integrality, kind="stable")] = [float(fields[3 if linear else 2]) for fields in columns]
     if not linear:
         return point, None
     duals = np.zeros(program.number_of_rows)
     # A row without a side is a second objective in MPS, which GLPK leaves out.
-    duals[np.isfinite(program.row_lower) | np.isfinite(program.row_upper)] = [
-        float(fields[4]) for fields in rows
-    ]
+    duals[np.isfinite(program.row_lower) | np.isfinite(program.row_upper)] = [float(fields[4]) for fields in rows]
     return point, duals
 
 
@@ -167,8 +162,7 @@ def _listen(history: History, line: str, sign: float) -> None:
     if found is not None:
         incumbent, bound = (number_in(text) for text in found.groups())
         history.note(
-            objective=None if incumbent is None else sign * incumbent,
-            bound=None if bound is None else sign * bound,
+            objective=None if incumbent is None else sign * incumbent, bound=None if bound is None else sign * bound
         )
 
 

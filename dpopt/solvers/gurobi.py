@@ -1,7 +1,7 @@
 """Gurobi through gurobipy, for linear, mixed-integer and convex quadratic programs.
 
-What pip installs comes with a licence for programs of up to 2,000 variables and 2,000 rows; a larger program ends FAILED
-with Gurobi's own words, unless there is another licence.
+What pip installs comes with a licence for programs of up to 2,000 variables and 2,000 rows; a larger program ends
+FAILED with Gurobi's own words, unless there is another licence.
 """
 
 from __future__ import annotations
@@ -92,9 +92,7 @@ class Gurobi:
     ) -> SolveResult:
         import gurobipy
 
-        names = {
-            getattr(gurobipy.GRB.Status, name): name for name in dir(gurobipy.GRB.Status) if name.isupper()
-        }
+        names = {getattr(gurobipy.GRB.Status, name): name for name in dir(gurobipy.GRB.Status) if name.isupper()}
         native = names.get(model.Status, str(model.Status))
         termination, limit = STATUS.get(native, UNKNOWN_STATUS)
         usable = termination in {Termination.OPTIMAL, Termination.LIMIT, Termination.IMPRECISE}
@@ -166,9 +164,7 @@ def _rows(model: gurobipy.Model, program: MixedIntegerProgram, x: gurobipy.MVar)
     return _Rows(model.addMConstr(program.matrix()[row], x, senses, sides), row, program.number_of_rows)
 
 
-def _set_objective(
-    model: gurobipy.Model, program: MixedIntegerProgram | QuadraticProgram, x: gurobipy.MVar
-) -> None:
+def _set_objective(model: gurobipy.Model, program: MixedIntegerProgram | QuadraticProgram, x: gurobipy.MVar) -> None:
     """Set c . x, and the squares written out: x'F'WFx / 2 - (F'Wt) . x + t'Wt / 2."""
     import gurobipy
 
@@ -191,7 +187,5 @@ def _listen(history: History, model: gurobipy.Model, where: int) -> None:
 
     event = {GRB.Callback.MIP: "MIP", GRB.Callback.MIPSOL: "MIPSOL"}.get(where)
     if event is not None:
-        best, bound = (
-            float(model.cbGet(getattr(GRB.Callback, f"{event}_{what}"))) for what in ("OBJBST", "OBJBND")
-        )
+        best, bound = (float(model.cbGet(getattr(GRB.Callback, f"{event}_{what}"))) for what in ("OBJBST", "OBJBND"))
         history.note(objective=best, bound=bound)

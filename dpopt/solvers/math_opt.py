@@ -128,9 +128,7 @@ class MathOpt:
             native_status=_words(answer.termination),
             report={
                 "nodes": int(answer.solve_stats.node_count),
-                "iterations": int(
-                    answer.solve_stats.simplex_iterations + answer.solve_stats.first_order_iterations
-                ),
+                "iterations": int(answer.solve_stats.simplex_iterations + answer.solve_stats.first_order_iterations),
             },
             duals=duals,
             history=history.entries(),

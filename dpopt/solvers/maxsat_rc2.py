@@ -1,8 +1,8 @@
 """MaxSAT by RC2 of python-sat: a MaxCsp, with rules that count, as a weighted CNF.
 
-The weighted CNF (`weighted_cnf`) is in plain numbers, without the library. Hard clauses: each attribute has exactly one code;
-every required gate is true. Soft clauses: for each clause of the program one, whose weight is lost where the clause of
-positive weight is false or the one of negative weight true. So
+The weighted CNF (`weighted_cnf`) is in plain numbers, without the library. Hard clauses: each attribute has exactly one
+code; every required gate is true. Soft clauses: for each clause of the program one, whose weight is lost where the
+clause of positive weight is false or the one of negative weight true. So
 
     objective of a record = sum of the positive weights - weight of the soft clauses that it breaks.
 
@@ -40,25 +40,17 @@ AtLeast = Callable[[list[int], int, int], tuple[list[list[int]], int]]
 
 @dataclass
 class WeightedCnf:
-    """Clauses over variables 1, 2, ...; a negative number is the negation.
-
-    Attributes
-    ----------
-    codes
-        Literal of each flat column of the program.
-    hard
-        Clauses that must hold.
-    soft, weights
-        Clauses that should, and what each is worth (> 0).
-    lost
-        Weight that is lost whatever the record is, beyond that of broken soft clauses.
-    """
+    """Clauses over variables 1, 2, ...; a negative number is the negation."""
 
     codes: list[int] = field(default_factory=list)
+    """Literal of each flat column of the program."""
     hard: list[list[int]] = field(default_factory=list)
+    """Clauses that must hold."""
     soft: list[list[int]] = field(default_factory=list)
     weights: list[int] = field(default_factory=list)
+    """Clauses that should, and what each is worth (> 0)."""
     lost: int = 0
+    """Weight that is lost whatever the record is, beyond that of broken soft clauses."""
     variables: int = 0
 
     def new(self) -> int:
@@ -185,9 +177,7 @@ def _count_implied(cnf: WeightedCnf, truth: int, literals: list[int], wanted: in
     cnf.hard += [[-truth, -variable] for j, variable in counts.items() if not wanted >> j & 1]
 
 
-def _add_rules(
-    cnf: WeightedCnf, rules: ThresholdCircuit, offsets: NDArray[np.int64], at_least: AtLeast
-) -> None:
+def _add_rules(cnf: WeightedCnf, rules: ThresholdCircuit, offsets: NDArray[np.int64], at_least: AtLeast) -> None:
     """Add the gates, children first: a required one holds, another one is implied by a variable of its own."""
     attributes, bounds = rules.term_attributes.tolist(), rules.bounds.tolist()
     low, high = rules.term_ranges()
@@ -200,9 +190,7 @@ def _add_rules(
             if high[term] > low[term]:
                 values = rules.values[rules.value_starts[term] : rules.value_starts[term + 1]]
                 first = int(offsets[attributes[term]])
-                inputs.append(
-                    [cnf.codes[first + code] for code in np.flatnonzero(values == high[term]).tolist()]
-                )
+                inputs.append([cnf.codes[first + code] for code in np.flatnonzero(values == high[term]).tolist()])
         entries = slice(int(rules.child_starts[gate]), int(rules.child_starts[gate + 1]))
         children = rules.children[entries].tolist()
         inputs += [[truths[child]] for child in children if truths[child]]
@@ -212,9 +200,7 @@ def _add_rules(
         _add_gate(cnf, [] if required else [-truth], inputs, needed, at_least)
 
 
-def _add_gate(
-    cnf: WeightedCnf, unless: list[int], inputs: list[list[int]], needed: int, at_least: AtLeast
-) -> None:
+def _add_gate(cnf: WeightedCnf, unless: list[int], inputs: list[list[int]], needed: int, at_least: AtLeast) -> None:
     """Add that at least so many inputs hold, each a list of literals of which one suffices, unless a literal is true."""
     if needed <= 0:
         return
@@ -358,9 +344,7 @@ def _optimum(cnf: WeightedCnf, seconds: float | None, history: History, best: in
         model = clock.run(lambda: solver.compute(expect_interrupt=True), solver.interrupt)
         outcome.model = model
         if clock.over.is_set():
-            outcome.native = (
-                "interrupted"  # a model all the same is one, but its optimality is not RC2's word
-            )
+            outcome.native = "interrupted"  # a model all the same is one, but its optimality is not RC2's word
         elif model is not None:
             outcome.native, outcome.lost = "optimum found", int(solver.cost)
     return outcome

@@ -1,7 +1,8 @@
 """Solvers that are no part of dpopt: asked with an end to the waiting, and tried before anything depends on them.
 
-A call from Python cannot be ended. So such a solver works in a thread, which is left to itself where it does not answer. Native
-code that holds the interpreter's lock holds dpopt too: wrap an adapter in `InChildProcess`, whose process is killed.
+A call from Python cannot be ended. So such a solver works in a thread, which is left to itself where it does not
+answer. Native code that holds the interpreter's lock holds dpopt too: wrap an adapter in `InChildProcess`, whose
+process is killed.
 """
 
 from __future__ import annotations
@@ -42,13 +43,8 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_idle.clear)  # threads stay behind
 
 
-def answer(
-    solver: Solver, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-) -> object:
-    """Return or raise what `solve` does; without a time limit it is waited for.
-
-    Raises SolverUnavailableError: a solver from outside overruns its time limit, or is still at an earlier question.
-    """
+def answer(solver: Solver, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> object:
+    """Return or raise what `solve` does; without a time limit it is waited for."""
     inner, solve = _outsider(solver), partial(solver.solve, program, limits, hint=hint)
     if inner is None or isinstance(inner, InChildProcess):
         return solve()
@@ -98,10 +94,7 @@ def tried(solver: Solver, takes: Capability) -> Solver:
     inner = _outsider(require_available(solver))
     if inner is None or any(one is inner and kind is takes for one, kind in _passed):
         return solver
-    (program, best), where = (
-        tiny_problem(takes),
-        f"it was tried on a problem of two variables ({takes.value})",
-    )
+    (program, best), where = (tiny_problem(takes), f"it was tried on a problem of two variables ({takes.value})")
     try:
         result = asked(solver, program, SolveLimits(seconds=TRIAL_SECONDS))
         why = _wrong(program, verified(program, result), best)
@@ -146,11 +139,7 @@ def _wrong(program: Program, result: SolveResult, best: float) -> str | None:
         return f"it ended {result.termination.value!r} without a solution: {result.native_status:.200}"
     sense, optimal = 1.0 if isinstance(program, MaxCsp) else -1.0, result.termination is Termination.OPTIMAL
     stated = {"bound": result.bound, "optimum": result.objective if optimal else None}
-    wrong = [
-        f"{what} {said:g}"
-        for what, said in stated.items()
-        if said is not None and sense * (best - said) > 1e-2
-    ]
+    wrong = [f"{what} {said:g}" for what, said in stated.items() if said is not None and sense * (best - said) > 1e-2]
     wrong += [f"{what} {said}" for what, said in result.report.items() if what.startswith("claimed_")]
     return f"it states the {', '.join(wrong)}; the optimum is {best:g}" if wrong else None
 

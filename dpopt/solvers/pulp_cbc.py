@@ -1,7 +1,7 @@
 """CBC, as PuLP bundles it, for linear and mixed-integer programs.
 
-The program becomes a `pulp.LpProblem`, which PuLP writes to a file, and CBC is called on the file. PuLP's reading of the
-outcome is not used, since PuLP's `status` says "Optimal" for a run that the time limit stopped.
+The program becomes a `pulp.LpProblem`, which PuLP writes to a file, and CBC is called on the file. PuLP's reading of
+the outcome is not used, since PuLP's `status` says "Optimal" for a run that the time limit stopped.
 """
 
 from __future__ import annotations
@@ -54,9 +54,7 @@ class PulpCbc:
     """The adapter. `limits.work` counts nodes; hints are not used."""
 
     name: str = "cbc"
-    capabilities: frozenset[Capability] = frozenset(
-        {Capability.LP, Capability.MIP, Capability.DETERMINISTIC_LIMIT}
-    )
+    capabilities: frozenset[Capability] = frozenset({Capability.LP, Capability.MIP, Capability.DETERMINISTIC_LIMIT})
 
     def solve(self, program: Program, limits: SolveLimits, *, hint: Point | None) -> SolveResult:
         """Solve a MixedIntegerProgram."""

@@ -1,7 +1,7 @@
 """Whatever else PuLP can call: Gurobi, CPLEX, SCIP, Xpress, Mosek and others, by PuLP's name.
 
-The general way, through PuLP's own objects: slow to build (seconds for 100,000 clauses), without bounds. Where there
-is an adapter of its own, take that.
+The general way, through PuLP's own objects: slow to build (seconds for 100,000 clauses), without bounds. Where there is
+an adapter of its own, take that.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ _LIST = "import json, pulp; print(json.dumps(pulp.listSolvers(onlyAvailable=True
 class PulpOther:
     """The adapter of the solver that PuLP calls by this name.
 
-    Time limit and threads are passed on where PuLP's class has such a parameter. Not honoured: gap (PuLP gives no bound, so
-    that "optimal" within a gap could not be distinguished from optimal), work, seed, hints. A limit of nodes or memory that a
-    solver sets itself cannot be told from a failure.
+    Time limit and threads are passed on where PuLP's class has such a parameter. Not honoured: gap (PuLP gives no
+    bound, so that "optimal" within a gap could not be distinguished from optimal), work, seed, hints. A limit of nodes
+    or memory that a solver sets itself cannot be told from a failure.
     """
 
     library: str
@@ -148,22 +148,15 @@ def pulp_problem(
 ) -> tuple[pulp.LpProblem, list[pulp.LpVariable]]:
     """Return the program in PuLP's objects, and its variables in order.
 
-    PuLP replaces signs such as `[` and `-` in names by `_`: `IR-3[2]` becomes `IR_3_2_`. Names that are then alike get a
-    number at their end. One call for each variable and row: seconds for 100,000 clauses. A row with two different sides
-    becomes two, the lower one with `_` at the end of its name.
-
-    Raises
-    ------
-    ProgramError
-        A quadratic program: PuLP holds linear ones only.
+    PuLP replaces signs such as `[` and `-` in names by `_`: `IR-3[2]` becomes `IR_3_2_`. Names that are then alike get
+    a number at their end. One call for each variable and row: seconds for 100,000 clauses. A row with two different
+    sides becomes two, the lower one with `_` at the end of its name.
     """
     import pulp
 
     if isinstance(program, QuadraticProgram):
         raise ProgramError("PuLP holds linear programs only; take to_cvxpy or to_mathopt for squares")
-    problem = pulp.LpProblem(
-        unlike([name], PULP_REPLACES)[0], pulp.LpMaximize if program.maximize else pulp.LpMinimize
-    )
+    problem = pulp.LpProblem(unlike([name], PULP_REPLACES)[0], pulp.LpMaximize if program.maximize else pulp.LpMinimize)
     kinds = np.where(program.integrality, pulp.LpInteger, pulp.LpContinuous).tolist()
     titles = unlike(names_of(variables, "x", program.number_of_variables), PULP_REPLACES)
     bounds = zip(titles, _ends(program.lower), _ends(program.upper), kinds, strict=True)
@@ -208,7 +201,5 @@ def _point(program: MixedIntegerProgram, variables: list[pulp.LpVariable]) -> ND
         return None
     anything = np.clip(0.0, program.lower, program.upper)
     return np.where(
-        [value is None for value in values],
-        anything,
-        np.array([0.0 if value is None else value for value in values]),
+        [value is None for value in values], anything, np.array([0.0 if value is None else value for value in values])
     )

@@ -1,9 +1,9 @@
 """Which solvers there are, in order, and how to get one by name.
 
-The table holds import strings: a solver's file is imported when the solver is first asked for, its library only in
-its child process. After the table come what else PuLP finds (`pulp-gurobi`), then solvers from outside, which register
-under the entry-point group `dpopt.solvers`; each entry names a callable without arguments that returns a `Solver` (wrap an
-adapter in `InChildProcess` if it loads a library).
+The table holds import strings: a solver's file is imported when the solver is first asked for, its library only in its
+child process. After the table come what else PuLP finds (`pulp-gurobi`), then solvers from outside, which register
+under the entry-point group `dpopt.solvers`; each entry names a callable without arguments that returns a `Solver` (wrap
+an adapter in `InChildProcess` if it loads a library).
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ BREAKDOWNS = (Exception, SystemExit, GeneratorExit)
 class Entry:
     """A solver of this package: where it is (see `load`), and what it needs.
 
-    With requirements it is an `Adapter`, run in a child process; without any it is a `Solver` itself. `through_files`: the
-    library works through temporary files.
+    With requirements it is an `Adapter`, run in a child process; without any it is a `Solver` itself. `through_files`:
+    the library works through temporary files.
     """
 
     path: str
@@ -48,9 +48,7 @@ _CVXPY = Library("cvxpy", "cvxpy", at_least=(1, 6))
 _PULP = Library("pulp", "pulp", at_least=(3, 3), below=(4,))  # PuLP 4 no longer bundles CBC
 _PULP_NEEDS: dict[str, tuple[Requirement, ...]] = {
     # ERGO-Code/HiGHS: issues 3002, 3043, 3073, 3094; mixed-integer programs only, so that cvxpy-highs may use any version.
-    "pulp-highs": (
-        Library("highspy", "highspy", at_least=(1, 15), why="and HiGHS 1.14 calls wrong solutions optimal"),
-    ),
+    "pulp-highs": (Library("highspy", "highspy", at_least=(1, 15), why="and HiGHS 1.14 calls wrong solutions optimal"),)
 }
 
 _CONVEX, _MATH_OPT = "dpopt.solvers.cvxpy_convex:CvxpyConvex", "dpopt.solvers.math_opt:MathOpt"
@@ -59,9 +57,7 @@ SOLVERS: dict[str, Entry] = {
     "cp-sat": Entry("dpopt.solvers.cp_sat:CpSat", (_ORTOOLS,)),
     "highs": Entry("dpopt.solvers.scipy_highs:ScipyHighs", (Library("scipy", "scipy", at_least=(1, 13)),)),
     "cbc": Entry("dpopt.solvers.pulp_cbc:PulpCbc", (_PULP,), through_files=True),
-    "glpk": Entry(
-        "dpopt.solvers.glpk:Glpk", (ProgramOnPath("glpsol", "apt install glpk-utils"),), through_files=True
-    ),
+    "glpk": Entry("dpopt.solvers.glpk:Glpk", (ProgramOnPath("glpsol", "apt install glpk-utils"),), through_files=True),
     "gscip": Entry(f"{_MATH_OPT}:gscip", (_ORTOOLS,)),
     "mathopt-highs": Entry(f"{_MATH_OPT}:mathopt-highs", (_ORTOOLS,)),
     "glop": Entry(f"{_MATH_OPT}:glop", (_ORTOOLS,)),
@@ -77,10 +73,7 @@ SOLVERS: dict[str, Entry] = {
             Licence("gurobipy", "import gurobipy; gurobipy.Env(params={'OutputFlag': 0})"),
         ),
     ),
-    "rc2": Entry(
-        "dpopt.solvers.maxsat_rc2:Rc2",
-        (Library("pysat", "python-sat", at_least=(1, 9), stage=".dev17"),),
-    ),
+    "rc2": Entry("dpopt.solvers.maxsat_rc2:Rc2", (Library("pysat", "python-sat", at_least=(1, 9), stage=".dev17"),)),
 }
 
 
@@ -115,15 +108,10 @@ def whether_it_runs(solver: Solver) -> Availability:
 
 
 def require_available(solver: Solver) -> Solver:
-    """Return the solver; refuse one that cannot run here.
-
-    Raises SolverUnavailableError with the reason and what to do.
-    """
+    """Return the solver; refuse one that cannot run here."""
     availability = whether_it_runs(solver)
     if not availability.available:
-        raise SolverUnavailableError(
-            f"the solver {solver.name!r} cannot run here: {availability.explanation}"
-        )
+        raise SolverUnavailableError(f"the solver {solver.name!r} cannot run here: {availability.explanation}")
     return solver
 
 
@@ -137,16 +125,15 @@ def _can_run(name: str) -> bool:
 def get_solver(name_or_solver: str | Solver) -> Solver:
     """Return the solver of that name; a solver object is returned as it is. "auto" is the local search.
 
-    The same name gives the same object, so that its child process is kept. Whether the solver can run here is found
-    by its `availability()`. A solver of mixed-integer programs takes a MaxCsp once it is wrapped by
-    `dpopt.models.accepting_max_csp`. What solvers of killed processes left in the folder for temporary files is removed.
+    The same name gives the same object, so that its child process is kept. Whether the solver can run here is found by
+    its `availability()`. A solver of mixed-integer programs takes a MaxCsp once it is wrapped by
+    `dpopt.models.accepting_max_csp`. What solvers of killed processes left in the folder for temporary files is
+    removed.
 
     Raises
     ------
     SolverUnavailableError
         No solver has this name, or the entry point of an outside solver cannot be loaded.
-    PlanError
-        What is given is no solver.
     """
     if not isinstance(name_or_solver, str):
         name, able = (getattr(name_or_solver, one, None) for one in ("name", "capabilities"))
@@ -171,9 +158,7 @@ def _named(name: str) -> Solver:
     known = solver_names()
     close = difflib.get_close_matches(name, known, n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
-    raise SolverUnavailableError(
-        f"there is no solver {name!r}{hint}; there are {', '.join(known)}, and {AUTO}"
-    )
+    raise SolverUnavailableError(f"there is no solver {name!r}{hint}; there are {', '.join(known)}, and {AUTO}")
 
 
 def _of_entry(name: str, entry: Entry) -> Solver:
@@ -216,9 +201,7 @@ def _wrong_members(solver: Solver) -> list[str]:
     name: object = solver.name
     capabilities: object = solver.capabilities
     found = [] if isinstance(name, str) else [f"whose name is {name!r:.40}, and no text"]
-    if not isinstance(capabilities, frozenset) or not all(
-        isinstance(one, Capability) for one in capabilities
-    ):
+    if not isinstance(capabilities, frozenset) or not all(isinstance(one, Capability) for one in capabilities):
         found.append(f"whose capabilities are {capabilities!r:.40}, and no frozenset of Capability")
     return found
 

@@ -46,8 +46,8 @@ class ScipyHighs:
     """The adapter. `limits.work` counts nodes, and iterations of a linear program.
 
     Hints are not taken by SciPy's interface. A linear program goes another way than a mixed-integer one, since SciPy
-    gives duals there alone; seed, threads and gap are not passed on by that way (one simplex method, or for large programs
-    an interior point that ends at a vertex, on one thread).
+    gives duals there alone; seed, threads and gap are not passed on by that way (one simplex method, or for large
+    programs an interior point that ends at a vertex, on one thread).
     """
 
     name: str = "highs"
@@ -135,15 +135,11 @@ def _linear(program: MixedIntegerProgram, limits: SolveLimits) -> _Found:
     if answer.x is None:
         return _Found(str(answer.message), None, None)
     duals = np.zeros(program.number_of_rows)
-    sides = np.asarray(
-        answer.ineqlin.marginals
-    )  # of a row with two sides, which is two rows, one at most is active
+    sides = np.asarray(answer.ineqlin.marginals)  # of a row with two sides, which is two rows, one at most is active
     duals[equal] = np.asarray(answer.eqlin.marginals)
     duals[above] = sides[: int(above.sum())]
     duals[below] -= sides[int(above.sum()) :]
-    return _Found(
-        str(answer.message), np.asarray(answer.x, dtype=np.float64), _finite(answer.fun), duals=duals
-    )
+    return _Found(str(answer.message), np.asarray(answer.x, dtype=np.float64), _finite(answer.fun), duals=duals)
 
 
 def _minimized(program: MixedIntegerProgram) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
 """A page on this machine for owners who do not use a shell: from a file to a release, step by step.
 
-In: a browser on the same machine that knows the token. Out: pages without scripts, and release folders. Everything goes through
-the public functions of `dpopt`; a release runs in a process of its own, which can be stopped and continued.
+In: a browser on the same machine that knows the token. Out: pages without scripts, and release folders. Everything goes
+through the public functions of `dpopt`; a release runs in a process of its own, which can be stopped and continued.
 
 | file | what it holds |
 |---|---|

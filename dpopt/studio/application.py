@@ -1,9 +1,9 @@
 """Addresses and pages of the studio, and who may ask for them.
 
-A token admits one browser once and is then replaced. It is printed, and stands in a file (0600) that leads the browser here, so
-that no list of processes shows it. The browser keeps a cookie for a path that was drawn at random: a server on another port of
-127.0.0.1 gets it only if it knows the path.
-Host names are compared, and what changes something must come from a page of this port.
+A token admits one browser once and is then replaced. It is printed, and stands in a file (0600) that leads the browser
+here, so that no list of processes shows it. The browser keeps a cookie for a path that was drawn at random: a server on
+another port of 127.0.0.1 gets it only if it knows the path. Host names are compared, and what changes something must
+come from a page of this port.
 """
 
 from __future__ import annotations
@@ -52,14 +52,16 @@ _HEADERS = {
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
-_FORBIDDEN = "This page is for the person who started the studio. An address works once: open the file that the studio named."
+_FORBIDDEN = (
+    "This page is for the person who started the studio. An address works once: open the file that the studio named."
+)
 
 
 class Studio:
     """A running studio, on a port of 127.0.0.1 (0 takes a free one); releases stay in `folder`.
 
-    Its pages may open `files`, tables and budget files, where they are; all others have to be sent. Raises PlanError if one is
-    not there, or the port is taken.
+    Its pages may open `files`, tables and budget files, where they are; all others have to be sent. Raises PlanError if
+    one is not there, or the port is taken.
     """
 
     def __init__(self, folder: Path, port: int = 0, files: Sequence[Path] = ()) -> None:
@@ -160,9 +162,7 @@ class Studio:
         ]
         return Starlette(routes=[Route("/", self._enter), Mount(self.base, routes=pages)])
 
-    def _guarded(
-        self, answer: Callable[[Request], Awaitable[Response]]
-    ) -> Callable[[Request], Awaitable[Response]]:
+    def _guarded(self, answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
         async def guarded(request: Request) -> Response:
             response: Response = Response(_FORBIDDEN, 403)
             if self._is_from_here(request) and self._is_admitted(request):
@@ -221,9 +221,7 @@ class Studio:
 
     async def _start(self, request: Request) -> Response:
         named = [name for name in self.files if name.lower().endswith(ENDINGS)]
-        return self._page(
-            "studio_start.html", tables=list(self.tables.values()), folder=self.folder, named=named
-        )
+        return self._page("studio_start.html", tables=list(self.tables.values()), folder=self.folder, named=named)
 
     async def _open(self, request: Request) -> Response:
         """Take a file that is sent or named, and draft its schema."""
@@ -353,7 +351,8 @@ def _limited(request: Request) -> Callable[[], Awaitable[Message]]:
         come += len(message.get("body", b""))
         if come > MOST_BYTES:
             raise PlanError(
-                f"more than {MOST_BYTES:,} bytes were sent; end the studio and name the table as it starts: dpopt studio TABLE"
+                f"more than {MOST_BYTES:,} bytes were sent; end the studio and name the table as it starts: dpopt "
+                f"studio TABLE"
             )
         return message
 

@@ -20,7 +20,8 @@ _OWN_FIELD = ("name", "type", "edges", "values", "missing", "integer")
 class ColumnForm:
     """A column as its form shows it; every text is as the owner typed it.
 
-    `codes` has a value or an edge of a bin on each line, and `more` each other key of the schema, with its value in JSON.
+    `codes` has a value or an edge of a bin on each line, and `more` each other key of the schema, with its value in
+    JSON.
     """
 
     name: str
@@ -58,14 +59,9 @@ class ColumnForm:
         return cls(name, kind, bool(text("kept")), codes, missing, bool(text("whole")), more)
 
     def attribute(self, drafted: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the attribute as a schema's JSON has it; other keys are dropped with the type that they were drafted for.
-
-        Raises SchemaError if an edge is no number, or the type or a line is none.
-        """
+        """Return the attribute as a schema's JSON has it; other keys are dropped with the type that they were drafted for."""
         if self.kind not in {*KINDS, *({drafted["type"]} if drafted else ())}:
-            raise SchemaError(
-                f"column {self.name!r}: expected one of {', '.join(KINDS)}; found {self.kind!r}"
-            )
+            raise SchemaError(f"column {self.name!r}: expected one of {', '.join(KINDS)}; found {self.kind!r}")
         before = drafted if drafted is not None and drafted["type"] == self.kind else {}
         if before and self == ColumnForm.of(self.name, before):
             return dict(before)
@@ -91,8 +87,8 @@ class ColumnForm:
             key, _, value = (part.strip() for part in line.partition(":"))
             if key in _OWN_FIELD or key in found or not value:
                 raise SchemaError(
-                    f"column {self.name!r}: expected a key that has no other field, once, with its value, such as decimals: 2; "
-                    f"found {line!r}"
+                    f"column {self.name!r}: expected a key that has no other field, once, with its value, such as "
+                    f"decimals: 2; found {line!r}"
                 )
             found[key] = parse_json(value, f"column {self.name!r}: {key}", SchemaError)
         return found
@@ -139,10 +135,7 @@ def _read(line: str) -> object:
 
 
 def rules_of(text: str) -> list[dict[str, Any]]:
-    """Return the rules of a text with one JSON object on each line.
-
-    Raises SchemaError with the line that is none.
-    """
+    """Return the rules of a text with one JSON object on each line."""
     rules = []
     for number, line in enumerate(text.replace("\r", "").split("\n"), 1):
         if not line.strip():

@@ -1,7 +1,7 @@
 """What one table has come to: its draft, rules, plan, the process of its release, and the result.
 
-A table lies in a private folder of the running studio, which is removed at its end, and releases in a folder of the user's,
-which stays: what was paid for is never removed.
+A table lies in a private folder of the running studio, which is removed at its end, and releases in a folder of the
+user's, which stays: what was paid for is never removed.
 """
 
 from __future__ import annotations
@@ -39,17 +39,12 @@ ENDINGS = (".csv", ".csv.gz", ".tsv", ".txt", ".parquet", ".xlsx", ".sav", ".dta
 
 
 def ending_of(name: str) -> str:
-    """Return the ending of a file's name, by which it is read.
-
-    Raises PlanError for another one.
-    """
+    """Return the ending of a file's name, by which it is read."""
     lower = name.lower()
     for ending in sorted(ENDINGS, key=len, reverse=True):
         if lower.endswith(ending):
             return ending
-    raise PlanError(
-        f"a table is a file that ends with one of {', '.join(ENDINGS)}; found {Path(name).name!r}"
-    )
+    raise PlanError(f"a table is a file that ends with one of {', '.join(ENDINGS)}; found {Path(name).name!r}")
 
 
 @dataclass(slots=True)
@@ -73,26 +68,13 @@ class Asked:
         if not person and not rows:
             return repairs
         if not person or not rows:
-            raise PlanError(
-                "a person is protected where both are named: the column, and the most rows of one person"
-            )
-        return {
-            "person": person,
-            "rows_per_person": int(_number("the most rows of one person", rows)),
-            **repairs,
-        }
+            raise PlanError("a person is protected where both are named: the column, and the most rows of one person")
+        return {"person": person, "rows_per_person": int(_number("the most rows of one person", rows)), **repairs}
 
     def terms(self) -> dict[str, Any]:
-        """Return the terms of a plan, without epsilon.
-
-        Raises PlanError with the field that is no number.
-        """
-        public, guessed = (
-            text.replace(",", "").replace(" ", "") for text in (self.n0, self.n)
-        )  # between thousands
-        found: dict[str, Any] = {
-            "n0" if public else "n": int(_number("the number of records", public or guessed))
-        }
+        """Return the terms of a plan, without epsilon."""
+        public, guessed = (text.replace(",", "").replace(" ", "") for text in (self.n0, self.n))  # between thousands
+        found: dict[str, Any] = {"n0" if public else "n": int(_number("the number of records", public or guessed))}
         found |= self.reading()
         if self.delta.strip():
             found["delta"] = _number("delta", self.delta)
@@ -136,10 +118,7 @@ class Table:
 
     @classmethod
     def opened(cls, path: Path, name: str, place: Path) -> Table:
-        """Return a table with the draft of its schema.
-
-        Raises DpoptError if it cannot be read.
-        """
+        """Return a table with the draft of its schema."""
         return cls(secrets.token_urlsafe(9), name, path, place, dpopt.infer_schema(path))
 
     def columns(self) -> list[ColumnForm]:
@@ -148,11 +127,7 @@ class Table:
         return [ColumnForm.of(column.name, declared.get(column.name)) for column in self.draft.columns]
 
     def review(self, columns: list[ColumnForm], seen: int) -> None:
-        """Take the columns of a form as the schema that the owner has reviewed; rules that were declared stay.
-
-        Raises DpoptError with what cannot be declared so, or if something changed since the page that sent it (`seen`); nothing
-        changes then.
-        """
+        """Take the columns of a form as the schema that the owner has reviewed; rules that were declared stay."""
         drafted, names = _declared(self.draft.schema), {column.name for column in columns if column.kept}
         lengths = tuple(self.draft.dates.values())
         dates = _declared(dpopt.Schema(lengths)) if lengths else {}
@@ -167,10 +142,7 @@ class Table:
             self._declare(kept, self.rules, self.accepted, seen)
 
     def rule(self, text: str, seen: int, accepted: set[int] | None = None) -> None:
-        """Take rules, one JSON object on each line, and the numbers of the proposals that hold in general.
-
-        Raises DpoptError with the rule that cannot be used, or as `review` does; nothing changes then.
-        """
+        """Take rules, one JSON object on each line, and the numbers of the proposals that hold in general."""
         with self.changing:
             if self.schema is None:
                 raise SchemaError("review the columns first")
@@ -190,15 +162,12 @@ class Table:
     def _check(self, seen: int) -> None:
         if seen != self.generation:
             raise PlanError(
-                "the columns, the rules or the plan were changed after this page was shown, in another tab perhaps; look at "
-                "them again, and send the page again"
+                "the columns, the rules or the plan were changed after this page was shown, in another tab perhaps; "
+                "look at them again, and send the page again"
             )
 
     def make_plan(self, asked: Asked) -> None:
-        """Plan a release, and predict errors for other epsilon.
-
-        Raises DpoptError with what cannot be planned so, or if something changed meanwhile: then the plan is not kept.
-        """
+        """Plan a release, and predict errors for other epsilon."""
         with self.changing:
             if self.schema is None:
                 raise SchemaError("review the columns first")
@@ -218,11 +187,7 @@ class Table:
             self.plan, self.curve, self.because = made, [_errors(one.row) for one in beside], because
 
     def start(self, folder: Path, seen: int, *, resumed: bool = False) -> None:
-        """Start the process of the release, or of its continuation.
-
-        Raises DpoptError if there is no plan, another one than a page showed (`seen`), a release runs, or the budget has
-        no room.
-        """
+        """Start the process of the release, or of its continuation."""
         with self.changing:  # a button that is pressed twice starts one release
             if self.state == "running":
                 raise PlanError("a release of this table is running; wait until it ends, or stop it")
@@ -230,8 +195,8 @@ class Table:
                 raise PlanError("there is no release to continue")
             if resumed and self.schema != self.begun:
                 raise PlanError(
-                    "the columns or rules were changed after this release was begun, and it would go on with the earlier ones; "
-                    "plan a new release"
+                    "the columns or rules were changed after this release was begun, and it would go on with the "
+                    "earlier ones; plan a new release"
                 )
             if not resumed:
                 self._check(seen)

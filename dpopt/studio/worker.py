@@ -1,7 +1,8 @@
 """The process of one release: ``python -m dpopt.studio.worker TASK``, where TASK is a file that `dpopt.studio.tables` wrote.
 
-It says in a file beside the task how far it is. It may be killed at any moment: what was drawn by then is on file and paid, and
-another process continues from there. It ends with the studio, however that ends: by then its standard input is closed.
+It says in a file beside the task how far it is. It may be killed at any moment: what was drawn by then is on file and
+paid, and another process continues from there. It ends with the studio, however that ends: by then its standard input
+is closed.
 """
 
 from __future__ import annotations
@@ -75,10 +76,7 @@ class Written(Progress):
         if not now and time.monotonic() - self._last < SECONDS_APART:
             return
         self._last = time.monotonic()
-        with (
-            suppress(OSError),
-            whole_file(self._path, private=True) as file,
-        ):  # some systems refuse while it is read
+        with suppress(OSError), whole_file(self._path, private=True) as file:  # some systems refuse while it is read
             file.write(json.dumps(self._state).encode())
 
 

@@ -1,7 +1,7 @@
 """Releases that answer queries and hold no records.
 
-In: a private table, a public declaration, a budget. Out: a file that answers queries, with errors. Each folder has a plan, a
-release, and the answers of one kind.
+In: a private table, a public declaration, a budget. Out: a file that answers queries, with errors. Each folder has a
+plan, a release, and the answers of one kind.
 
 | file | what it holds |
 |---|---|

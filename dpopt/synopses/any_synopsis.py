@@ -38,16 +38,13 @@ def read_synopsis(path: str | os.PathLike[str]) -> Synopsis:
     ----------
     path : path
         What `write` of a release, or a command with --out, wrote.
-
     Raises ReleaseFolderError if the file is missing; TranscriptError if it is something else, or damaged.
 
     Examples
     --------
     >>> import dpopt, pandas, tempfile
     >>> ages = dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=(0, 20, 40))
-    >>> released = dpopt.histogram(
-    ...     pandas.DataFrame({"age": [1, 30]}), dpopt.Schema((ages,)), "age", epsilon=1
-    ... )
+    >>> released = dpopt.histogram(pandas.DataFrame({"age": [1, 30]}), dpopt.Schema((ages,)), "age", epsilon=1)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     released.write(f"{folder}/ages.npz")
     ...     again = dpopt.read_synopsis(f"{folder}/ages.npz")

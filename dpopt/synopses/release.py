@@ -1,7 +1,8 @@
 """The one path of every synopsis: refuse, plan, read, count the records, plan, reserve, measure, wrap.
 
-A kind says how it plans, reads and measures (`Request.release`); what all kinds share is here: what a user may say of any of
-them (`Asked`), the path (`Request`), and how a plan is reserved in its ledger before it is measured (`Reserved`).
+A kind says how it plans, reads and measures (`Request.release`); what all kinds share is here: what a user may say of
+any of them (`Asked`), the path (`Request`), and how a plan is reserved in its ledger before it is measured
+(`Reserved`).
 """
 
 from __future__ import annotations
@@ -40,14 +41,7 @@ from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import Bins
 from dpopt.releases.job import refuse_unreviewed
 from dpopt.releases.ledgers import open_account, reserved_ledger
-from dpopt.releases.measured_size import (
-    MARGIN,
-    declared_rows,
-    is_measured,
-    size_of,
-    tell_smallest,
-    with_size_measured,
-)
+from dpopt.releases.measured_size import MARGIN, declared_rows, is_measured, size_of, tell_smallest, with_size_measured
 from dpopt.releases.plan import choice, usual_delta
 from dpopt.releases.progress import Progress, shown_progress, stage, warn_of_paid
 from dpopt.schema.attribute import Attribute
@@ -71,66 +65,44 @@ _Released_co = TypeVar("_Released_co", covariant=True)
 
 
 class Asked(TypedDict, total=False):
-    """Keywords of every synopsis; the options of the same names of its command.
-
-    Attributes
-    ----------
-    epsilon, delta, rho : float
-        The budget: epsilon with delta (left out: 1/n0^2 rounded down, or 1e-9), for the noise, Laplace or Gaussian, with the
-        less predicted error (`Request.noise`); with Laplace noise the result is pure, and says so. delta=0 asks for pure. rho
-        asks for Gaussian noise, and delta is then that at which epsilon is reported: 1e-9 if left out.
-    neighbours : str
-        "add-remove" (one record more or less), the default; or "replace" (one record changed, their number public).
-    reading : TableReading
-        How the table is read.
-    accept_draft : bool
-        Whether a drafted, unreviewed schema may be used.
-    progress : Progress or bool
-        Receives the progress of stages. If left out, notebooks show it; False shows nothing.
-    budget : BudgetLedger
-        The owner's budget over many releases, from which this one is paid.
-    """
+    """Keywords of every synopsis; the options of the same names of its command."""
 
     epsilon: float | None
     delta: float | None
     rho: float | None
+    """The budget: epsilon with delta (left out: 1/n0^2 rounded down, or 1e-9), for the noise, Laplace or Gaussian, with
+    the less predicted error (`Request.noise`); with Laplace noise the result is pure, and says so. delta=0 asks for
+    pure. rho asks for Gaussian noise, and delta is then that at which epsilon is reported: 1e-9 if left out."""
     neighbours: str
+    """"add-remove" (one record more or less), the default; or "replace" (one record changed, their number public)."""
     reading: TableReading
+    """How the table is read."""
     accept_draft: bool
+    """Whether a drafted, unreviewed schema may be used."""
     progress: Progress | bool | None
+    """Receives the progress of stages. If left out, notebooks show it; False shows nothing."""
     budget: BudgetLedger | None
+    """The owner's budget over many releases, from which this one is paid."""
 
 
 class AskedOfModels(Asked, total=False):
-    """Keywords of a synopsis that has estimates that are optimization models.
-
-    Attributes
-    ----------
-    solver : str or Solver
-        Who solves the models, beside dpopt's own methods, after the draws; "closed-form" is one. See `Synopsis.solved`.
-    seconds : float
-        Its time limit for each model.
-    """
+    """Keywords of a synopsis that has estimates that are optimization models."""
 
     solver: str | Solver | None
+    """Who solves the models, beside dpopt's own methods, after the draws; "closed-form" is one. See
+    `Synopsis.solved`."""
     seconds: float | None
+    """Its time limit for each model."""
 
 
 class Running(TypedDict, total=False):
-    """How a plan is measured. Everything is charged before it is drawn; if a run ends early, nothing has left the private side.
-
-    Attributes
-    ----------
-    noise : Noise
-        Anything but the default marks the release as not private.
-    progress : Progress
-    account : Account
-        From where it is paid besides (`dpopt.releases.ledgers.open_account`).
-    """
+    """How a plan is measured: each charge before its draw; nothing leaves the private side if a run ends early."""
 
     noise: Noise | None
+    """Anything but the default marks the release as not private."""
     progress: Progress | None
     account: Account | None
+    """From where it is paid besides (`dpopt.releases.ledgers.open_account`)."""
 
 
 class Comparable(Protocol):
@@ -161,10 +133,7 @@ class Reserved:
 
     @classmethod
     def of(cls, plan: Costed, how: Running) -> Reserved:
-        """Reserve the whole cost of a plan.
-
-        Raises BudgetError if the plan costs more than its budget.
-        """
+        """Reserve the whole cost of a plan."""
         ledger = reserved_ledger(plan.budget, plan.relation, plan.charges(), how.get("account"))
         return cls(plan, ledger, how.get("noise"), how.get("progress") or Progress())
 
@@ -184,11 +153,7 @@ class Reserved:
         )
 
     def measured(
-        self,
-        records: Closed,
-        measurements: Iterable[Counted],
-        *,
-        counting: Callable[[], None] | None = None,
+        self, records: Closed, measurements: Iterable[Counted], *, counting: Callable[[], None] | None = None
     ) -> tuple[NDArray[np.int64], ...]:
         """Return what each measurement gives, with its noise; `counting` makes the exact counts of all of them first."""
         curator = self.curator(records)
@@ -213,13 +178,8 @@ class Measure(Protocol[_Records_contra, _Plan_contra, _Released_co]):
 
         Parameters
         ----------
-        records : Closed
+        records
             Exact counts, or the table with what the plan needs of it. Private.
-        plan : Planned
-            Of the same kind.
-
-        Raises PlanError or PrivateDataError if plan and records do not belong together, or under replace-one there is
-        another number of records; BudgetError if the plan costs more than its budget.
         """
         ...
 
@@ -277,18 +237,17 @@ class Request:
 
         From a budget over many releases that counts rho Gaussian noise is paid: a pure epsilon would use up much of it.
 
-        Both plans keep (epsilon, delta), and the choice is a function of public values, made before any charge, so it is
-        free: the guarantee is that of the plan taken. Where the number of records is measured the choice is made for
-        `GUESSED_SIZE` of them, not by the draw. Privacy: C14 in docs/privacy. Checked by `tests/synopses/test_budgets.py`.
+        Both plans keep (epsilon, delta), and the choice is a function of public values, made before any charge, so it
+        is free: the guarantee is that of the plan taken. Where the number of records is measured the choice is made for
+        `GUESSED_SIZE` of them, not by the draw. Privacy: C14 in docs/privacy. Checked by
+        `tests/synopses/test_budgets.py`.
 
         Parameters
         ----------
-        plan : callable
+        plan
             As for `release`.
-        number : int or None
+        number
             The number of records that the plans are compared for.
-        n0 : int or None
-            The declared one.
         """
         asked = self.spending(n0)
         if asked.epsilon is None or asked.accountant is Accountant.PURE or self.budget is not None:
@@ -305,11 +264,7 @@ class Request:
         return pure if expected(pure) < expected(asked) else asked
 
     def declared(self, schema: Schema | str | os.PathLike[str], size: int | None = None) -> Schema:
-        """Return a schema that may be used, with a declared number of records where there is one.
-
-        Raises SchemaError if it cannot be read, or is a draft that nobody reviewed; PlanError if no table has so many
-        records that are counted.
-        """
+        """Return a schema that may be used, with a declared number of records where there is one."""
         found = schema if isinstance(schema, Schema) else Schema.read(schema)
         refuse_unreviewed(found, accepted=self.accept_draft)
         self.reading.check_counted(size, found)
@@ -318,33 +273,22 @@ class Request:
     def declared_bins(
         self, schema: Schema | str | os.PathLike[str], columns: tuple[str, ...], *, ordered: bool
     ) -> tuple[Bins, ...]:
-        """Return the bins that a schema declares for each of these columns.
-
-        Raises SchemaError if the schema cannot be read, is an unreviewed draft, or lacks a column; or if a column is
-        named twice; WorkloadError if it does not say that the values of a column are ordered.
-        """
+        """Return the bins that a schema declares for each of these columns."""
         return bins_of(self._attributes(schema, columns), ordered=ordered)
 
-    def _attributes(
-        self, schema: Schema | str | os.PathLike[str], columns: tuple[str, ...]
-    ) -> tuple[Attribute, ...]:
+    def _attributes(self, schema: Schema | str | os.PathLike[str], columns: tuple[str, ...]) -> tuple[Attribute, ...]:
         declared = self.declared(schema)
         for place, column in enumerate(columns):
             if column in columns[:place]:
                 raise SchemaError(f"found the column {column!r} twice; name different ones")
             if column not in declared.names:
-                raise SchemaError(
-                    f"found no attribute {column!r}; the schema has {', '.join(declared.names)}"
-                )
+                raise SchemaError(f"found no attribute {column!r}; the schema has {', '.join(declared.names)}")
         return tuple(declared.attributes[declared.names.index(column)] for column in columns)
 
     def bin_counts(
         self, table: AnyTable, schema: Schema | str | os.PathLike[str], columns: tuple[str, ...]
     ) -> BinCounts:
-        """Read the columns of a table that are counted. Private.
-
-        Raises DpoptError as `declared_bins`, and `table`.
-        """
+        """Read the columns of a table that are counted. Private."""
         declared = self.declared(schema)
         read = list(self._attributes(declared, columns))
         for one in read:  # a length needs the column that it counts from, and that one perhaps another
@@ -355,26 +299,17 @@ class Request:
         return BinCounts.of_columns(replace(self, reading=reading).table(table, only), columns)
 
     def table(self, table: AnyTable, schema: Schema) -> PrivateDataset:
-        """Read a table. Private.
-
-        Raises PrivateDataError if it cannot be read, or does not follow the schema; the message may quote it.
-        """
+        """Read a table. Private."""
         self.reading.check_relation(self.relation)
         return read_table(table, schema, self.reading)
 
     def refuse_reading(self, why: str) -> None:
-        """Refuse options about the rows of records, where there are none.
-
-        Raises PlanError if one of them is given.
-        """
+        """Refuse options about the rows of records, where there are none."""
         if self.reading.repairs is not OnInvalid.ERROR or self.reading.person is not None:
             raise PlanError(f"--on-invalid and --person are about rows of records, and {why}")
 
     def _account(self, command: str, budget: Budget) -> Account | None:
-        """Return from where the release is paid besides, before its table is read.
-
-        Raises BudgetError if what is asked is more than is left there, or holds for other neighbours or another unit.
-        """
+        """Return from where the release is paid besides, before its table is read."""
         return open_account(self.budget, command, budget, self.relation, self.reading)
 
     def plan(
@@ -390,24 +325,22 @@ class Request:
 
         Parameters
         ----------
-        plan, compared : callable
+        plan, compared
             As for `release`.
-        n : int or None
+        n
             The number of records: public under replace-one; under add-remove a guess, as a release measures it.
-        n0 : int or None
+        n0
             Under add-remove the number that a release would declare.
-        budget : Budget, optional
+        budget
             What `noise` gave, if it was asked already.
-
-        Raises PlanError if there is no number, or both, or whatever the kind refuses.
         """
         if n0 is not None and self.replaced:
             raise PlanError("under replace the public number of records is --n; leave --n0 out")
         if (n is None) == (n0 is None):
             found = "neither" if n is None else "both"
             raise PlanError(
-                f"give --n, the number of records (a guess under add-remove, where it is measured), or --n0, one that is "
-                f"declared; found {found}"
+                f"give --n, the number of records (a guess under add-remove, where it is measured), or --n0, one that "
+                f"is declared; found {found}"
             )
         self.reading.check_declared(n0)
         if budget is None:
@@ -421,16 +354,9 @@ class Request:
         return plan(with_size_measured(budget) if measured else budget, n if n0 is None else n0)
 
     def _tried(
-        self,
-        plan: Callable[[Budget, int | None], _Plan],
-        budget: Budget,
-        size: int | None,
-        tried: int | None,
+        self, plan: Callable[[Budget, int | None], _Plan], budget: Budget, size: int | None, tried: int | None
     ) -> _Plan:
-        """Return the plan for a declared number of records, or else for `tried` of them: what cannot be planned is refused.
-
-        Raises PlanError if a number is declared under replace-one, or whatever the kind refuses.
-        """
+        """Return the plan for a declared number of records, or else for `tried` of them: what cannot be planned is refused."""
         if tried is None:
             return plan(budget, 0 if self.replaced else None)
         if size is not None and self.replaced:
@@ -439,9 +365,7 @@ class Request:
             )
         return self.plan(plan, tried if size is None else None, size, budget=budget)
 
-    def _noise(
-        self, plan: Callable[[Budget, int | None], Comparable], size: int | None, tried: int | None
-    ) -> Budget:
+    def _noise(self, plan: Callable[[Budget, int | None], Comparable], size: int | None, tried: int | None) -> Budget:
         if tried is None:
             return self.noise(plan, 0 if self.replaced else None)
         return self.noise(plan, GUESSED_SIZE if size is None else size, size)
@@ -463,28 +387,23 @@ class Request:
 
         Parameters
         ----------
-        command : str
+        command
             The kind, as the owner's budget names it.
-        plan : callable
+        plan
             Makes the plan for a budget and a number of records.
-        read : callable
+        read
             Reads the table. Private.
-        measure : callable
-            Measures the plan on what was read.
-        size : int, optional
+        size
             Under add-remove the public number of records; measured with 1 % of the budget if left out.
-        tried : int or None
-            The number of records for which a plan is tried before the table is read. None: the kind needs no number of records
-            under add-remove, and under replace-one nothing but the size of its plan depends on it.
-        check : callable, optional
+        tried
+            The number of records for which a plan is tried before the table is read. None: the kind needs no number of
+            records under add-remove, and under replace-one nothing but the size of its plan depends on it.
+        check
             Tried in place of `plan`, where that is slow.
-        compared : callable, optional
+        compared
             Compared for the noise in place of `plan`, where that refuses plans by their errors.
-        margin : float
+        margin
             Standard deviations by which a measured number of records is raised.
-
-        Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may
-        quote the table.
         """
         plan = cache(plan)
         with stage(self.stages, "planning"):
@@ -529,15 +448,12 @@ class Request:
         ----------
         schema, columns, counts
             Columns and their schema, or the column of counts.
-        plan, measure, compared : callable
+        plan, measure, compared
             As for `release`, given the bins of each column.
-        ordered : bool
+        ordered
             Whether declared values are ordered as they are listed.
         command, size, tried
             As for `release`.
-
-        Raises PlanError if what is counted is not named, or `reading` is about the rows of records where there are
-        none; DpoptError as `release`, and `declared_bins`.
         """
         if (not columns) == (counts is None) or (not columns) != (schema is None):
             raise PlanError("name what is counted: --column and --schema, or --counts")
@@ -556,8 +472,8 @@ class Request:
         account, name = self._account(command, self.spending(size)), str(counts)
         with stage(self.stages, "reading the table"):
             self.refuse_reading(
-                "counts that were made already have a row for each bin; leave them out, or give the table of records with "
-                "--column and --schema"
+                "counts that were made already have a row for each bin; leave them out, or give the table of records "
+                "with --column and --schema"
             )
             records = read_counts(table, name, self.reading)
         axes = (Bins(name, public_number_of_bins(records)),)
@@ -567,27 +483,14 @@ class Request:
             made = self._tried(partial(plan, axes), budget, size, tried)
         self._check_solver(made)
         return self._measured(
-            records,
-            account,
-            budget,
-            made,
-            partial(plan, axes),
-            measure(axes),
-            size=size,
-            tried=tried,
-            compared=by,
+            records, account, budget, made, partial(plan, axes), measure(axes), size=size, tried=tried, compared=by
         )
 
     def _check_solver(self, plan: object) -> None:
-        """Refuse a solver that takes none of the models of the planned release, and a time limit without one.
-
-        Raises PlanError or ProgramError or SolverUnavailableError with what is taken.
-        """
+        """Refuse a solver that takes none of the models of the planned release, and a time limit without one."""
         if self.solver is None:
             if self.seconds is not None:
-                raise PlanError(
-                    "--seconds is the time limit of --solver; give a solver, or leave the limit out"
-                )
+                raise PlanError("--seconds is the time limit of --solver; give a solver, or leave the limit out")
             return
         SolveLimits(seconds=self.seconds)
         refuse_solver(self.solver, plan.model_sizes() if isinstance(plan, WithModels) else {})
@@ -631,10 +534,7 @@ def bins_of(attributes: tuple[Attribute, ...], *, ordered: bool) -> tuple[Bins, 
 
 
 def named_axes(shape: tuple[int, ...], axes: tuple[Bins, ...] | None) -> tuple[Bins, ...]:
-    """Return the columns of a plan: those that are given, or positions.
-
-    Raises PlanError if these do not have the bins that were planned for.
-    """
+    """Return the columns of a plan: those that are given, or positions."""
     named = tuple(Bins(f"column {place}", bins) for place, bins in enumerate(shape)) if axes is None else axes
     found = tuple(bins.number for bins in named)
     if found != shape:

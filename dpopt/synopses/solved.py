@@ -1,9 +1,9 @@
 """Estimates that are optimization models, solved by a solver that the user of a release names.
 
-A plan says of which kind and size its models will be (`ModelSize`), so that what no solver takes is refused before the budget
-is spent. A release says which model each such estimate is (`Inference`), and keeps what the solver made of it (`Solved`): with
-point and duals on file, the certificate is computed anew wherever the file is read. What was drawn is never lost: where a
-solver fails, dpopt's own method stands in, and the record says so.
+A plan says of which kind and size its models will be (`ModelSize`), so that what no solver takes is refused before the
+budget is spent. A release says which model each such estimate is (`Inference`), and keeps what the solver made of it
+(`Solved`): with point and duals on file, the certificate is computed anew wherever the file is read. What was drawn is
+never lost: where a solver fails, dpopt's own method stands in, and the record says so.
 """
 
 from __future__ import annotations
@@ -38,56 +38,36 @@ class WithModels(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """An estimate that is a model.
-
-    Attributes
-    ----------
-    size : ModelSize
-    model : callable
-        Makes the model of the noisy values.
-    read : callable
-        Makes the estimate of the values of its variables.
-    """
+    """An estimate that is a model."""
 
     size: ModelSize
     model: Callable[[], Model]
+    """Makes the model of the noisy values."""
     read: Callable[[Mapping[str, Numbers]], Numbers]
+    """Makes the estimate of the values of its variables."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solved:
-    """What a solver made of the model of an estimate; on file as it is.
-
-    Attributes
-    ----------
-    estimate, solver, version : str
-    termination, limit
-        Why the solver stopped; FAILED where it gave nothing at all.
-    note : str
-        Why dpopt's own method stands in; empty if it does not.
-    bound : float or None
-        The solver's word for a bound on the optimum.
-    point : (n,) float64
-        The values of all variables; empty where the own method stands in.
-    duals : (r,) float64
-        Those of the rows; empty if the solver gave none.
-    """
+    """What a solver made of the model of an estimate; on file as it is."""
 
     estimate: str
     solver: str
     version: str
     termination: Termination
     limit: Limit | None
+    """Why the solver stopped; FAILED where it gave nothing at all."""
     note: str
+    """Why dpopt's own method stands in; empty if it does not."""
     bound: float | None
+    """The solver's word for a bound on the optimum."""
     point: Numbers
+    """Shape (n,). The values of all variables; empty where the own method stands in."""
     duals: Numbers
+    """Shape (r,). Those of the rows; empty if the solver gave none."""
 
     def values(self, model: Model) -> Mapping[str, Numbers]:
-        """Return the values of each block of variables.
-
-        Raises TranscriptError if the point is none of the model.
-        """
+        """Return the values of each block of variables."""
         return model.values(np.asarray(self._result(model).solution))
 
     def solution(self, model: Model) -> Solution:
@@ -95,16 +75,12 @@ class Solved:
         if not self.note:
             return model.judged(self._result(model))
         found = model.solve()
-        return replace(
-            found, result=replace(found.result, seconds=0.0)
-        )  # what is said of a file is always the same
+        return replace(found, result=replace(found.result, seconds=0.0))  # what is said of a file is always the same
 
     def _result(self, model: Model) -> SolveResult:
         shape = model.program.objective.shape
         if self.point.shape != shape or not np.isfinite(self.point).all():
-            raise TranscriptError(
-                f"found {self.point.size:,} values of {self.estimate}; expected {shape[0]:,}"
-            )
+            raise TranscriptError(f"found {self.point.size:,} values of {self.estimate}; expected {shape[0]:,}")
         kept = SolveResult(
             termination=self.termination,
             limit=self.limit,
@@ -117,15 +93,11 @@ class Solved:
         )
         found = verified(model.program, kept)
         if found.solution is None:
-            raise TranscriptError(
-                f"what stands for {self.estimate} is none of its model{found.native_status}"
-            )
+            raise TranscriptError(f"what stands for {self.estimate} is none of its model{found.native_status}")
         return found
 
 
-def solved_by(
-    inferences: Mapping[str, Inference], solver: str | Solver, seconds: float | None
-) -> tuple[Solved, ...]:
+def solved_by(inferences: Mapping[str, Inference], solver: str | Solver, seconds: float | None) -> tuple[Solved, ...]:
     """Return what a solver makes of each model that it takes."""
     taken = {name: one for name, one in inferences.items() if one.size.taken_by(solver)}
     return tuple(_solved(name, one, solver, seconds) for name, one in taken.items())
@@ -169,9 +141,7 @@ def _solved(estimate: str, inference: Inference, solver: str | Solver, seconds: 
 
 def _distrusted(found: Solution, size: ModelSize) -> str:
     """Return why a solver's point is not taken, or nothing: short of the optimum, where a closed form is there."""
-    if found.termination is Termination.OPTIMAL or (
-        found.termination is Termination.LIMIT and not size.closed_form
-    ):
+    if found.termination is Termination.OPTIMAL or (found.termination is Termination.LIMIT and not size.closed_form):
         return ""
     limit = "" if found.limit is None else f" ({found.limit.value})"
     return f"{found.result.solver} stopped short of the optimum: {found.termination.value}{limit}"

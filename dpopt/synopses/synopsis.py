@@ -52,15 +52,7 @@ class SynopsisPlan:
 
     @classmethod
     def from_json(cls, given: object) -> Self:
-        """Read what `to_json` gave; what follows from the fields is computed again.
-
-        Raises
-        ------
-        PlanError
-            If a field is missing or of the wrong kind, or a key is unknown.
-        DpoptError
-            What the checks of the plan raise.
-        """
+        """Read what `to_json` gave; what follows from the fields is computed again."""
         stated = json_object(given, _PLAN, PlanError)
         names = [field.name for field in fields(cls)]  # type: ignore[arg-type]  # each plan is a dataclass
         plan = decode(cls, {name: stated[name] for name in names if name in stated}, _PLAN, PlanError)
@@ -74,15 +66,7 @@ _DAMAGED = (AttributeError, IndexError, KeyError, TypeError, ValueError, Overflo
 
 
 class Synopsis(Shown, ABC):
-    """A release that answers queries without records. Everything it holds may be published.
-
-    Attributes
-    ----------
-    privacy : Mapping
-        What was spent, charge by charge.
-    solved : tuple of Solved
-        What a solver made of the estimates that are models, where the release named one; the first is the default estimate.
-    """
+    """A release that answers queries without records. Everything it holds may be published."""
 
     KEY: ClassVar[str]
     """Whose value in the statement is 1, the version."""
@@ -93,7 +77,10 @@ class Synopsis(Shown, ABC):
     DECLARED: ClassVar[Mapping[str, Any]] = {}
     """The type of each field that the codec reads and writes, such as bins."""
     privacy: Mapping[str, Any]
+    """What was spent, charge by charge."""
     solved: tuple[Solved, ...] = ()
+    """What a solver made of the estimates that are models, where the release named one; the first is the default
+    estimate."""
 
     @abstractmethod
     def _held(self) -> list[str]:
@@ -181,10 +168,7 @@ class Synopsis(Shown, ABC):
 
     @classmethod
     def declared_in(cls, stated: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the declared fields of a statement by name.
-
-        Raises WorkloadError if one of them is missing or of another kind.
-        """
+        """Return the declared fields of a statement by name."""
         parts = {name: stated[name] for name in cls.DECLARED if name in stated}
         parts |= {name: as_today(parts[name]) for name in {"axes", "bins"} & parts.keys()}
         found: dict[str, Any] = vars(decode(cls._declaration(), parts, f"the {cls.WHAT}", WorkloadError))
@@ -220,10 +204,7 @@ class Synopsis(Shown, ABC):
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> Self:
-        """Read what `to_json` gave; estimates are computed again.
-
-        Raises TranscriptError if it is no such release, or damaged.
-        """
+        """Read what `to_json` gave; estimates are computed again."""
         cls._check_version(given)
         try:
             return cls._of_statement(given, tuple(frozen(values, np.int64) for values in given[_NOISY]))
@@ -233,15 +214,10 @@ class Synopsis(Shown, ABC):
             raise TranscriptError(f"the {cls.WHAT} on file is damaged: {error}") from error
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write it as one .npz file, whole or not at all; a file that is there is not replaced.
-
-        Raises ReleaseFolderError if the file is there already, or cannot be written.
-        """
+        """Write it as one .npz file, whole or not at all; a file that is there is not replaced."""
         target = Path(path)
         check_new(target)
-        arrays: dict[str, Any] = {
-            f"{_NOISY}_{place}": values for place, values in enumerate(self.noisy_arrays())
-        }
+        arrays: dict[str, Any] = {f"{_NOISY}_{place}": values for place, values in enumerate(self.noisy_arrays())}
         arrays[_STATEMENT] = np.frombuffer(json.dumps(self.statement()).encode(), dtype=np.uint8)
 
         def write(stream: IO[bytes]) -> None:
@@ -251,10 +227,7 @@ class Synopsis(Shown, ABC):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `write` wrote; the privacy that it states is validated by its own plan.
-
-        Raises ReleaseFolderError if the file is missing; TranscriptError if it is something else, or damaged.
-        """
+        """Read what `write` wrote; the privacy that it states is validated by its own plan."""
         source = _source(path, f"a {cls.WHAT} (--out of {cls.MADE_BY})")
         place = f"{source} is no {cls.WHAT}, or damaged"
         with open_arrays(source, place, TranscriptError, _MOST_BYTES) as stored:
@@ -274,13 +247,7 @@ class Synopsis(Shown, ABC):
 
 
 class PlannedSynopsis(Synopsis):
-    """One that keeps its plan, and what was measured of each of its levels or sizes.
-
-    Attributes
-    ----------
-    plan : Planned
-    noisy : tuple of int64 arrays
-    """
+    """One that keeps its plan, and what was measured of each of its levels or sizes."""
 
     PLAN: ClassVar[type[Any]]
     """Of which class its plan is."""
@@ -315,27 +282,19 @@ class PlannedSynopsis(Synopsis):
 
 
 def key_of(path: str | os.PathLike[str], keys: frozenset[str]) -> str:
-    """Return which of these keys the statement of a file has.
-
-    Raises ReleaseFolderError if the file is missing; TranscriptError if it is something else, or damaged.
-    """
+    """Return which of these keys the statement of a file has."""
     source = _source(path, "the file of a release (--out)")
     with open_arrays(source, f"{source} is no release, or damaged", TranscriptError, _MOST_BYTES) as stored:
         found = sorted(keys.intersection(_statement(stored)))
     if len(found) != 1:
-        raise TranscriptError(
-            f"{source} is no release of this version; expected the file of a release (--out)"
-        )
+        raise TranscriptError(f"{source} is no release of this version; expected the file of a release (--out)")
     return found[0]
 
 
 def write_rows(
     path: str | os.PathLike[str], header: Sequence[str], rows: Iterable[Sequence[object]], what: str
 ) -> None:
-    """Write a CSV file, whole or not at all.
-
-    Raises ReleaseFolderError if the file cannot be written; `what` says what it would have been.
-    """
+    """Write a CSV file, whole or not at all."""
 
     def write(stream: IO[bytes]) -> None:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
@@ -360,7 +319,8 @@ def _statement(stored: ArrayFile) -> dict[str, Any]:
     shape, kind = stored.header(_STATEMENT)
     if kind != np.uint8 or len(shape) != 1 or shape[0] > _LONGEST_STATEMENT:
         raise TranscriptError(
-            f"the statement has the type {kind} and the shape {shape}; expected at most {_LONGEST_STATEMENT:,} bytes of text"
+            f"the statement has the type {kind} and the shape {shape}; expected at most {_LONGEST_STATEMENT:,} bytes "
+            f"of text"
         )
     text = bytes(stored.array(_STATEMENT)).decode()
     return json_object(parse_json(text, "its statement", TranscriptError), "it", TranscriptError)

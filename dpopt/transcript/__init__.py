@@ -1,9 +1,9 @@
 """What has crossed the privacy boundary: released values, and the journal that keeps them.
 
-In: values that `dpopt.private` drew or added noise to, charged first. Out: the same values, plain, frozen and public, in
-memory and on file. Released values are constructed in `dpopt.private` and here, where a journal is read back, and nowhere
-else (a test walks the syntax trees). A new kind of released value is a `Released`
-type in `released.py`; its fields are its JSON form.
+In: values that `dpopt.private` drew or added noise to, charged first. Out: the same values, plain, frozen and public,
+in memory and on file. Released values are constructed in `dpopt.private` and here, where a journal is read back, and
+nowhere else (a test walks the syntax trees). A new kind of released value is a `Released` type in `released.py`; its
+fields are its JSON form.
 
 | file | what it holds |
 |---|---|

@@ -21,26 +21,17 @@ TOLD_DELTA = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class ReservedRelease:
-    """What is on file of one release.
-
-    Attributes
-    ----------
-    reservation : str
-        A random mark by which a resumed run finds it; it stands in the statement of the release as well.
-    date : str
-        When it was reserved, in universal time.
-    command : str
-    cost : Cost
-        In the budget's own relation and unit.
-    note : str
-        The theorem by which the cost was converted, "" if it was not.
-    """
+    """What is on file of one release."""
 
     reservation: str
+    """A random mark by which a resumed run finds it; it stands in the statement of the release as well."""
     date: str
+    """When it was reserved, in universal time."""
     command: str
     cost: Cost
+    """In the budget's own relation and unit."""
     note: str = ""
+    """The theorem by which the cost was converted, "" if it was not."""
 
     def epsilon(self, delta: float) -> float:
         """Return the cost in epsilon at a delta."""
@@ -60,28 +51,18 @@ class Beginning:
 
 @dataclass(frozen=True, slots=True)
 class BudgetContents:
-    """What a budget file holds.
-
-    Attributes
-    ----------
-    budget : Budget
-        The total.
-    relation : NeighbouringRelation
-    person : str or None
-        The column that names the person whom the budget is for; None where it is for one record.
-    created : str
-    releases : tuple of ReservedRelease
-        In the order in which they were first reserved.
-    length : int
-        Bytes of the whole lines.
-    """
+    """What a budget file holds."""
 
     budget: Budget
+    """The total."""
     relation: NeighbouringRelation
     person: str | None
+    """The column that names the person whom the budget is for; None where it is for one record."""
     created: str
     releases: tuple[ReservedRelease, ...] = ()
+    """In the order in which they were first reserved."""
     length: int = 0
+    """Bytes of the whole lines."""
 
     @property
     def unit(self) -> str:
@@ -143,10 +124,7 @@ class BudgetContents:
 
 
 def read_contents(name: str, data: bytes) -> BudgetContents:
-    """Return what the whole lines of a budget file hold.
-
-    Raises BudgetError if it is no budget file, or a line is damaged.
-    """
+    """Return what the whole lines of a budget file hold."""
     lines = data.removesuffix(b"\n").split(b"\n")
     first = entry_of(lines[0] + b"\n")
     if first is None or "dpopt_budget" not in first:
@@ -164,16 +142,11 @@ def read_contents(name: str, data: bytes) -> BudgetContents:
             releases[release.reservation] = release if known is None else replace(release, date=known.date)
     except DpoptError as error:
         raise BudgetError(
-            f"{name} is damaged: {error}. Restore it from a copy that holds all releases: what a damaged line reserved may "
-            "have been drawn"
+            f"{name} is damaged: {error}. Restore it from a copy that holds all releases: what a damaged line reserved "
+            f"may have been drawn"
         ) from error
     return BudgetContents(
-        beginning.budget,
-        beginning.neighbours,
-        beginning.person,
-        beginning.date,
-        tuple(releases.values()),
-        len(data),
+        beginning.budget, beginning.neighbours, beginning.person, beginning.date, tuple(releases.values()), len(data)
     )
 
 
@@ -181,22 +154,18 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def steps_between(
-    contents: BudgetContents, relation: NeighbouringRelation, person: str | None
-) -> tuple[int, str]:
+def steps_between(contents: BudgetContents, relation: NeighbouringRelation, person: str | None) -> tuple[int, str]:
     """Return how many neighbouring steps of a release make one of the budget, and the theorem in words.
 
     Add-remove to replace-one: a replacement is a removal and an addition, so two steps: epsilon twice, rho four times.
-    Replace-one to add-remove: never. A guarantee for tables of one public size implies nothing for those of others:
-    to publish the number of records keeps the first and breaks the second. Privacy: B10 in docs/privacy.
-
-    Raises BudgetError if there is no such theorem, or the units are different.
+    Replace-one to add-remove: never. A guarantee for tables of one public size implies nothing for those of others: to
+    publish the number of records keeps the first and breaks the second. Privacy: B10 in docs/privacy.
     """
     if person != contents.person:
         found = "one record" if person is None else f"one person (column {person!r})"
         raise BudgetError(
-            f"the budget is for {contents.unit}, the release for {found}: one guarantee does not follow from the other. "
-            f"{_unit_advice(contents.person)}"
+            f"the budget is for {contents.unit}, the release for {found}: one guarantee does not follow from the "
+            f"other. {_unit_advice(contents.person)}"
         )
     if relation is contents.relation:
         return 1, ""
@@ -204,8 +173,8 @@ def steps_between(
         return 2, "add-remove to replace-one: a replacement is a removal and an addition (group of two)"
     raise BudgetError(
         "the budget holds for add-remove neighbours, the release for replace-one: a guarantee for tables of one public "
-        "size implies nothing for tables of different sizes. Release with --neighbours add-remove, or keep a budget made with "
-        "'dpopt budget create --neighbours replace'"
+        "size implies nothing for tables of different sizes. Release with --neighbours add-remove, or keep a budget "
+        "made with 'dpopt budget create --neighbours replace'"
     )
 
 
@@ -216,21 +185,18 @@ def _unit_advice(person: str | None) -> str:
 
 
 def refuse_overspending(name: str, contents: BudgetContents, cost: Cost, what: str) -> None:
-    """Refuse a release that would exceed the total; `what` names the place where its cost is stated.
-
-    Raises BudgetError with what is left.
-    """
+    """Refuse a release that would exceed the total; `what` names the place where its cost is stated."""
     costs = [release.cost for release in contents.releases]
     if total_of(contents.budget, [*costs, cost]).is_kept:
         return
     if cost.epsilon is None and contents.budget.accountant is Accountant.PURE:
         raise BudgetError(
-            f"{name} is a total without delta and pays pure releases only, and this one costs rho = {cost.rho:.6g} by {what}. "
-            "Release with --delta 0, or keep a budget with a "
+            f"{name} is a total without delta and pays pure releases only, and this one costs rho = {cost.rho:.6g} by "
+            f"{what}. Release with --delta 0, or keep a budget with a "
             "delta ('dpopt budget create --delta'). Nothing was drawn"
         )
     pure = "" if cost.epsilon is None else f" (pure epsilon = {cost.epsilon:.6g})"
     raise BudgetError(
-        f"{name}: the release may cost rho = {cost.rho:.6g}{pure} by {what}, and what is left allows {contents.left_text()}. "
-        "Ask for less; 'dpopt budget show' lists what was spent. Nothing was drawn"
+        f"{name}: the release may cost rho = {cost.rho:.6g}{pure} by {what}, and what is left allows "
+        f"{contents.left_text()}. Ask for less; 'dpopt budget show' lists what was spent. Nothing was drawn"
     )

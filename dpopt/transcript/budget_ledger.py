@@ -1,14 +1,14 @@
 """The owner's budget over many releases, in a file that no release contains.
 
-Each line is ``{"crc":"xxxxxxxx","entry":{...}}``, as in the journal: the first states the total budget, for which neighbours
-and for whom it holds; each further one is a reservation of a release. Lines are added and never changed. Nothing of a table is
-in it: costs, dates and names of commands. The file can be read by its owner alone.
+Each line is ``{"crc":"xxxxxxxx","entry":{...}}``, as in the journal: the first states the total budget, for which
+neighbours and for whom it holds; each further one is a reservation of a release. Lines are added and never changed.
+Nothing of a table is in it: costs, dates and names of commands. The file can be read by its owner alone.
 
 A reservation is made under a lock, after everything on file has been read and added up, and is on the disk before
-`Ledger.spend` returns for the first time, so before the first draw. Whatever ends a run later leaves its reservation. A last
-line without its end was never followed by a draw, since whoever wrote it did not learn that it is on the disk: the next
-reservation replaces it. Any other line that does not read back as it was written stops everything, since what it held was
-perhaps drawn. Privacy: A8 in docs/privacy.
+`Ledger.spend` returns for the first time, so before the first draw. Whatever ends a run later leaves its reservation. A
+last line without its end was never followed by a draw, since whoever wrote it did not learn that it is on the disk: the
+next reservation replaces it. Any other line that does not read back as it was written stops everything, since what it
+held was perhaps drawn. Privacy: A8 in docs/privacy.
 """
 
 from __future__ import annotations
@@ -97,12 +97,12 @@ class BudgetLedger(Shown):
         path : path
             A new file.
         epsilon, delta, rho :
-            The total: epsilon with delta (1e-9 if left out; 0 pays for releases with Laplace noise only), or rho of zCDP.
+            The total: epsilon with delta (1e-9 if left out; 0 pays for releases with Laplace noise only), or rho of
+            zCDP.
         neighbours : str
             add-remove (one more or one fewer) or replace (one changed).
         person : str, optional
             The column that names a person: the budget is for all rows of one person, not for one record.
-
         Raises BudgetError if it is no budget, or the file is there or cannot be written.
         """
         budget = _total_budget(epsilon, delta, rho)
@@ -110,9 +110,7 @@ class BudgetLedger(Shown):
             relation = NeighbouringRelation(neighbours)
         except ValueError:
             known = ", ".join(member.value for member in NeighbouringRelation)
-            raise BudgetError(
-                f"neighbours of a budget: found {neighbours!r}, expected one of {known}"
-            ) from None
+            raise BudgetError(f"neighbours of a budget: found {neighbours!r}, expected one of {known}") from None
         _check_person(person, relation)
         made = cls(path)
         entry = encode(Beginning(budget, relation, person, _now()), HEADER)
@@ -162,8 +160,8 @@ class BudgetLedger(Shown):
     ) -> Account:
         """Return an account for one release, if the budget has room for what was asked; nothing is reserved yet.
 
-        Called before the table is read. Two releases may find room for one at the same time: the second is refused when it
-        reserves, before its first draw.
+        Called before the table is read. Two releases may find room for one at the same time: the second is refused when
+        it reserves, before its first draw.
 
         Parameters
         ----------
@@ -177,7 +175,6 @@ class BudgetLedger(Shown):
             The column that names a person, where the unit of the release is a person.
         reservation : str, optional
             That of an earlier run which is continued.
-
         Raises BudgetError if the release would cost more than is left, or has other neighbours or another unit than the
         budget.
         """
@@ -195,8 +192,8 @@ class BudgetLedger(Shown):
     def reserve(self, account: Account, charges: Sequence[Charge], group: int) -> None:
         """Put on file what a release costs a group of so many records, once for each reservation; on the disk on return.
 
-        A release that is on file already is not reserved again. If it costs more than what is on file (a draw that has to be
-        repeated), the difference is added. Privacy: A8 in docs/privacy.
+        A release that is on file already is not reserved again. If it costs more than what is on file (a draw that has
+        to be repeated), the difference is added. Privacy: A8 in docs/privacy.
 
         Raises BudgetError if the total would be exceeded, or the file cannot be read or written; nothing is reserved
         then.
@@ -220,28 +217,18 @@ class BudgetLedger(Shown):
             _write(file, line_of(entry) if whole else b"\n" + line_of(entry), self.path, contents.length)
 
     def _bytes(self) -> bytes:
-        return read_bytes(
-            self.path, f"the budget file {self.path} (made with 'dpopt budget create')", BudgetError
-        )
+        return read_bytes(self.path, f"the budget file {self.path} (made with 'dpopt budget create')", BudgetError)
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """From where one release is paid: what a `Ledger` asks before its first charge.
-
-    Attributes
-    ----------
-    budget : BudgetLedger
-    command : str
-    person : str or None
-    reservation : str
-        The mark under which the release is on file.
-    """
+    """From where one release is paid: what a `Ledger` asks before its first charge."""
 
     budget: BudgetLedger
     command: str
     person: str | None
     reservation: str
+    """The mark under which the release is on file."""
 
     def reserve(self, charges: Sequence[Charge], group: int) -> None:
         """Reserve charges on file; see `BudgetLedger.reserve`."""
@@ -260,8 +247,8 @@ def _check_person(person: object, relation: NeighbouringRelation) -> None:
         raise BudgetError(f"the column that names a person: found {person!r}, expected a name")
     if person is not None and relation is NeighbouringRelation.REPLACE_ONE:
         raise BudgetError(
-            "a budget for persons holds for add-remove neighbours: a person who is replaced by another may have another number "
-            "of rows, so that the number of records is not public. Leave --neighbours replace out"
+            "a budget for persons holds for add-remove neighbours: a person who is replaced by another may have "
+            "another number of rows, so that the number of records is not public. Leave --neighbours replace out"
         )
 
 

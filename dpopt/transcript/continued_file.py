@@ -1,6 +1,7 @@
 """A file that a later run continues (journals, growing releases, budgets): one writer at a time, by whatever name it is opened.
 
-The operating system locks the file itself, so symbolic and hard links, linked folders and relative paths lead to one lock.
+The operating system locks the file itself, so symbolic and hard links, linked folders and relative paths lead to one
+lock.
 """
 
 from __future__ import annotations

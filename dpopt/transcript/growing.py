@@ -19,28 +19,19 @@ SEEDED = "not private"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grown:
-    """What was drawn so far.
-
-    Attributes
-    ----------
-    paid : Charge or None
-        None before anything was paid.
-    noisy : (t,) int64
-        All values, in order.
-    noise, scale : str, float
-        Of the values; empty and 0 where there are none.
-    seeded : bool
-        Whether draws came from another source than the system's.
-    torn : bool
-        Whether a draw was torn: it may have been seen.
-    """
+    """What was drawn so far."""
 
     paid: Charge | None
+    """None before anything was paid."""
     noisy: NDArray[np.int64]
+    """Shape (t,). All values, in order."""
     noise: str
     scale: float
+    """Of the values; empty and 0 where there are none."""
     seeded: bool
+    """Whether draws came from another source than the system's."""
     torn: bool
+    """Whether a draw was torn: it may have been seen."""
 
 
 def read_grown(entries: Sequence[Entry], *, torn: bool) -> Grown:

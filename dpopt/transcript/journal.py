@@ -1,10 +1,10 @@
 """The journal: an append-only file of charge, draw and record, safe against kills, torn lines and full disks.
 
-Each line is ``{"crc":"xxxxxxxx","entry":{...}}`` with the CRC-32 of the entry's text. A line goes to the operating system in
-one write; `append` waits until it is on the disk, unless its caller leaves that to a later line.
+Each line is ``{"crc":"xxxxxxxx","entry":{...}}`` with the CRC-32 of the entry's text. A line goes to the operating
+system in one write; `append` waits until it is on the disk, unless its caller leaves that to a later line.
 
-A torn last line is what a power cut or a full disk leaves. Reading reports it and never repairs it silently: whoever resumes
-must treat the draw that it may hold as seen (see `dpopt.algorithms.dualquery.driver`).
+A torn last line is what a power cut or a full disk leaves. Reading reports it and never repairs it silently: whoever
+resumes must treat the draw that it may hold as seen (see `dpopt.algorithms.dualquery.driver`).
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class FileJournal:
     def reopen(cls, path: Path) -> tuple[FileJournal, JournalContents]:
         """Open the journal of an earlier run and return what it holds.
 
-        A torn last line is replaced by the entry ``{"kind": "torn"}``; until all of that is there the line stays torn, so that
-        a second interruption cannot make anyone forget that a draw may have been seen.
+        A torn last line is replaced by the entry ``{"kind": "torn"}``; until all of that is there the line stays torn,
+        so that a second interruption cannot make anyone forget that a draw may have been seen.
 
         Raises
         ------
@@ -88,7 +88,8 @@ class FileJournal:
         """
         if not path.exists():
             raise TranscriptError(
-                f"there is no {path.name} to continue. Bring the file back; if the run never drew anything, start it anew"
+                f"there is no {path.name} to continue. Bring the file back; if the run never drew anything, start it "
+                f"anew"
             )
         file = _opened(path)
         try:
@@ -118,9 +119,7 @@ class FileJournal:
         """
         line = line_of(entry)
         if self._broken:
-            raise ReleaseFolderError(
-                f"{self.path.name} could not be written before; continue with 'dpopt resume'"
-            )
+            raise ReleaseFolderError(f"{self.path.name} could not be written before; continue with 'dpopt resume'")
         self._broken = True
         try:
             self._file.write(line, wait=wait)
@@ -158,21 +157,14 @@ def _refusal(path: Path, error: OSError) -> ReleaseFolderError:
 
 @dataclass(frozen=True, slots=True)
 class JournalContents:
-    """What a journal file holds.
-
-    Attributes
-    ----------
-    entries : list of Entry
-        The whole entries, in order.
-    length : int
-        Bytes that they take.
-    torn : bool
-        Whether a part of a further line follows them.
-    """
+    """What a journal file holds."""
 
     entries: list[Entry]
+    """The whole entries, in order."""
     length: int
+    """Bytes that they take."""
     torn: bool
+    """Whether a part of a further line follows them."""
 
 
 def read_journal(path: Path) -> JournalContents:

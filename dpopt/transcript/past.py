@@ -1,7 +1,7 @@
 """What a transcript holds of an earlier run, read step by step as the run would make it.
 
-The reader knows no algorithm. Whoever plays the run says what comes next, a charge with the value that it pays for, or a public
-entry; anything else on file is refused with its line. What a torn line may have held counts as seen.
+The reader knows no algorithm. Whoever plays the run says what comes next, a charge with the value that it pays for, or
+a public entry; anything else on file is refused with its line. What a torn line may have held counts as seen.
 """
 
 from __future__ import annotations
@@ -15,13 +15,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.errors import AccountingError, TranscriptError
 from dpopt.files.codec import decode
 from dpopt.transcript.journal import Entry, JournalContents
-from dpopt.transcript.released import (
-    NoisyAnswers,
-    SampledQueries,
-    SelectedDatabase,
-    SelectedMarginal,
-    SelectedQuery,
-)
+from dpopt.transcript.released import NoisyAnswers, SampledQueries, SelectedDatabase, SelectedMarginal, SelectedQuery
 
 DRAW, MEASUREMENT, SELECTION = "draw", "measurement", "selection"
 QUERY_SELECTION, DATABASE = "query selection", "database"
@@ -44,17 +38,15 @@ class DrawOnFile(Generic[Drawn]):
 
     Attributes
     ----------
-    charged : bool
-        Whether its charge is on file.
     value : released value or None
         What was drawn, if it is on file.
-    torn : bool
-        Whether the draw was being written when the journal was torn: part of it may have been seen, so it is lost.
     """
 
     charged: bool
+    """Whether its charge is on file."""
     value: Drawn | None = None
     torn: bool = False
+    """Whether the draw was being written when the journal was torn: part of it may have been seen, so it is lost."""
 
 
 class Past:
@@ -78,10 +70,7 @@ class Past:
         return entries[self._place] if self._place < len(entries) else None
 
     def reservation(self, planned: Entry) -> bool:
-        """Return whether the plan's reservation is on file.
-
-        Raises TranscriptError if another one is, or the public inputs changed since.
-        """
+        """Return whether the plan's reservation is on file."""
         entry = self._taken(_RESERVE, "the reservation of the plan")
         if entry is None:
             return False
@@ -107,18 +96,14 @@ class Past:
 
         Parameters
         ----------
-        kind : str
+        kind
             What is drawn: `DRAW`, `MEASUREMENT`, and so on.
-        charge : Charge
+        charge
             What pays for it; the next one of the plan.
-        round : int, optional
-            As the journal numbers it.
-        given_up : int, optional
+        given_up
             The later round whose charge pays for a draw that is made again.
-        on_file : callable
+        on_file
             Called with a value that is on file; refuses one that the plan or the workload cannot have.
-
-        Raises TranscriptError if something else is on file.
         """
         entry = self._taken(_CHARGE, f"the charge of {charge.label!r}")
         if entry is None:

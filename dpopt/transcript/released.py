@@ -17,8 +17,8 @@ from dpopt.files.codec import decode, encode
 class Released:
     """What all of them have in common: an entry of the journal, without the charge, which has an entry of its own.
 
-    Constructed in `dpopt.private` only, and where a saved transcript is read. A number that is none, or out of range, is a
-    TranscriptError.
+    Constructed in `dpopt.private` only, and where a saved transcript is read. A number that is none, or out of range,
+    is a TranscriptError.
     """
 
     __slots__ = ()
@@ -31,17 +31,10 @@ class Released:
 
     @classmethod
     def from_json(cls, entry: dict[str, Any], charge: Charge) -> Self:
-        """Read a value back from its journal entry and the charge that precedes it.
-
-        Raises TranscriptError if the entry is damaged, or the charge does not pay for it.
-        """
+        """Read a value back from its journal entry and the charge that precedes it."""
         known = {*cls.__dataclass_fields__, "kind"}  # type: ignore[attr-defined]  # all of them are dataclasses
-        known |= (
-            {"pairs"} if entry.get("pairs") else set()
-        )  # an earlier draw of DualQuery has `pairs`, always empty
-        fields = {
-            name: part for name, part in entry.items() if name not in ("round", "pairs") or name in known
-        }
+        known |= {"pairs"} if entry.get("pairs") else set()  # an earlier draw of DualQuery has `pairs`, always empty
+        fields = {name: part for name, part in entry.items() if name not in ("round", "pairs") or name in known}
         what = f"an entry of the kind {cls.KIND!r}"
         header = {"kind": cls.KIND}
         read = decode(cls, {**fields, "charge": encode(charge)}, what, TranscriptError, header=header)
@@ -56,28 +49,21 @@ class Released:
 class SampledQueries(Released):
     """The queries that one round of DualQuery drew, netted.
 
-    Attributes
-    ----------
-    round : int
-        Number of the round, from 1.
-    queries : (r,) int64 array
-        Positions of base queries in the workload, strictly increasing.
-    counts : (r,) int64 array
-        Net counts, never 0: how often the query was drawn minus how often its negation was.
-    charge : Charge
-        What the draw cost; it was charged before the draw was made.
-
     Notes
     -----
-    A query drawn as often as its negation adds
-    the same constant to every record's objective, so its net count 0 is left out (post-processing).
+    A query drawn as often as its negation adds the same constant to every record's objective, so its net count 0 is
+    left out (post-processing).
     """
 
     KIND: ClassVar[str] = "draw"
     round: int
+    """Number of the round, from 1."""
     queries: NDArray[np.int64]
+    """Shape (r,). Positions of base queries in the workload, strictly increasing."""
     counts: NDArray[np.int64]
+    """Shape (r,). Net counts, never 0: how often the query was drawn minus how often its negation was."""
     charge: Charge
+    """What the draw cost; it was charged before the draw was made."""
 
     def __post_init__(self) -> None:
         _check_number("rounds", self.round, least=1)
@@ -85,13 +71,9 @@ class SampledQueries(Released):
             values = _whole_numbers(getattr(self, name), f"round {self.round}: {name}")
             object.__setattr__(self, name, values)
         if len(self.queries) != len(self.counts):
-            raise TranscriptError(
-                f"round {self.round}: {len(self.queries)} queries but {len(self.counts)} counts"
-            )
+            raise TranscriptError(f"round {self.round}: {len(self.queries)} queries but {len(self.counts)} counts")
         if len(self.queries) and (self.queries[0] < 0 or np.any(np.diff(self.queries) <= 0)):
-            raise TranscriptError(
-                f"round {self.round}: positions of queries must be strictly increasing from 0 up"
-            )
+            raise TranscriptError(f"round {self.round}: positions of queries must be strictly increasing from 0 up")
         if np.any(self.counts == 0):
             raise TranscriptError(f"round {self.round}: net counts must not be 0")
 
@@ -100,34 +82,26 @@ class SampledQueries(Released):
         netted = sum(map(abs, self.counts.tolist()))
         if netted > self.charge.count or (self.charge.count - netted) % 2:
             raise TranscriptError(
-                f"round {self.round}: net counts of {netted:,} in all do not come from the {self.charge.count:,} draws charged"
+                f"round {self.round}: net counts of {netted:,} in all do not come from the {self.charge.count:,} draws "
+                f"charged"
             )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoisyAnswers(Released):
-    """Counts with noise added, charged first.
-
-    Attributes
-    ----------
-    name : str
-        What was counted, for example ``"one-way marginals"``.
-    values : (r,) int64 array
-        Exact counts plus integer noise.
-    noise : str
-        Distribution of the noise, for example ``"discrete Gaussian"``.
-    scale : float
-        Its scale: the parameter sigma of the discrete Gaussian, or b of the discrete Laplace distribution.
-    charge : Charge
-        What the measurement cost.
-    """
+    """Counts with noise added, charged first."""
 
     KIND: ClassVar[str] = "measurement"
     name: str
+    """What was counted, for example ``"one-way marginals"``."""
     values: NDArray[np.int64]
+    """Shape (r,). Exact counts plus integer noise."""
     noise: str
+    """Distribution of the noise, for example ``"discrete Gaussian"``."""
     scale: float
+    """Its scale: the parameter sigma of the discrete Gaussian, or b of the discrete Laplace distribution."""
     charge: Charge
+    """What the measurement cost."""
 
     def __post_init__(self) -> None:
         values = _whole_numbers(self.values, f"{self.name}: noisy answers")
@@ -139,33 +113,24 @@ class NoisyAnswers(Released):
         """Refuse answers with other noise than a plan's, or of another number of queries; where a transcript is read."""
         if (self.noise, self.scale) != (noise, scale):
             raise TranscriptError(
-                f"{self.name!r} has {self.noise} noise of scale {self.scale!r} on file, the plan says {noise} noise of scale "
-                f"{scale!r}"
+                f"{self.name!r} has {self.noise} noise of scale {self.scale!r} on file, the plan says {noise} noise of "
+                f"scale {scale!r}"
             )
         if len(self.values) != number:
-            raise TranscriptError(
-                f"{self.name!r} has {len(self.values):,} values on file, its queries are {number:,}"
-            )
+            raise TranscriptError(f"{self.name!r} has {len(self.values):,} values on file, its queries are {number:,}")
 
 
 @dataclass(frozen=True, slots=True)
 class SelectedMarginal(Released):
-    """The candidate that one round selected, charged first.
-
-    Attributes
-    ----------
-    round : int
-        Number of the round, from 1.
-    candidate : int
-        Position among the round's candidates.
-    charge : Charge
-        What the selection cost.
-    """
+    """The candidate that one round selected, charged first."""
 
     KIND: ClassVar[str] = "selection"
     round: int
+    """Number of the round, from 1."""
     candidate: int
+    """Position among the round's candidates."""
     charge: Charge
+    """What the selection cost."""
 
     def __post_init__(self) -> None:
         _check_number("rounds", self.round, least=1)
@@ -179,25 +144,17 @@ class SelectedMarginal(Released):
 
 @dataclass(frozen=True, slots=True)
 class SelectedQuery(Released):
-    """The query that the exponential mechanism selected in one round.
-
-    Attributes
-    ----------
-    round : int
-        Number of the round, from 1.
-    query : int
-        Position of the base query in the workload, from 0; of a workload of marginals, the cell in the flat order.
-    negated : bool
-        Whether its negation was selected: the records answer the base query too high.
-    charge : Charge
-        What the selection cost; it was charged before it was made.
-    """
+    """The query that the exponential mechanism selected in one round."""
 
     KIND: ClassVar[str] = "query selection"
     round: int
+    """Number of the round, from 1."""
     query: int
+    """Position of the base query in the workload, from 0; of a workload of marginals, the cell in the flat order."""
     negated: bool
+    """Whether its negation was selected: the records answer the base query too high."""
     charge: Charge
+    """What the selection cost; it was charged before it was made."""
 
     def __post_init__(self) -> None:
         _check_number("rounds", self.round, least=1)
@@ -215,22 +172,15 @@ class SelectedQuery(Released):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SelectedDatabase(Released):
-    """A multiset of elements of a public universe.
-
-    Attributes
-    ----------
-    elements : (r,) int64 array
-        Positions of the elements that occur, strictly increasing from 0 up.
-    counts : (r,) int64 array
-        How often each occurs, at least once.
-    charge : Charge
-        What the selection cost; it was charged before it was made.
-    """
+    """A multiset of elements of a public universe."""
 
     KIND: ClassVar[str] = "database"
     elements: NDArray[np.int64]
+    """Shape (r,). Positions of the elements that occur, strictly increasing from 0 up."""
     counts: NDArray[np.int64]
+    """Shape (r,). How often each occurs, at least once."""
     charge: Charge
+    """What the selection cost; it was charged before it was made."""
 
     def __post_init__(self) -> None:
         for name in ("elements", "counts"):
@@ -248,19 +198,13 @@ class SelectedDatabase(Released):
 
 @dataclass(frozen=True, slots=True)
 class SelectedCandidate(Released):
-    """A candidate of a public list.
-
-    Attributes
-    ----------
-    candidate : int
-        Its position, from 0.
-    charge : Charge
-        What the selection cost; it was charged before it was made.
-    """
+    """A candidate of a public list."""
 
     KIND: ClassVar[str] = "candidate"
     candidate: int
+    """Its position, from 0."""
     charge: Charge
+    """What the selection cost; it was charged before it was made."""
 
     def __post_init__(self) -> None:
         _check_number("candidates", self.candidate, least=0)
@@ -268,29 +212,21 @@ class SelectedCandidate(Released):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoisySearch(Released):
-    """Where binary searches with noisy comparisons ended, charged first.
-
-    Attributes
-    ----------
-    name : str
-        What was searched, for example ``"comparisons of search 3"``.
-    ends : (c,) int64 array
-        The position at which each of c simultaneous searches ended. A binary search from a public range to a position has one
-        sequence of outcomes only, so that this is all that its comparisons released.
-    noise : str
-        Distribution of the noise of each comparison.
-    scale : float
-        Its scale, in records.
-    charge : Charge or None
-        What all comparisons that the search may make cost, whether it made them or not; None where nothing was compared.
-    """
+    """Where binary searches with noisy comparisons ended, charged first."""
 
     KIND: ClassVar[str] = "search"
     name: str
+    """What was searched, for example ``"comparisons of search 3"``."""
     ends: NDArray[np.int64]
+    """Shape (c,). The position at which each of c simultaneous searches ended. A binary search from a public range to a
+    position has one sequence of outcomes only, so that this is all that its comparisons released."""
     noise: str
+    """Distribution of the noise of each comparison."""
     scale: float
+    """Its scale, in records."""
     charge: Charge | None
+    """What all comparisons that the search may make cost, whether it made them or not; None where nothing was
+    compared."""
 
     def __post_init__(self) -> None:
         ends = _whole_numbers(self.ends, f"{self.name}: positions")

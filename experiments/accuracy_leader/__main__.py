@@ -9,14 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from experiments.accuracy_leader.measuring import (
-    PLAN,
-    Result,
-    as_ours,
-    measure,
-    measure_beside,
-    predict,
-)
+from experiments.accuracy_leader.measuring import PLAN, Result, as_ours, measure, measure_beside, predict
 from experiments.accuracy_leader.parts import PARTS, Part
 from experiments.accuracy_leader.picture import draw
 from experiments.accuracy_leader.summary import markdown
@@ -63,14 +56,10 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _all(
-    parts: list[Part], options: argparse.Namespace, known: list[Result], *, runs: int
-) -> Iterator[Result]:
+def _all(parts: list[Part], options: argparse.Namespace, known: list[Result], *, runs: int) -> Iterator[Result]:
     """Yield what is not known yet, part by part: our runs, the predictions, and the peers' runs."""
     for part in parts:
-        yield from measure(
-            part, runs=runs, algorithms=options.algorithms, known=list(known), quick=options.quick
-        )
+        yield from measure(part, runs=runs, algorithms=options.algorithms, known=list(known), quick=options.quick)
         if options.predict:
             yield from predict(part, known=list(known), quick=options.quick)
         if part.peers and options.peers is not None:
@@ -102,15 +91,11 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--algorithms", nargs="+", help="some of the algorithms (all of each part)")
     parser.add_argument("--runs", type=int, default=5, help="runs of each algorithm and budget (5)")
     parser.add_argument("--quick", action="store_true", help="tiny made-up tables: shows that it still runs")
-    parser.add_argument(
-        "--predict", action=argparse.BooleanOptionalAction, default=True, help="ask `dpopt plan` too"
-    )
+    parser.add_argument("--predict", action=argparse.BooleanOptionalAction, default=True, help="ask `dpopt plan` too")
     parser.add_argument("--peers", type=Path, help="folder with one environment per peer: run them too")
     parser.add_argument("--peer-methods", nargs="+", help="some of the peers, as dpmm:aim")
     parser.add_argument("--json", type=Path, help="results: read first, and written after every run")
-    parser.add_argument(
-        "--document", type=Path, help="put the tables into this document, and the picture beside it"
-    )
+    parser.add_argument("--document", type=Path, help="put the tables into this document, and the picture beside it")
     return parser.parse_args(arguments)
 
 

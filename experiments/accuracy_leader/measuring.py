@@ -32,9 +32,7 @@ def measure(
     """
     wanted = [
         {"part": part.name, "run": run, "epsilon": epsilon, "algorithm": algorithm, "neighbours": neighbours}
-        for run, epsilon, (algorithm, neighbours) in itertools.product(
-            range(runs), part.epsilons, part.variants()
-        )
+        for run, epsilon, (algorithm, neighbours) in itertools.product(range(runs), part.epsilons, part.variants())
         if (algorithms is None or algorithm in algorithms) and run < part.runs_of(algorithm, runs)
     ]
     done = list(known)
@@ -56,9 +54,7 @@ def measure(
 
 def predict(part: Part, *, known: Iterable[Result], quick: bool) -> Iterator[Result]:
     """Yield what `dpopt plan --algorithm auto` says for each budget that is not known yet: its choice and its predictions."""
-    done = [
-        result["epsilon"] for result in known if (result["part"], result["algorithm"]) == (part.name, PLAN)
-    ]
+    done = [result["epsilon"] for result in known if (result["part"], result["algorithm"]) == (part.name, PLAN)]
     with tempfile.TemporaryDirectory(prefix="dpopt-experiment-") as place:
         for epsilon in part.epsilons:
             if epsilon in done:
@@ -90,9 +86,7 @@ def measure_beside(
 ) -> Iterator[Result]:
     """Yield the runs of the peers on the same work that are not known yet, in the form of our own."""
     ours = [_as_theirs(result) for result in known if result["part"] == part.name and "peer" in result]
-    for result in measure_peers(
-        environments, PEER_WORK, peers, epsilons=part.epsilons, runs=runs, known=ours
-    ):
+    for result in measure_peers(environments, PEER_WORK, peers, epsilons=part.epsilons, runs=runs, known=ours):
         yield as_ours(part, result)
 
 
@@ -109,8 +103,7 @@ def _as_theirs(result: Result) -> Result:
 def _is_known(labels: Result, done: Iterable[Result]) -> bool:
     same = {key: value for key, value in labels.items() if key != "run"}
     return any(
-        same.items() <= result.items() and (result["failed"] or result["run"] == labels["run"])
-        for result in done
+        same.items() <= result.items() and (result["failed"] or result["run"] == labels["run"]) for result in done
     )
 
 

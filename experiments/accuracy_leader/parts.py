@@ -90,11 +90,7 @@ class Part:
 
     def made_small(self) -> Part:
         """Return the part as `--quick` runs it, on made-up records: one budget, few queries, nothing slow, no bars."""
-        few = (
-            "conjunctions:3,count=300"
-            if "conjunctions" in self.workload
-            else "marginals:2,count=3,seed={run}"
-        )
+        few = "conjunctions:3,count=300" if "conjunctions" in self.workload else "marginals:2,count=3,seed={run}"
         return replace(
             self,
             workload=few,
@@ -144,9 +140,7 @@ PARTS = {
             ("projection", "adaptive"),
             slow=("fem",),
             bars=tuple(
-                Bar(epsilon, figure, 1.0, "peers")
-                for epsilon in (1.0, 0.1)
-                for figure in ("max_error", "mean_error")
+                Bar(epsilon, figure, 1.0, "peers") for epsilon in (1.0, 0.1) for figure in ("max_error", "mean_error")
             ),
             peers=True,
         ),

@@ -41,9 +41,7 @@ def draw(results: Sequence[Result], path: Path) -> None:
         for axes in panels.flat:
             found, labels = axes.get_legend_handles_labels()
             handles |= dict(zip(labels, found, strict=True))
-        order = sorted(
-            handles, key=lambda label: (label == "bar to reach", " " in label.split(",")[0], label)
-        )
+        order = sorted(handles, key=lambda label: (label == "bar to reach", " " in label.split(",")[0], label))
         panels[0, 0].figure.legend(
             [handles[label] for label in order], order, loc="outside lower center", ncols=_PER_ROW
         )
@@ -72,12 +70,7 @@ def _draw_panel(axes: Any, part: Part, error: str, results: Sequence[Result], na
     )
     if bars:
         axes.plot(
-            *zip(*bars, strict=True),
-            color="black",
-            linestyle="none",
-            marker="_",
-            markersize=14,
-            label="bar to reach",
+            *zip(*bars, strict=True), color="black", linestyle="none", marker="_", markersize=14, label="bar to reach"
         )
     logarithmic(axes.xaxis, sorted({key[0] for key in found}))
     logarithmic(axes.yaxis)

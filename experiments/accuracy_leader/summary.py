@@ -63,16 +63,7 @@ def limit_of(bar: Bar, part: Part, results: Sequence[Result]) -> float | None:
 
 
 def _figures(parts: Iterable[Part], results: Sequence[Result]) -> Iterator[str]:
-    heads = [
-        "part",
-        "epsilon",
-        "neighbours",
-        "algorithm",
-        "runs",
-        "max error",
-        "mean error",
-        "predicted mean",
-    ]
+    heads = ["part", "epsilon", "neighbours", "algorithm", "runs", "max error", "mean error", "predicted mean"]
     yield f"| {' | '.join([*heads, 'seconds', 'peak MB'])} |"
     yield "|" + "---|" * 10
     for part in parts:
@@ -81,9 +72,7 @@ def _figures(parts: Iterable[Part], results: Sequence[Result]) -> Iterator[str]:
         for key in sorted(found, key=lambda key: _place(key, part, order)):
             epsilon, algorithm, neighbours = key
             runs = found[key]
-            predicted = (
-                _predicted(part, epsilon, algorithm, results) if neighbours == part.neighbours else None
-            )
+            predicted = _predicted(part, epsilon, algorithm, results) if neighbours == part.neighbours else None
             cells = [part.name, f"{epsilon:g}", neighbours, algorithm, str(len(runs))]
             cells += [_spread(runs, figure, "{:.3g}") for figure in ERRORS]
             cells += ["" if predicted is None else f"{predicted:.3g}"]
@@ -107,11 +96,7 @@ def _leaders(parts: Iterable[Part], results: Sequence[Result]) -> Iterator[str]:
                 continue
             least = [_least(ours, figure) for figure in ERRORS]
             chosen = next(
-                (
-                    result["chosen"]["algorithm"]
-                    for result in _plans(part, epsilon, results)
-                    if not result["failed"]
-                ),
+                (result["chosen"]["algorithm"] for result in _plans(part, epsilon, results) if not result["failed"]),
                 None,
             )
             with_records = {name: runs for name, runs in ours.items() if name != "noise"}

@@ -23,13 +23,7 @@ COEFFICIENTS = (
     (100, 32, "0.1"),
     (100, 64, "0.1"),
 )
-PREDICTED = (
-    (20, 6, 10_000),
-    (50, 4, 100_000),
-    (50, 8, 1_000_000),
-    (50, 16, 10_000_000),
-    (100, 32, 10**9),
-)
+PREDICTED = ((20, 6, 10_000), (50, 4, 100_000), (50, 8, 1_000_000), (50, 16, 10_000_000), (100, 32, 10**9))
 SIZES = ((8, 5), (16, 9), (32, 15), (64, 21), (64, 40))
 METHODS = ("highs", "glop", "clarabel")
 CASES = tuple(
@@ -44,9 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure everything and print the tables."""
     parser = argparse.ArgumentParser(prog="python -m experiments.approximate_degree")
     parser.add_argument("--quick", action="store_true", help="small k only: shows that it still runs")
-    parser.add_argument(
-        "--document", type=Path, help="put the tables into this document, and a picture beside it"
-    )
+    parser.add_argument("--document", type=Path, help="put the tables into this document, and a picture beside it")
     parser.add_argument("--json", type=Path, help="write the results to this file")
     options = parser.parse_args(arguments)
     quick = options.quick

@@ -56,7 +56,8 @@ def _small_errors(results: list[Result]) -> Iterator[str]:
     for one in results:
         ratio = one["degree"] / one["root"]
         yield (
-            f"| {one['k']} | {one['error']} | {one['degree']} | {one['root']:.1f} | {ratio:.2f} | {one['closed_form']} |"
+            f"| {one['k']} | {one['error']} | {one['degree']} | {one['root']:.1f} | {ratio:.2f} | {one['closed_form']} "
+            f"|"
         )
 
 
@@ -65,9 +66,7 @@ def _constructions(results: list[Result]) -> Iterator[str]:
     yield ""
     yield from _table("r", "k", "error", "construction", "R", "least degree")
     for one in results:
-        yield (
-            f"| {one['r']} | {one['k']} | {one['error']} | {one['construction']} | {one['R']} | {one['least']} |"
-        )
+        yield (f"| {one['r']} | {one['k']} | {one['error']} | {one['construction']} | {one['R']} | {one['least']} |")
 
 
 def _coefficients(results: list[Result]) -> Iterator[str]:
@@ -99,8 +98,8 @@ def _predicted(results: list[Result]) -> Iterator[str]:
     yield from _table("d", "k", "n", "degree", "error of the polynomial", "with noise", "noise on each query")
     for one in results:
         yield (
-            f"| {one['d']} | {one['k']} | {one['n']:,} | {one['degree']} | {one['error']:.3f} | {one['predicted']:.3f} | "
-            f"{one['direct']:.3g} |"
+            f"| {one['d']} | {one['k']} | {one['n']:,} | {one['degree']} | {one['error']:.3f} | {one['predicted']:.3f} "
+            f"| {one['direct']:.3g} |"
         )
 
 
@@ -120,8 +119,8 @@ def _solvers(results: list[Result]) -> Iterator[str]:
 
 def _approximations(results: list[Result]) -> Iterator[str]:
     yield (
-        "Least errors by exact methods, and by how much more the polynomials of solvers err that solve the page's program, in "
-        "Chebyshev polynomials; evaluated exactly:"
+        "Least errors by exact methods, and by how much more the polynomials of solvers err that solve the page's "
+        "program, in Chebyshev polynomials; evaluated exactly:"
     )
     yield ""
     exact = list(dict.fromkeys(one["method"] for one in results if not one["basis"]))
@@ -136,8 +135,8 @@ def _approximations(results: list[Result]) -> Iterator[str]:
         yield f"| {predicate} | {width} | {degree} | {error:.2e} | {' | '.join([*times, *cells])} |"
     yield ""
     yield (
-        "The same for OR as a share of the least error, by the basis whose coefficients are the variables; in brackets what a "
-        "solver said of itself where that was not optimal:"
+        "The same for OR as a share of the least error, by the basis whose coefficients are the variables; in brackets "
+        "what a solver said of itself where that was not optimal:"
     )
     yield ""
     bases = ("chebyshev", "binomial", "monomial")

@@ -32,19 +32,8 @@ from dpopt.polynomials.constructions import chebyshev_degree, chebyshev_polynomi
 from dpopt.polynomials.exact_optimum import WIDEST_EXACT, exact_solution
 from dpopt.polynomials.minimax import ERRORS, degree_table
 from dpopt.polynomials.polynomial import basis_table
-from dpopt.polynomials.sensitivities import (
-    binomial_sensitivity,
-    inclusion_exclusion_sensitivity,
-    monomial_sensitivity,
-)
-from dpopt.polynomials.solver_answers import (
-    Stated,
-    answer_to,
-    floats,
-    linear_solver,
-    linear_solvers,
-    stated_model,
-)
+from dpopt.polynomials.sensitivities import binomial_sensitivity, inclusion_exclusion_sensitivity, monomial_sensitivity
+from dpopt.polynomials.solver_answers import Stated, answer_to, floats, linear_solver, linear_solvers, stated_model
 from dpopt.polynomials.targets import OR
 from experiments.approximate_degree.sherstov import sherstov_construction
 
@@ -61,9 +50,7 @@ def degrees(largest: int) -> Iterator[Result]:
         entries = list(degree_table(predicate, range(1, largest + 1)))
         rows: dict[str, list[list[int | None]]] = {}
         for entry in entries:
-            rows.setdefault(str(entry.found.error_limit), []).append(
-                [entry.width, entry.found.degree, entry.chebyshev]
-            )
+            rows.setdefault(str(entry.found.error_limit), []).append([entry.width, entry.found.degree, entry.chebyshev])
         seconds = round(perf_counter() - started, 2)
         yield {"predicate": predicate, "entries": len(entries), "seconds": seconds, "rows": rows}
 

@@ -21,7 +21,10 @@ def beside() -> Iterator[Beside]:
         (
             "degree",
             "least degree",
-            "it grows with the root of ln(1 / error) only (Kahn, Linial and Samorodnitsky): the form is not the best one",
+            (
+                "it grows with the root of ln(1 / error) only (Kahn, Linial and Samorodnitsky): the form is not the best "
+                "one"
+            ),
         ),
     ):
         over = [one[key] / (sqrt(widest) * log(1 / float(one["error"]))) for one in small]
@@ -35,19 +38,14 @@ def beside() -> Iterator[Beside]:
             "there exists a univariate real polynomial of degree such that",
         )
     for name in ("construction", "least"):
-        over = [
-            one[name] / _form(one["k"], one["r"], float(Fraction(one["error"])))
-            for one in report["constructions"]
-        ]
+        over = [one[name] / _form(one["k"], one["r"], float(Fraction(one["error"]))) for one in report["constructions"]]
         yield Beside(
             "Lemma 4.5 (section 4.2, Sherstov)",
             f'{name} degree for "at least r of k" over (k r)^(1/2) ln k + (k ln(1 / error) ln k)^(1/2)',
             "at most a constant" + RESTORED,
             span(over, 2),
             max(over) <= 1,
-            "the form holds with the constant 1"
-            if name == "construction"
-            else "and the least degree is smaller still",
+            "the form holds with the constant 1" if name == "construction" else "and the least degree is smaller still",
             "gives an explicit construction of polynomials that can be used to approximate the family",
         )
 

@@ -25,9 +25,7 @@ def draw(report: dict[str, Any], path: Path) -> None:
                 **{**series(number), "markersize": 3},
             )
         left.axline((0, 0), slope=1, color="grey", linewidth=0.8)
-        left.set(
-            xlabel=r"$\sqrt{k\,\ln(1/\mathrm{error})}$", ylabel="least degree", title="OR of k = 1 to 64 bits"
-        )
+        left.set(xlabel=r"$\sqrt{k\,\ln(1/\mathrm{error})}$", ylabel="least degree", title="OR of k = 1 to 64 bits")
         left.legend()
         for number, width in enumerate(dict.fromkeys(one["k"] for one in report["small_errors"])):
             rows = [one for one in report["small_errors"] if one["k"] == width]
@@ -47,9 +45,7 @@ def draw_breakdown(report: dict[str, Any], path: Path) -> None:
         for basis, panel in zip(("chebyshev", "binomial", "monomial"), panels[0], strict=True):
             for number, name in enumerate(names):
                 for width, line in zip(widths, ("-", "--", ":"), strict=False):
-                    mine = [
-                        one for one in rows if (one["basis"], one["method"], one["k"]) == (basis, name, width)
-                    ]
+                    mine = [one for one in rows if (one["basis"], one["method"], one["k"]) == (basis, name, width)]
                     mine = [one for one in mine if one["distance"] is not None]
                     panel.plot(
                         [one["degree"] for one in mine],

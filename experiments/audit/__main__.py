@@ -36,10 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
         if on_file["quick"] == options.quick:
             report |= {part: on_file[part] for part in PARTS}
     tasks = [
-        (part, key, task)
-        for part in options.parts
-        for key, task in _tasks(part, options)
-        if key not in report[part]
+        (part, key, task) for part in options.parts for key, task in _tasks(part, options) if key not in report[part]
     ]
     for part, key, row in _done(tasks, options.processes):
         report[part][key] = row
@@ -76,16 +73,12 @@ def broken(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _tasks(part: str, options: argparse.Namespace) -> Iterator[tuple[str, Audit]]:
     """Yield the name of each cell and what audits it; every bound holds but for the same share of 1 - the confidence."""
-    claims = [
-        cell for cell in all_cells() if not options.quick or (cell.mechanism in QUICK and cell.epsilon == 1)
-    ]
+    claims = [cell for cell in all_cells() if not options.quick or (cell.mechanism in QUICK and cell.epsilon == 1)]
     alpha = (1 - CONFIDENCE) / (len(claims) + len(HOSTILE))
     if part == "claims":
         yield from _cells(claims, options.runs, alpha)
     elif part == "planted":
-        planted = [
-            cell for cell in all_cells((1.0,), planted=True) if not options.quick or cell.mechanism in QUICK
-        ]
+        planted = [cell for cell in all_cells((1.0,), planted=True) if not options.quick or cell.mechanism in QUICK]
         yield from _cells(planted, options.runs, 1 - CONFIDENCE)
     elif part == "hostile":
         for number, pair in enumerate(HOSTILE):
@@ -107,9 +100,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="some of the parts (all)")
     parser.add_argument("--runs", type=int, default=4000, help="runs on either file (4,000)")
     parser.add_argument("--processes", type=int, default=2, help="processes at once (2)")
-    parser.add_argument(
-        "--quick", action="store_true", help="two mechanisms and few runs: shows that it runs"
-    )
+    parser.add_argument("--quick", action="store_true", help="two mechanisms and few runs: shows that it runs")
     parser.add_argument("--json", type=Path, help="keep results in this file; what is there is not repeated")
     parser.add_argument("--document", type=Path, help="put the tables into this document")
     options = parser.parse_args(arguments)

@@ -106,11 +106,7 @@ def at_most(seen: NDArray[np.int64], runs: int, alpha: float) -> Floats:
 
 
 def lower_bound(
-    one: Sequence[Observation],
-    other: Sequence[Observation],
-    claim: Claim,
-    alpha: float,
-    score: Score | None = None,
+    one: Sequence[Observation], other: Sequence[Observation], claim: Claim, alpha: float, score: Score | None = None
 ) -> Found:
     """Return a lower bound of the claimed parameter that holds but for alpha; as many runs on either table.
 
@@ -125,12 +121,7 @@ def lower_bound(
     on_one, on_other = seen[::-1] if swapped else seen
     p, q = at_least(on_one, counted, alpha / 2), at_most(on_other, counted, alpha / 2)
     return Found(
-        float(claim.shown(p, q)),
-        float(epsilon_shown(p, q, claim.delta)),
-        int(on_one),
-        int(on_other),
-        counted,
-        swapped,
+        float(claim.shown(p, q)), float(epsilon_shown(p, q, claim.delta)), int(on_one), int(on_other), counted, swapped
     )
 
 
@@ -147,9 +138,7 @@ def power(found: Found, claim: Claim, alpha: float, runs: int | None = None) -> 
     return float(likely[shown > claim.parameter].sum())
 
 
-def likelihood_score(
-    one: Sequence[int], other: Sequence[int], scales: Sequence[float], *, gaussian: bool
-) -> Score:
+def likelihood_score(one: Sequence[int], other: Sequence[int], scales: Sequence[float], *, gaussian: bool) -> Score:
     """Return the log likelihood ratio of noisy counts of the claimed distribution, around the exact counts of two tables."""
     a, b, s = (np.array(each, dtype=np.float64) for each in (one, other, scales))
 
@@ -193,9 +182,7 @@ def _binned(left: NDArray[np.int64], right: NDArray[np.int64]) -> tuple[Floats, 
     """Return the edges of bins of a value, and the log ratio of frequencies in each; 0 where the value tells nothing."""
     cuts = np.quantile(np.concatenate([left, right]), np.linspace(0, 1, BINS + 1)[1:-1])
     edges = np.unique(np.floor(cuts) + 0.5)
-    counts = np.array(
-        [np.bincount(np.searchsorted(edges, side), minlength=len(edges) + 1) for side in (left, right)]
-    )
+    counts = np.array([np.bincount(np.searchsorted(edges, side), minlength=len(edges) + 1) for side in (left, right)])
     seen = counts[:, counts.sum(axis=0) > 0]
     if seen.shape[1] < 2 or chi2_contingency(seen).pvalue > TELLING:
         return edges, np.zeros(len(edges) + 1)

@@ -58,9 +58,7 @@ def audit(cell: Cell, runs: int, alpha: float) -> dict[str, Any]:
         pair = mechanism.canary.write(folder, cell.relation, apart)
         score = known_score(mechanism, pair, asked)
         with nullcontext() if cell.factor == 1.0 else noise_times(cell.factor):
-            one, other = (
-                [mechanism.release(path, asked).seen for _ in range(runs)] for path in (pair.one, pair.other)
-            )
+            one, other = ([mechanism.release(path, asked).seen for _ in range(runs)] for path in (pair.one, pair.other))
     found = lower_bound(one, other, claim, alpha, score)
     return {
         "mechanism": cell.mechanism,
@@ -133,9 +131,7 @@ def audit_hostile(number: int, runs: int, alpha: float) -> dict[str, Any]:
     claim = Claim(1.0)
     with folder_in_memory() as folder, remembered_plans():
         pair = hostile.canary.write(folder, hostile.relation, 1)
-        one, other = (
-            [hostile.seen(path, claim.epsilon) for _ in range(runs)] for path in (pair.one, pair.other)
-        )
+        one, other = ([hostile.seen(path, claim.epsilon) for _ in range(runs)] for path in (pair.one, pair.other))
     found = lower_bound(one, other, claim, alpha)
     return {
         "relation": hostile.relation,

@@ -129,8 +129,7 @@ def _selections(name: str, epsilon: float) -> tuple[list[Pair], float]:
         pairs = net.pairs()
         both = {table: net.distribution(table) for pair in pairs for table in pair}
         distributions = {
-            table: [Decimal(float(share)) for share in distribution]
-            for table, (distribution, _) in both.items()
+            table: [Decimal(float(share)) for share in distribution] for table, (distribution, _) in both.items()
         }
         charges = both[pairs[0][0]][1]
     found = [
@@ -147,9 +146,7 @@ def _rounds(_: str, epsilon: float) -> tuple[list[Pair], float]:
     )
     game = RoundGame(plan, CLAUSES.take([0]))
     pairs = table_neighbours(plan.relation)
-    distributions = {
-        table: (game.distribution(table), game.measured(table)) for pair in pairs for table in pair
-    }
+    distributions = {table: (game.distribution(table), game.measured(table)) for pair in pairs for table in pair}
     found = []
     for one, other in pairs:
         parts = []
@@ -188,9 +185,7 @@ def _searches(name: str, epsilon: float) -> tuple[list[Pair], float]:
         parts = []
         for outcomes, (path, p) in paths[one].items():
             theirs, q = paths[other][outcomes]
-            cells = laplace_cells(
-                _measured(path), _measured(theirs), [scale for c, scale in path.measured for _ in c]
-            )
+            cells = laplace_cells(_measured(path), _measured(theirs), [scale for c, scale in path.measured for _ in c])
             parts.append((p * cells[0], q * cells[1]))
         found.append(Pair(str(one), str(other), *(np.concatenate(side) for side in zip(*parts, strict=True))))
     return found, total_epsilon(plan.charges(), Accountant.PURE, 0.0)

@@ -78,12 +78,6 @@ BOTH_LITERALS = Canary(
 """The record that moves a sum of the sanitizer the most."""
 HALVES, ALL_TRUE, ALL_FALSE = table_of(SIZE // 2, SIZE // 2), table_of(SIZE, 0), table_of(0, SIZE)
 NEARLY_EMPTY, FEWER_TRUE = table_of(0, 1), table_of(SIZE // 2 - 1, SIZE // 2 + 1)
-EDGES = Canary(
-    "",
-    ("u v",),
-    lambda number: f"c{number} d{number}",
-    lambda number: f"u w{number}",
-    ".txt",
-)
+EDGES = Canary("", ("u v",), lambda number: f"c{number} d{number}", lambda number: f"u w{number}", ".txt")
 LISTS = Canary("", ("else:1",) * 2, lambda _: "else:1", lambda _: "else:0", ".txt")
 POINTS = Canary("b,c", ("0.6,0.8",) * 3 + ("-0.6,-0.8",) * 3, lambda _: "0.6,0.8", lambda _: "-0.6,-0.8")

@@ -128,28 +128,18 @@ HOSTILE = (
         largest_degree,
     ),
     HostilePair(
-        "edges, # in names",
-        _edges("a b", *(f"#c{i} d{i}" for i in range(60)), "y z"),
-        ADD_REMOVE,
-        sum_of_degrees,
+        "edges, # in names", _edges("a b", *(f"#c{i} d{i}" for i in range(60)), "y z"), ADD_REMOVE, sum_of_degrees
     ),
     HostilePair("edges, none or one", _edges("a b"), ADD_REMOVE, largest_degree),
     HostilePair("edges, a node called NA", _edges("NA b", "c d", "e f"), ADD_REMOVE, largest_degree),
     HostilePair("edges, a node called null", _edges("null b", "c d", "e f"), ADD_REMOVE, largest_degree),
     HostilePair(
         "CSV, quotes that do not close",
-        Canary(
-            "a,b", (*(f"n{i},0.5" for i in range(60)), 'say 5",0.5'), lambda _: '"5 pipe,0.5', lambda _: ""
-        ),
+        Canary("a,b", (*(f"n{i},0.5" for i in range(60)), 'say 5",0.5'), lambda _: '"5 pipe,0.5', lambda _: ""),
         ADD_REMOVE,
         histogram,
     ),
-    HostilePair(
-        "CSV, no row or one",
-        Canary("a,b", (), lambda _: "n,0.5", lambda _: ""),
-        ADD_REMOVE,
-        noisy_answer,
-    ),
+    HostilePair("CSV, no row or one", Canary("a,b", (), lambda _: "n,0.5", lambda _: ""), ADD_REMOVE, noisy_answer),
     HostilePair(
         "pairs, separator of the first line",
         Canary("", tuple(f"u{i},1,x 0 y" for i in range(20)), lambda _: "z 1 y", lambda _: "", ".txt"),

@@ -48,8 +48,9 @@ def _planted(planted: Report) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|---|"
     for row in _sorted(planted.values()):
         yield (
-            f"| {row['mechanism']} | {row['relation']} | {row['factor']:g} | {row['runs']:,} | {row['unit']} {row['claimed']:.3f} | "
-            f"{row['lower']:.3f} | {row['seen'][0]:,}, {row['seen'][1]:,} of {row['counted']:,} | {row['power']:.4f} |"
+            f"| {row['mechanism']} | {row['relation']} | {row['factor']:g} | {row['runs']:,} | {row['unit']} "
+            f"{row['claimed']:.3f} | {row['lower']:.3f} | {row['seen'][0]:,}, {row['seen'][1]:,} of {row['counted']:,} "
+            f"| {row['power']:.4f} |"
         )
     yield ""
 
@@ -75,8 +76,8 @@ def _exact(exact: Report) -> Iterator[str]:
     for row in sorted(exact.values(), key=lambda row: (row["mechanism"], row["epsilon"])):
         p, q = row["probabilities"]
         yield (
-            f"| {row['mechanism']} | {row['epsilon']:g} | {row['claimed']:.4f} | {row['exact']:.4f} | {row['ratio']:.4f} | "
-            f"{row['pairs']} | {_cell(row['one'])} and {_cell(row['other'])} | {p:.3g}, {q:.3g} |"
+            f"| {row['mechanism']} | {row['epsilon']:g} | {row['claimed']:.4f} | {row['exact']:.4f} | "
+            f"{row['ratio']:.4f} | {row['pairs']} | {_cell(row['one'])} and {_cell(row['other'])} | {p:.3g}, {q:.3g} |"
         )
 
 

@@ -77,9 +77,7 @@ MECHANISMS = (
     Mechanism("dualquery", ALL_TRUE, Synthesis("dualquery", TWO_ROUNDS), relations=BOTH, reach=2),
     Mechanism("fem", ALL_FALSE, Synthesis("fem", ONE_ROUND), reach=2),
     Mechanism("projection", HALVES, Synthesis("projection", {"records": 1}, marginals=True)),
-    Mechanism(
-        "adaptive", HALVES, Synthesis("adaptive", ONE_SELECTION, marginals=True), gaussian=True, pure=False
-    ),
+    Mechanism("adaptive", HALVES, Synthesis("adaptive", ONE_SELECTION, marginals=True), gaussian=True, pure=False),
     Mechanism("noise", HALVES, Synthesis("noise"), relations=BOTH),
     Mechanism("noise, Gaussian", HALVES, Synthesis("noise"), gaussian=True, pure=False),
     Mechanism("mwem", HALVES, Synthesis("mwem", {"rounds": 1}), reach=2),

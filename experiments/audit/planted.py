@@ -26,9 +26,7 @@ def noise_times(factor: float) -> Iterator[None]:
     with ExitStack() as stack:
         for distribution in ("discrete_laplace", "discrete_gaussian"):
             stack.enter_context(
-                mock.patch.object(
-                    OpendpNoise, distribution, _scaled(getattr(OpendpNoise, distribution), factor)
-                )
+                mock.patch.object(OpendpNoise, distribution, _scaled(getattr(OpendpNoise, distribution), factor))
             )
         for kind in (ExponentialTable, NetDistribution):
             stack.enter_context(mock.patch.object(kind, "__init__", _first_times(kind.__init__, wider)))

@@ -215,9 +215,7 @@ class Synthesis:
         released = release(path, ONE_BIT, workload, out=out, **settings)
         lines = (out / "transcript.jsonl").read_text(encoding="utf-8").splitlines()
         shutil.rmtree(out)
-        return Released(
-            observed([json.loads(line)["entry"] for line in lines]), released.statement["privacy"]
-        )
+        return Released(observed([json.loads(line)["entry"] for line in lines]), released.statement["privacy"])
 
 
 def observed(entries: Sequence[Mapping[str, Any]]) -> Observation:

@@ -51,10 +51,7 @@ class Worst:
 
 def worst_event(pairs: Sequence[Pair], delta: float = 0.0) -> Worst:
     """Return the pair and event with the largest ln((P(E) - delta) / Q(E)), by WE(t)."""
-    both = [
-        *pairs,
-        *(Pair(pair.other, pair.one, pair.other_distribution, pair.distribution) for pair in pairs),
-    ]
+    both = [*pairs, *(Pair(pair.other, pair.one, pair.other_distribution, pair.distribution) for pair in pairs)]
     solver, growth = get_solver("highs"), 1.0
     worst = Worst(both[0], (), 0.0, 0.0, 0.0)
     for _ in range(ROUNDS):

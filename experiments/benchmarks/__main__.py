@@ -59,10 +59,7 @@ def show(result: Result, *, quick: bool) -> None:
             print(f"  {key}: {_text(value)}")
     for bar in [] if quick else result.bars:
         sign = ">=" if bar.at_least else "<="
-        print(
-            f"  {'kept  ' if bar.kept else 'MISSED'} {bar.figure}: {bar.value:.4g} {sign} {bar.limit:g}",
-            flush=True,
-        )
+        print(f"  {'kept  ' if bar.kept else 'MISSED'} {bar.figure}: {bar.value:.4g} {sign} {bar.limit:g}", flush=True)
 
 
 def _text(value: Any) -> str:
@@ -75,15 +72,11 @@ def _text(value: Any) -> str:
 
 def _parser(cases: dict[str, Case]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m experiments.benchmarks",
-        description="Measure dpopt.",
-        epilog="cases: " + ", ".join(cases),
+        prog="python -m experiments.benchmarks", description="Measure dpopt.", epilog="cases: " + ", ".join(cases)
     )
     parser.add_argument("cases", metavar="CASE", nargs="*", choices=[[], *cases], help="all if none is named")
     parser.add_argument("--runs", type=int, default=5, help="runs that are counted (5)")
-    parser.add_argument(
-        "--quick", action="store_true", help="tiny made-up tables: shows that each case still runs"
-    )
+    parser.add_argument("--quick", action="store_true", help="tiny made-up tables: shows that each case still runs")
     parser.add_argument(
         "--json",
         type=Path,

@@ -11,17 +11,7 @@ from typing import Any
 from experiments.documents import circumstances, write_results
 
 # Figures of a release, in the order of the table's columns.
-RELEASE = (
-    "queries",
-    "rounds",
-    "draws",
-    "step",
-    "max_error",
-    "mean_error",
-    "seconds",
-    "processor_seconds",
-    "peak_mb",
-)
+RELEASE = ("queries", "rounds", "draws", "step", "max_error", "mean_error", "seconds", "processor_seconds", "peak_mb")
 TITLES = {
     "rounds": "T",
     "draws": "s",
@@ -52,16 +42,10 @@ def _release_table(rows: list[dict[str, Any]]) -> Iterator[str]:
     for row in rows:
         yield _line([row[label] if label else "release", *(row.get(key) for key in RELEASE)])
         for name, errors in row.get("baselines", {}).items():
-            yield _line(
-                [f"baseline: {name}", *[""] * 4, errors["max_error"], errors["mean_error"], "", "", ""]
-            )
+            yield _line([f"baseline: {name}", *[""] * 4, errors["max_error"], errors["mean_error"], "", "", ""])
     costs = rows[0].get("epsilon by accountant")
     if costs:
-        yield (
-            "\nEpsilon by accountant: "
-            + ", ".join(f"{name} {cost:.4g}" for name, cost in costs.items())
-            + "."
-        )
+        yield ("\nEpsilon by accountant: " + ", ".join(f"{name} {cost:.4g}" for name, cost in costs.items()) + ".")
 
 
 def _table(rows: list[dict[str, Any]]) -> Iterator[str]:

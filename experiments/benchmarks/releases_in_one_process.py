@@ -37,11 +37,7 @@ def main() -> None:
             predict=False,
         )
         releases[epsilon] = time.perf_counter() - start
-    print(
-        json.dumps(
-            {"importing": imported - begun, "work": time.perf_counter() - imported, "releases": releases}
-        )
-    )
+    print(json.dumps({"importing": imported - begun, "work": time.perf_counter() - imported, "releases": releases}))
 
 
 if __name__ == "__main__":

@@ -22,8 +22,7 @@ def main() -> None:
     connection: Any = duckdb.connect(config={"threads": 2})
     connection.execute("CREATE TABLE t AS SELECT * FROM read_parquet(?)", [table])
     texts = [
-        " AND ".join(f"c{column} {'=' if equal else '<>'} {code}" for column, code, equal in query)
-        for query in queries
+        " AND ".join(f"c{column} {'=' if equal else '<>'} {code}" for column, code, equal in query) for query in queries
     ]
     best: dict[str, Any] = {}
     for counts, seconds in (_one_by_one(connection, texts), _in_one_pass(connection, texts)):

@@ -18,18 +18,7 @@ from experiments.tables import Table, prepare
 
 PRIVACY = ["--epsilon", "1", "--delta", "1e-3"]
 PAPER = ["--step", "2", "--draws", "1000"]
-COLUMNS = (
-    "variant",
-    "accountant",
-    "encoding",
-    "T",
-    "s",
-    "eta",
-    "max error",
-    "mean error",
-    "decode",
-    "seconds",
-)
+COLUMNS = ("variant", "accountant", "encoding", "T", "s", "eta", "max error", "mean error", "decode", "seconds")
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,12 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure every plan on every grid and print the tables."""
     parser = argparse.ArgumentParser(prog="python -m experiments.boxes")
     parser.add_argument("--runs", type=int, default=5, help="noise draws of each plan (5)")
-    parser.add_argument(
-        "--epsilon", type=float, nargs="+", default=[0.01, 0.1, 1.0], help="budgets (.01 .1 1)"
-    )
-    parser.add_argument(
-        "--noise", nargs="+", choices=NOISES, default=NOISES, help="distributions of noise (both)"
-    )
+    parser.add_argument("--epsilon", type=float, nargs="+", default=[0.01, 0.1, 1.0], help="budgets (.01 .1 1)")
+    parser.add_argument("--noise", nargs="+", choices=NOISES, default=NOISES, help="distributions of noise (both)")
     parser.add_argument("--sets", nargs="+", help="some of the grids (all)")
     parser.add_argument("--quick", action="store_true", help="a tiny made-up grid: shows that it still runs")
     parser.add_argument("--document", type=Path, help="put the tables into this document")
@@ -109,12 +105,7 @@ def markdown(results: list[Result]) -> Iterator[str]:
     for result in results:
         own = result["errors"][PLANNED][1]
         best = [min(result["errors"][name][place] for name in PLAIN) for place in range(len(AS_READ))]
-        cells = [
-            result["set"],
-            f"{np.prod(result['bins']):,}",
-            f"{result['records']:,}",
-            f"{result['empty']:.0%}",
-        ]
+        cells = [result["set"], f"{np.prod(result['bins']):,}", f"{result['records']:,}", f"{result['empty']:.0%}"]
         cells += [result["noise"], f"{result['epsilon']:g}", *(f"{own / least:.3f}" for least in best)]
         yield f"| {' | '.join(cells)} |"
     yield ""

@@ -30,11 +30,7 @@ PLAIN = tuple(_PLAIN)
 
 def plans(shape: Shape, epsilon: float, *, gaussian: bool) -> Iterator[tuple[str, GridPlan]]:
     """Yield each plan with its name: plain ones divide the budget equally among their levels."""
-    budget = (
-        Budget(epsilon, DELTA, None, Accountant.ZCDP)
-        if gaussian
-        else Budget(epsilon, 0.0, None, Accountant.PURE)
-    )
+    budget = Budget(epsilon, DELTA, None, Accountant.ZCDP) if gaussian else Budget(epsilon, 0.0, None, Accountant.PURE)
     for name, levels in _PLAIN.items():
         yield name, _equal(shape, budget, levels(shape), gaussian=gaussian)
     planned = plan_grid(shape, budget, modelled=True)

@@ -34,9 +34,7 @@ PREDICATES = ("and", "or")
 def main(arguments: list[str] | None = None) -> int:
     """Answer random queries of each width and predicate by both estimates and print the table."""
     parser = argparse.ArgumentParser(prog="python -m experiments.consistent_answers")
-    parser.add_argument(
-        "--queries", type=int, default=500, help="random queries of each width and predicate (500)"
-    )
+    parser.add_argument("--queries", type=int, default=500, help="random queries of each width and predicate (500)")
     parser.add_argument("--quick", action="store_true", help="a tiny made-up table: shows that it still runs")
     parser.add_argument("--document", type=Path, help="put the table into this document")
     parser.add_argument("--json", type=Path, help="write the results to this file")

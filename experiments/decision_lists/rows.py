@@ -29,9 +29,7 @@ def random_rows(
     even numbers speak for the output 1, the others for 0: nine times of ten a list's bit is what its literal speaks for.
     """
     popularity = 1.0 / (5.0 + np.arange(variables))
-    keys = (
-        np.log(generator.random((number, variables))) / popularity
-    )  # the largest keys: drawn without replacement
+    keys = np.log(generator.random((number, variables))) / popularity  # the largest keys: drawn without replacement
     chosen = np.argsort(-keys, axis=1)[:, :longest].astype(np.int32)
     positive = generator.random((number, longest)) < 0.75
     lengths = generator.integers(shortest, longest + 1, number)
@@ -52,11 +50,7 @@ def texts(kind: str, rows: Rows) -> list[str]:
     """Return rows as lines of a file."""
     found = []
     for chosen, signs, bits, length in zip(
-        rows.variables.tolist(),
-        rows.positive.tolist(),
-        rows.bits.tolist(),
-        rows.lengths.tolist(),
-        strict=True,
+        rows.variables.tolist(), rows.positive.tolist(), rows.bits.tolist(), rows.lengths.tolist(), strict=True
     ):
         names = [f"{'' if sign else '!'}x{v + 1}" for v, sign in zip(chosen[:length], signs, strict=False)]
         if kind == "disjunctions":

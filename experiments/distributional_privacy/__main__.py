@@ -34,9 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m experiments.distributional_privacy")
     parser.add_argument("--quick", action="store_true", help="the smallest cases: shows that it still runs")
     parser.add_argument("--json", type=Path, help="write the results to this file")
-    parser.add_argument(
-        "--document", type=Path, help="put the tables into this document, and the picture beside it"
-    )
+    parser.add_argument("--document", type=Path, help="put the tables into this document, and the picture beside it")
     options = parser.parse_args(arguments)
     report: Report = {**describe_circumstances(), "runs": "no", "quick": options.quick}
     report["tiny"] = list(_tiny(quick=options.quick))
@@ -133,9 +131,7 @@ def _markdown(report: Report) -> Iterator[str]:
     yield "| m | epsilon | uniform values | fair bits | number of bits |"
     yield "|---|---|---|---|---|"
     for one in report["mirrored"]:
-        yield (
-            f"| {one['m']} | {one['epsilon']:g} | {one['uniform']:.4f} | {one['fair_bits']:.4f} | {one['bits']:,} |"
-        )
+        yield (f"| {one['m']} | {one['epsilon']:g} | {one['uniform']:.4f} | {one['fair_bits']:.4f} | {one['bits']:,} |")
     yield ""
     yield "**Medians (Theorem 5.1).** n = 10 equal values, epsilon = 0.5: the probability of the one useful answer."
     yield ""
@@ -152,7 +148,8 @@ def _markdown(report: Report) -> Iterator[str]:
         printed = "–" if one["printed"] is None else f"{one['printed']:.3f}"
         yield (
             f"| {one['dimension']} | {one['epsilon']:g} | {one['error']:.3f} | {one['in_place']:.3f} | "
-            f"{one['elsewhere']:.3f} | {one['ratio']:.3f} | {one['allowed']:.3f} | {one['least_error']:.3f} | {printed} |"
+            f"{one['elsewhere']:.3f} | {one['ratio']:.3f} | {one['allowed']:.3f} | {one['least_error']:.3f} | "
+            f"{printed} |"
         )
 
 
@@ -165,8 +162,7 @@ def draw(path: Path) -> None:
             likely = [float(distribution[k]) for k in OUTPUTS]
             axes.plot(list(OUTPUTS), likely, label=f"{ones:,} ones of 10,000 bits", **series(number))
         axes.set(
-            xlabel="answer: mirrored sum, m = 4, with two-sided geometric noise, epsilon = 0.5",
-            ylabel="probability",
+            xlabel="answer: mirrored sum, m = 4, with two-sided geometric noise, epsilon = 0.5", ylabel="probability"
         )
         axes.legend()
 

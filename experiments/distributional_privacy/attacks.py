@@ -107,8 +107,7 @@ def reconstruct(dimension: int, epsilon: str) -> Reconstruction:
     shares = [Fraction(weight, total) for weight in weights]
     error = sum((s * Fraction(d, half) for s, d in zip(shares, distances, strict=True)), start=Fraction(0))
     inside = sum(
-        (s for s, other in zip(shares, databases, strict=True) if 0 in _attack(other, databases)),
-        start=Fraction(0),
+        (s for s, other in zip(shares, databases, strict=True) if 0 in _attack(other, databases)), start=Fraction(0)
     )
     outside = sum(
         (s for s, other in zip(shares, databases, strict=True) if dimension - 1 in _attack(other, databases)),

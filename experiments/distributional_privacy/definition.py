@@ -59,9 +59,7 @@ class DistributionalPrivacy:
         """
         if isnan(epsilon) or epsilon < 0:
             raise AccountingError(f"found epsilon = {epsilon!r}; expected a number from 0 on")
-        beyond = Counter(
-            one | two for (one, two), value in self.losses.items() if value > epsilon * (1 + _ROUNDING)
-        )
+        beyond = Counter(one | two for (one, two), value in self.losses.items() if value > epsilon * (1 + _ROUNDING))
         worst = Fraction(0)
         for size in range(self.records, len(self.universe) + 1):
             for drawn_from in map(frozenset, combinations(self.universe, size)):
@@ -103,18 +101,15 @@ def distributional_privacy(
     elements = tuple(universe)
     if len(set(elements)) != len(elements) or not 1 <= records < len(elements):
         raise AccountingError(
-            f"found {records} records of {len(elements)} elements, {len(set(elements))} of them different; expected different "
-            "elements, and from 1 record to one less than there are elements"
+            f"found {records} records of {len(elements)} elements, {len(set(elements))} of them different; expected "
+            f"different elements, and from 1 record to one less than there are elements"
         )
     if max(comb(len(elements), records) ** 2, 2 ** len(elements)) > MOST_PAIRS:
         raise AccountingError(
-            f"{records} records of {len(elements)} elements are more than {MOST_PAIRS:,} pairs of databases or sets; take a "
-            "smaller universe"
+            f"{records} records of {len(elements)} elements are more than {MOST_PAIRS:,} pairs of databases or sets; "
+            f"take a smaller universe"
         )
-    outputs = {
-        database: _checked(mechanism(database))
-        for database in map(frozenset, combinations(elements, records))
-    }
+    outputs = {database: _checked(mechanism(database)) for database in map(frozenset, combinations(elements, records))}
     losses = {(one, two): _loss(outputs[one], outputs[two]) for one in outputs for two in outputs}
     return DistributionalPrivacy(elements, records, losses)
 
@@ -122,8 +117,8 @@ def distributional_privacy(
 def _checked(given: Distribution) -> Distribution:
     if any(value < 0 for value in given.values()) or sum(given.values(), start=Fraction(0)) != 1:
         raise AccountingError(
-            f"the probabilities of a mechanism add up to {sum(given.values())}; expected fractions from 0 on that add up to 1 "
-            "exactly"
+            f"the probabilities of a mechanism add up to {sum(given.values())}; expected fractions from 0 on that add "
+            f"up to 1 exactly"
         )
     return given
 

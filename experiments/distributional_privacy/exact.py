@@ -29,9 +29,7 @@ def geometric_distribution(centre: int, epsilon: Fraction, outputs: range) -> di
     """
     ratio = Fraction(-int(-exp(-epsilon) * 10**9 // 1), 10**9)
     low, high = outputs[0], outputs[-1]
-    inner: dict[Hashable, Fraction] = {
-        k: (1 - ratio) / (1 + ratio) * ratio ** abs(k - centre) for k in outputs
-    }
+    inner: dict[Hashable, Fraction] = {k: (1 - ratio) / (1 + ratio) * ratio ** abs(k - centre) for k in outputs}
     inner[low] = ratio ** abs(low - centre) / (1 + ratio)
     inner[high] = ratio ** abs(high - centre) / (1 + ratio)
     return inner

@@ -15,9 +15,7 @@ PAPER = LEARNING
 
 def beside() -> Iterator[Beside]:
     """Yield what the theorems print, beside exact numbers."""
-    attacks = [
-        row for row in rows(HERE / "distributional_privacy" / "README.md") if row.get("printed", "–") != "–"
-    ]
+    attacks = [row for row in rows(HERE / "distributional_privacy" / "README.md") if row.get("printed", "–") != "–"]
     over = [float(row["expected largest error"]) / float(row["printed"]) for row in attacks]
     yield Beside(
         "Theorem 3.11 (section 3.1)",

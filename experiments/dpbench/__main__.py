@@ -33,29 +33,20 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure every method on every set, or go on where a file of results ends, and print the tables."""
     parser = argparse.ArgumentParser(prog="python -m experiments.dpbench")
     parser.add_argument("--runs", type=int, default=3, help="noise draws of each method (3)")
-    parser.add_argument(
-        "--epsilon", type=float, nargs="+", default=[0.01, 0.1, 1.0], help="budgets (.01 .1 1)"
-    )
+    parser.add_argument("--epsilon", type=float, nargs="+", default=[0.01, 0.1, 1.0], help="budgets (.01 .1 1)")
     parser.add_argument("--sets", nargs="+", help="some of the sets (all)")
     parser.add_argument("--quick", action="store_true", help="tiny made-up sets: shows that it still runs")
     parser.add_argument(
-        "--own",
-        type=int,
-        default=0,
-        help="measure dpopt again where results are there, with so many noise draws",
+        "--own", type=int, default=0, help="measure dpopt again where results are there, with so many noise draws"
     )
     parser.add_argument("--document", type=Path, help="put the tables into this document")
-    parser.add_argument(
-        "--json", type=Path, help="write the results to this file, and take those that are there"
-    )
+    parser.add_argument("--json", type=Path, help="write the results to this file, and take those that are there")
     options = parser.parse_args(arguments)
     runs, budgets = (1, [1.0]) if options.quick else (options.runs, options.epsilon)
     report: Result = {**describe_circumstances(), "runs": runs, "quick": options.quick, "results": []}
     if options.json is not None and options.json.exists():
         report = json.loads(options.json.read_text(encoding="utf-8"))
-    done = {
-        (one["set"], one["workload"], one["epsilon"]): place for place, one in enumerate(report["results"])
-    }
+    done = {(one["set"], one["workload"], one["epsilon"]): place for place, one in enumerate(report["results"])}
     try:
         for name, cells in sets(quick=options.quick):
             if options.sets is not None and name not in options.sets:
@@ -116,9 +107,7 @@ def asked(shape: tuple[int, ...], workload: str) -> tuple[NDArray[np.int64], NDA
     return ends.min(axis=0), ends.max(axis=0) + 1
 
 
-def measure(
-    name: str, cells: Numbers, workload: str, epsilon: float, runs: int, kept: Result | None = None
-) -> Result:
+def measure(name: str, cells: Numbers, workload: str, epsilon: float, runs: int, kept: Result | None = None) -> Result:
     """Return the root of the mean squared error of each method over the asked boxes and runs, and the coverage of 95 %.
 
     `kept` is an earlier result, whose peers are not run again.
@@ -138,9 +127,7 @@ def measure(
         reach = 1.96 * np.sqrt(variances)
         covered.setdefault(method, []).append(float((np.abs(seen(method, found) - truth) <= reach).mean()))
 
-    own = zlib.crc32(
-        f"{name} {epsilon} {workload}".encode()
-    )  # noise that has nothing in common with other cases
+    own = zlib.crc32(f"{name} {epsilon} {workload}".encode())  # noise that has nothing in common with other cases
     for run in range(runs):
         generator = np.random.default_rng((run, 1, own))
         for estimate, found in answered(cells, scales(cells.shape, epsilon), generator).items():
@@ -213,12 +200,9 @@ def markdown(results: list[Result]) -> Iterator[str]:
 
 def _summary(workload: str, epsilon: str, part: list[Result]) -> str:
     ratios = {
-        method: np.array([one["error"].get(method, np.nan) / best_peer(one)[1] for one in part])
-        for method in OURS
+        method: np.array([one["error"].get(method, np.nan) / best_peer(one)[1] for one in part]) for method in OURS
     }
-    covered = (
-        float(np.mean([one["coverage"].get(method, np.nan) for one in part])) for method in (SHRUNKEN, ROUNDS)
-    )
+    covered = (float(np.mean([one["coverage"].get(method, np.nan) for one in part])) for method in (SHRUNKEN, ROUNDS))
     return (
         f"| {workload} | {epsilon} | "
         + " | ".join(f"{np.exp(np.log(ratios[method]).mean()):.3f}" for method in OURS)

@@ -12,9 +12,7 @@ LONGEST = 2_000
 
 
 @kernel
-def cheapest_partition(
-    costs: NDArray[np.float64], steps: NDArray[np.int64], before: NDArray[np.int64]
-) -> None:
+def cheapest_partition(costs: NDArray[np.float64], steps: NDArray[np.int64], before: NDArray[np.int64]) -> None:
     """Write where the last interval of the cheapest partition of the first j bins begins, (n + 1,).
 
     costs[k, i]: of the interval of 2^k bins from i * steps[k] on.
@@ -64,9 +62,7 @@ def greedy_clusters(counts: NDArray[np.float64], noise: float, cluster: NDArray[
 
 
 @kernel
-def reweight(
-    cells: NDArray[np.float64], corners: NDArray[np.int64], answers: NDArray[np.float64], passes: int
-) -> None:
+def reweight(cells: NDArray[np.float64], corners: NDArray[np.int64], answers: NDArray[np.float64], passes: int) -> None:
     """Multiply the cells (r, c) of boxes (m, 4) until they have these answers, the total kept (MWEM)."""
     total = cells.sum()
     for _ in range(passes):

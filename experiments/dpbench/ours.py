@@ -6,17 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from dpopt.inference.histograms.grid_least_squares import (
-    grid_least_squares,
-    halve_from_the_whole,
-)
-from dpopt.inference.histograms.halves_in_rounds import (
-    Round,
-    first_nodes,
-    groups_of,
-    halves_in_rounds,
-    next_nodes,
-)
+from dpopt.inference.histograms.grid_least_squares import grid_least_squares, halve_from_the_whole
+from dpopt.inference.histograms.halves_in_rounds import Round, first_nodes, groups_of, halves_in_rounds, next_nodes
 from dpopt.inference.histograms.shrunken_halves import ShrunkenHalves
 from dpopt.inference.histograms.tree_least_squares import divide_from_the_root
 from dpopt.queries.ranges.grids import Level, grid_heights

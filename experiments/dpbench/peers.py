@@ -34,9 +34,7 @@ def block_sums(cells: Numbers, level: Level) -> Numbers:
     """Return the counts of the blocks of a level; sides of the grid are multiples of those of blocks."""
     for axis, height in enumerate(level):
         shape = cells.shape
-        cells = cells.reshape(*shape[:axis], shape[axis] >> height, 1 << height, *shape[axis + 1 :]).sum(
-            axis + 1
-        )
+        cells = cells.reshape(*shape[:axis], shape[axis] >> height, 1 << height, *shape[axis + 1 :]).sum(axis + 1)
     return cells
 
 
@@ -49,9 +47,7 @@ def of_levels(cells: Numbers, scales: dict[Level, float], generator: np.random.G
     return grid_least_squares(cells.shape, noisy, {level: 0.5 / scale**2 for level, scale in scales.items()})
 
 
-def identity(
-    cells: Numbers, epsilon: float, _boxes: NDArray[np.int64], generator: np.random.Generator
-) -> Numbers:
+def identity(cells: Numbers, epsilon: float, _boxes: NDArray[np.int64], generator: np.random.Generator) -> Numbers:
     """Return noisy cells."""
     return cells + generator.laplace(scale=1 / epsilon, size=cells.shape)
 
@@ -64,9 +60,7 @@ def hb(cells: Numbers, epsilon: float, _boxes: NDArray[np.int64], generator: np.
         levels, branching = -(-height // step), 2.0**step
         if axes == 1:
             return float((branching - 1) * levels**3 - 2 * (branching + 1) * levels**2 / 3)
-        return float(
-            levels**2 * sum((branching ** (2 * above)) ** 0.5 for above in range(levels)) * branching
-        )
+        return float(levels**2 * sum((branching ** (2 * above)) ** 0.5 for above in range(levels)) * branching)
 
     step = min(range(1, height + 1), key=cost)
     levels = range(0, height, step)
@@ -80,9 +74,7 @@ def _tree_scales(bins: int) -> dict[Level, float]:
     return {(height,): scale for height, scale in zip(plan.heights, plan.scales, strict=True)}
 
 
-def greedy_h(
-    cells: Numbers, epsilon: float, _boxes: NDArray[np.int64], generator: np.random.Generator
-) -> Numbers:
+def greedy_h(cells: Numbers, epsilon: float, _boxes: NDArray[np.int64], generator: np.random.Generator) -> Numbers:
     """Return least squares over a tree with optimized budgets of levels (Li, Hay and Miklau 2014); grids along a curve."""
     line = cells.reshape(-1)[curve(cells.shape)]
     return _from_line(_on_line(line, epsilon, generator), cells.shape)
@@ -95,9 +87,7 @@ def _on_line(line: Numbers, epsilon: float, generator: np.random.Generator) -> N
     return of_levels(padded, scales, generator)[: line.size]
 
 
-def dawa(
-    cells: Numbers, epsilon: float, _boxes: NDArray[np.int64], generator: np.random.Generator
-) -> Numbers:
+def dawa(cells: Numbers, epsilon: float, _boxes: NDArray[np.int64], generator: np.random.Generator) -> Numbers:
     """Return a private partition, then noisy counts of its intervals by a tree (Li, Hay, Miklau and Wang 2014).
 
     The cost of an interval is its sum of absolute deviations and the noise of its count; noise of scale 4 / (a share of
@@ -192,9 +182,7 @@ def box_sums(table: Numbers, corners: NDArray[np.int64]) -> Numbers:
     return np.asarray(sums[bottom, right] - sums[top, right] - sums[bottom, left] + sums[top, left])
 
 
-def agrid(
-    cells: Numbers, epsilon: float, _boxes: NDArray[np.int64], generator: np.random.Generator
-) -> Numbers:
+def agrid(cells: Numbers, epsilon: float, _boxes: NDArray[np.int64], generator: np.random.Generator) -> Numbers:
     """Return an adaptive grid: noisy counts of a coarse one say how finely each part is divided (Qardaji, Yang and Li 2013).
 
     It knows the number of records, as in DPBench.
@@ -243,12 +231,5 @@ def _from_line(line: Numbers, shape: tuple[int, ...]) -> Numbers:
     return found.reshape(shape)
 
 
-LINES: dict[str, Peer] = {
-    "Identity": identity,
-    "HB": hb,
-    "GreedyH": greedy_h,
-    "DAWA": dawa,
-    "AHP": ahp,
-    "MWEM": mwem,
-}
+LINES: dict[str, Peer] = {"Identity": identity, "HB": hb, "GreedyH": greedy_h, "DAWA": dawa, "AHP": ahp, "MWEM": mwem}
 GRIDS: dict[str, Peer] = {**LINES, "AGrid": agrid}

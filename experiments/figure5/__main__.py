@@ -26,13 +26,7 @@ PAPER = {1: (35, 47), 2: (40, 62), 3: (45, 71), 4: (50, 78), 5: (55, 83)}
 """Draws s and rounds T of the paper for each epsilon; eta = 0.4."""
 ALGORITHMS: Mapping[str, Mapping[str, Any]] = {
     "dualquery, paper's s and T": {"algorithm": "dualquery", "step": "0.4", "plan_by": "rule"},
-    "mwem T = 15, as published": {
-        "algorithm": "mwem",
-        "rounds": 15,
-        "update": "mwem",
-        "replays": 0,
-        "average": True,
-    },
+    "mwem T = 15, as published": {"algorithm": "mwem", "rounds": 15, "update": "mwem", "replays": 0, "average": True},
     "mwem T = 15, replays, last": {"algorithm": "mwem", "rounds": 15, "update": "mwem", "replays": 10},
     "mwem T = 15, max-entropy": {"algorithm": "mwem", "rounds": 15},
     "mwem, T by rule": {"algorithm": "mwem"},
@@ -75,9 +69,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m experiments.figure5")
     parser.add_argument("--runs", type=int, default=10, help="runs of each case (10)")
     parser.add_argument("--quick", action="store_true", help="few queries on made-up records, one budget")
-    parser.add_argument(
-        "--document", type=Path, help="put the table into this document, and the picture beside it"
-    )
+    parser.add_argument("--document", type=Path, help="put the table into this document, and the picture beside it")
     parser.add_argument("--json", type=Path, help="results: read first, and written after every run")
     return parser.parse_args(arguments)
 
@@ -98,12 +90,7 @@ def _results(options: argparse.Namespace, known: Sequence[Report]) -> Iterator[R
                 draws, rounds = (2, 10) if options.quick else PAPER[epsilon]
                 given |= {"draws": draws, "rounds": rounds}
             settings = Terms.of(
-                epsilon=epsilon * SLACK,
-                accountant="pure",
-                neighbours="replace",
-                predict=False,
-                seed=run,
-                **given,
+                epsilon=epsilon * SLACK, accountant="pure", neighbours="replace", predict=False, seed=run, **given
             )
             found = measure(dataset, schema, workload, size, settings)
             yield {"epsilon": epsilon, "algorithm": name, "run": run, **_rounded(found)}
@@ -111,15 +98,7 @@ def _results(options: argparse.Namespace, known: Sequence[Report]) -> Iterator[R
 
 def table(results: Sequence[Report]) -> list[str]:
     """Return a table, one line for each algorithm and budget: errors with their spread over the runs."""
-    titles = [
-        "epsilon",
-        "algorithm",
-        "runs",
-        "mean error",
-        "of single runs",
-        "largest error",
-        "of single runs",
-    ]
+    titles = ["epsilon", "algorithm", "runs", "mean error", "of single runs", "largest error", "of single runs"]
     titles += ["epsilon spent", "rounds", "seconds"]
     lines = [f"| {' | '.join(titles)} |", "|" + "---|" * len(titles)]
     for epsilon in sorted({one["epsilon"] for one in results}):

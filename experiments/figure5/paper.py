@@ -53,8 +53,8 @@ def beside() -> Iterator[Beside]:
         f"mean and spread of {max(counts.values())} runs of each point stand above"
         + (f" (fewer of: {', '.join(fewer)}, which the paper does not have)" if fewer else ""),
         None,
-        "no error of Figure 5 is printed in the text, and the text at hand has no picture: whether its points lie inside the "
-        "spread of our runs cannot be said",
+        "no error of Figure 5 is printed in the text, and the text at hand has no picture: whether its points lie "
+        "inside the spread of our runs cannot be said",
         "In both plots, we show the average and maximum error as a function of the privacy parameter",
     )
     spent = [next(one["epsilon_spent"] for one in results if _is(one, OTHER, epsilon)) for epsilon in budgets]
@@ -64,8 +64,8 @@ def beside() -> Iterator[Beside]:
         ", ".join(map(str, budgets)),
         ", ".join(f"{one:.4g}" for one in spent),
         all(one <= epsilon for one, epsilon in zip(spent, budgets, strict=True)),
-        f"{sum(one > epsilon for one, epsilon in zip(spent, budgets, strict=True))} of the {len(spent)} settings cost up to "
-        f"{max(one / epsilon for one, epsilon in zip(spent, budgets, strict=True)) - 1:.1%} more than is stated",
+        f"{sum(one > epsilon for one, epsilon in zip(spent, budgets, strict=True))} of the {len(spent)} settings cost "
+        f"up to {max(one / epsilon for one, epsilon in zip(spent, budgets, strict=True)) - 1:.1%} more than is stated",
         "to achieve privacy levels of",
     )
 

@@ -42,9 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m experiments.formulation_strength")
     parser.add_argument("--seconds", type=float, default=20.0, help="limit of each solve (20)")
     parser.add_argument("--quick", action="store_true", help="tiny made-up tables: shows that it still runs")
-    parser.add_argument(
-        "--document", type=Path, help="put the tables into this document, and the picture beside it"
-    )
+    parser.add_argument("--document", type=Path, help="put the tables into this document, and the picture beside it")
     parser.add_argument("--json", type=Path, help="write the results to this file")
     options = parser.parse_args(arguments)
     report: dict[str, Any] = {**describe_circumstances(), "runs": 1, "roots": [], "solved": []}
@@ -90,13 +88,7 @@ def _roots(program: MaxCsp) -> dict[str, Any]:
         one.value: partial(_relaxed, problem, one) for one in Formulation
     }
     makers["pairwise lifting"] = partial(pairwise_lifting, problem)
-    found: dict[str, Any] = {
-        "best": _best_known(program),
-        "bounds": {},
-        "seconds": {},
-        "rows": {},
-        "columns": {},
-    }
+    found: dict[str, Any] = {"best": _best_known(program), "bounds": {}, "seconds": {}, "rows": {}, "columns": {}}
     for name, make in makers.items():
         started = time.perf_counter()
         relaxed = make()
@@ -138,10 +130,7 @@ def root_lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield "|" + "---|" * (len(names) + 4)
     for row in rows:
         gaps = {name: _gap(row["bounds"][name], row["best"], row["draws"]) for name in names}
-        cells = [
-            "–" if gaps[name] is None else f"{gaps[name]:.4f} ({row['seconds'][name]:.1f} s)"
-            for name in names
-        ]
+        cells = ["–" if gaps[name] is None else f"{gaps[name]:.4f} ({row['seconds'][name]:.1f} s)" for name in names]
         ratio = _ratio(gaps["aggregated"], gaps["clique"])
         yield "| " + " | ".join([row["table"], str(row["round"]), f"{row['best']:,}", *cells, ratio]) + " |"
 
@@ -150,26 +139,18 @@ def solved_lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Yield the table of solves: median and largest gap of each solver's bound, by third of the run."""
     yield "**Gap of the reported bound to the best known value at the limit, by the draws: median (largest) by third**\n"
     yield (
-        "| table | solver | formulation | "
-        + " | ".join(f"{third} third" for third in THIRDS)
-        + " | median seconds |"
+        "| table | solver | formulation | " + " | ".join(f"{third} third" for third in THIRDS) + " | median seconds |"
     )
     yield "|" + "---|" * (len(THIRDS) + 4)
     best: dict[tuple[str, int], int] = {}
     for row in rows:
         key = row["table"], row["round"]
         best[key] = max(best.get(key, row["best"]), row["value"] or 0)
-    for table, solver, formulation in dict.fromkeys(
-        (r["table"], r["solver"], r["formulation"]) for r in rows
-    ):
-        chosen = [
-            r for r in rows if (r["table"], r["solver"], r["formulation"]) == (table, solver, formulation)
-        ]
+    for table, solver, formulation in dict.fromkeys((r["table"], r["solver"], r["formulation"]) for r in rows):
+        chosen = [r for r in rows if (r["table"], r["solver"], r["formulation"]) == (table, solver, formulation)]
         cells = []
         for third in THIRDS:
-            gaps = [
-                _gap(r["bound"], best[table, r["round"]], r["draws"]) for r in chosen if r["third"] == third
-            ]
+            gaps = [_gap(r["bound"], best[table, r["round"]], r["draws"]) for r in chosen if r["third"] == third]
             known = [gap for gap in gaps if gap is not None]
             cells.append(_median_and_largest(known) if known and len(known) == len(gaps) else "–")
         seconds = statistics.median(r["seconds"] for r in chosen)

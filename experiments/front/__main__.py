@@ -38,9 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m experiments.front", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="made-up records: shows that it still runs")
     parser.add_argument("--json", type=Path, help="write the results to this file")
-    parser.add_argument(
-        "--document", type=Path, help="put the table into this document, the picture beside it"
-    )
+    parser.add_argument("--document", type=Path, help="put the table into this document, the picture beside it")
     options = parser.parse_args(arguments)
     report: dict[str, Any] = {**describe_circumstances(), "runs": 1, "quick": options.quick}
     try:
@@ -75,8 +73,7 @@ def compared(real: pd.DataFrame, synthetic: pd.DataFrame) -> dict[str, Any]:
         high = frame["income"].astype(str).str.contains(">50K", regex=False)
         found["ages"][name] = ages.round(5).tolist()
         found["incomes"][name] = {
-            label: round(float(high[frame["education"].isin(values)].mean()), 5)
-            for label, values in _EDUCATION.items()
+            label: round(float(high[frame["education"].isin(values)].mean()), 5) for label, values in _EDUCATION.items()
         }
     return found
 
@@ -119,9 +116,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
     with picture(path, (11, 3.1), 1, 3) as ((left, middle, right),):
         for shift, name, colour in ((-0.2, "real", "0.65"), (0.2, "synthetic", COLOURS[0])):
             ages, incomes = results["ages"][name], results["incomes"][name]
-            left.bar(
-                np.arange(len(ages)) + shift, [100 * share for share in ages], 0.4, color=colour, label=name
-            )
+            left.bar(np.arange(len(ages)) + shift, [100 * share for share in ages], 0.4, color=colour, label=name)
             middle.bar(
                 np.arange(len(incomes)) + shift,
                 [100 * share for share in incomes.values()],

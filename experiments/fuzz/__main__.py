@@ -106,12 +106,11 @@ def make_samples(folder: Path, algorithms: Sequence[str] = ALGORITHMS) -> None:
     (folder / "points.csv").write_text("x1,x2,x3,x4\n0,1,0,1\n1,1,0,0\n")
     np.save(folder / "points.npy", np.array([[0, 1, 0, 1], [1, 1, 0, 0]], dtype=np.uint8))
     (folder / "queries.csv").write_text("a,b,c\n1,0,0.5\n-1,2e-1,0\n")
-    (folder / "rows.txt").write_text(
-        "x3:1, !x2:0, else:0\nx1:1, else:1\n# none\n\n!x4:1, x1:0, x2:1, else:0\n" * 9
-    )
+    (folder / "rows.txt").write_text("x3:1, !x2:0, else:0\nx1:1, else:1\n# none\n\n!x4:1, x1:0, x2:1, else:0\n" * 9)
     (folder / "instance.toml").write_text(
-        'how_known = "by hand"\noptimum = 5\nrecord = "0=1"\n[problem]\nsizes = [2, 3]\n[[problem.clauses]]\nweight = 5\n'
-        'literals = [[0, "=", 1], [1, "!=", 2]]\n[[problem.clauses]]\nweight = -3\nliterals = [[1, "=", 1]]\nnegated = false\n'
+        'how_known = "by hand"\noptimum = 5\nrecord = "0=1"\n[problem]\nsizes = [2, 3]\n[[problem.clauses]]\nweight = '
+        '5\nliterals = [[0, "=", 1], [1, "!=", 2]]\n[[problem.clauses]]\nweight = -3\nliterals = [[1, "=", '
+        "1]]\nnegated = false\n"
     )
     _make_releases(folder, algorithms)
     _make_tables(folder, generator)
@@ -234,10 +233,7 @@ def readers(folder: Path) -> dict[str, tuple[list[Path], Reader]]:
         "histogram": ("histogram.npz by-hierarchy.npz", lambda path: Histogram.read(path).counts),
         "grid": ("grid.npz", GridHistogram.read),
         "sorted counts": ("sorted.npz", SortedCountsRelease.read),
-        "intervals": (
-            "intervals.npz boxes.npz",
-            lambda path: PartitionRelease.read(path).weights,
-        ),
+        "intervals": ("intervals.npz boxes.npz", lambda path: PartitionRelease.read(path).weights),
         "summary": ("summary.npz", Summary.read),
         "summary of lists": ("lists.npz", ListSummary.read),
         "halfspaces": ("halfspaces.npz", Halfspaces.read),
@@ -298,36 +294,8 @@ HOSTILE: tuple[object, ...] = (
 )
 """Values put in the place of others."""
 TOKENS = (
-    *(
-        "NaN",
-        "-Infinity",
-        "1e999",
-        "-",
-        "1" * 5000,
-        "0x1",
-        "1_0",
-        "999999999999",
-        "1e-400",
-        "1.0",
-        "nan",
-        "inf",
-    ),
-    *(
-        "\x00",
-        "\ufeff",
-        "\u2028",
-        "\xff",
-        "\r",
-        "\\ud800",
-        "[" * 3000,
-        '{"a":' * 3000,
-        '"',
-        ",",
-        "=",
-        "#",
-        "%",
-        "::",
-    ),
+    *("NaN", "-Infinity", "1e999", "-", "1" * 5000, "0x1", "1_0", "999999999999", "1e-400", "1.0", "nan", "inf"),
+    *("\x00", "\ufeff", "\u2028", "\xff", "\r", "\\ud800", "[" * 3000, '{"a":' * 3000, '"', ",", "=", "#", "%", "::"),
 )
 """Texts put into texts."""
 
@@ -376,9 +344,7 @@ def _of_bytes(data: bytes, rng: random.Random) -> bytes:
         elif what == 3:
             held[place:place] = held[place : place + length]
         elif what == 4:
-            held[place:place] = rng.choice(
-                (b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\xe9", b"\n", rng.randbytes(length))
-            )
+            held[place:place] = rng.choice((b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\xe9", b"\n", rng.randbytes(length)))
         else:
             held[place : place + 8] = rng.choice((0, 1, 2**31, 2**32 - 1, 2**40, 2**63, 2**64 - 1)).to_bytes(
                 8, "little"
@@ -393,16 +359,12 @@ def _of_text(data: bytes, rng: random.Random) -> bytes:
         what = rng.randrange(5)
         if what < 2:
             words = re.split(r"([^\w.+-]+)", text)
-            words[rng.randrange(len(words))] = rng.choice(
-                (*TOKENS, rng.choice(words), str(rng.choice(HOSTILE)))
-            )
+            words[rng.randrange(len(words))] = rng.choice((*TOKENS, rng.choice(words), str(rng.choice(HOSTILE))))
             text = "".join(words)
         elif what < 4:
             lines = text.split("\n")
             place = rng.randrange(len(lines))
-            lines[place : place + rng.randrange(3)] = rng.choice(
-                ([], [rng.choice(lines)], [rng.choice(TOKENS)], [""])
-            )
+            lines[place : place + rng.randrange(3)] = rng.choice(([], [rng.choice(lines)], [rng.choice(TOKENS)], [""]))
             text = "\n".join(lines)
         else:
             place = rng.randrange(len(text) + 1)
@@ -430,10 +392,7 @@ def _of_tree(value: Any, rng: random.Random) -> Any:
         parts, key = rng.choice(places)
         what = rng.randrange(9)
         if what == 8:  # one number wherever it stands, so that sizes still agree
-            number, another = (
-                parts[key],
-                rng.choice((0, 1, 7, 2**20, 2**24, 2**31, 10**15, 2**62, 10**30, 1e300)),
-            )
+            number, another = (parts[key], rng.choice((0, 1, 7, 2**20, 2**24, 2**31, 10**15, 2**62, 10**30, 1e300)))
             for others, there in places:
                 if type(others[there]) is int and others[there] == number:
                     others[there] = another
@@ -451,16 +410,7 @@ def _of_tree(value: Any, rng: random.Random) -> Any:
         elif what == 5 and isinstance(parts[key], int | float):
             number = parts[key] if abs(parts[key]) < 1e300 else 7
             parts[key] = rng.choice(
-                (
-                    number + 1,
-                    number - 1,
-                    -number,
-                    number * 2,
-                    number * 10**6,
-                    number // 3,
-                    f"{number}",
-                    [number],
-                )
+                (number + 1, number - 1, -number, number * 2, number * 10**6, number // 3, f"{number}", [number])
             )
         elif what == 6 and isinstance(parts[key], str):
             text, place = parts[key], rng.randrange(len(parts[key]) + 1)
@@ -538,23 +488,9 @@ def _of_array(data: bytes, rng: random.Random) -> bytes:
     if what == 0:
         return _of_bytes(data, rng)
     if what == 1:  # the header says something else
-        shape = rng.choice(
-            ((10**15,), (-1,), (2**62, 4), (), (0,), (0, 10**18), (3,), (array.size + 1,), (2**31,))
-        )
+        shape = rng.choice(((10**15,), (-1,), (2**62, 4), (), (0,), (0, 10**18), (3,), (array.size + 1,), (2**31,)))
         kind = rng.choice(
-            (
-                array.dtype.str,
-                array.dtype.str,
-                "<i8",
-                "<f8",
-                "|O",
-                "<U0",
-                "|V8",
-                "<c16",
-                ">i8",
-                "<M8[s]",
-                "<U100000000",
-            )
+            (array.dtype.str, array.dtype.str, "<i8", "<f8", "|O", "<U0", "|V8", "<c16", ">i8", "<M8[s]", "<U100000000")
         )
         stream = io.BytesIO()
         np.lib.format.write_array_header_1_0(
@@ -593,9 +529,7 @@ class Cases:
     def __init__(self, folder: Path) -> None:
         self._readers = readers(folder)
         self.kinds = list(self._readers)
-        self._whole = {
-            kind: [_contents(path) for path in paths] for kind, (paths, _) in self._readers.items()
-        }
+        self._whole = {kind: [_contents(path) for path in paths] for kind, (paths, _) in self._readers.items()}
 
     def read_whole(self) -> None:
         """Read all whole files: what is compiled when it is first used is there from then on."""
@@ -689,10 +623,7 @@ def work(folder: Path, first: int, last: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (used + BYTES, used + BYTES))
     outcomes: Counter[tuple[str, str]] = Counter()
     examples: dict[str, int] = {}
-    with (
-        tempfile.TemporaryDirectory(dir=folder) as place,
-        (folder / f"at-{first}").open("wb", buffering=0) as at,
-    ):
+    with tempfile.TemporaryDirectory(dir=folder) as place, (folder / f"at-{first}").open("wb", buffering=0) as at:
         for number in range(first, last):
             os.pwrite(at.fileno(), f"{number:12}".encode(), 0)
             kind = cases.kinds[number % len(cases.kinds)]
@@ -702,13 +633,7 @@ def work(folder: Path, first: int, last: int) -> None:
                 examples.setdefault(f"{kind}: {found}", number)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     print(
-        json.dumps(
-            {
-                "outcomes": [[*key, times] for key, times in outcomes.items()],
-                "failures": examples,
-                "peak": peak,
-            }
-        )
+        json.dumps({"outcomes": [[*key, times] for key, times in outcomes.items()], "failures": examples, "peak": peak})
     )
 
 
@@ -718,9 +643,7 @@ def run(folder: Path, cases: int, batch: int, processes: int) -> Iterator[Report
     failures: dict[str, int] = {}
     peak, began = 0, time.monotonic()
     with ThreadPoolExecutor(processes) as pool:
-        parts = (
-            partial(_tried, folder, first, min(first + batch, cases)) for first in range(0, cases, batch)
-        )
+        parts = (partial(_tried, folder, first, min(first + batch, cases)) for first in range(0, cases, batch))
         for report in pool.map(lambda part: part(), parts):
             for kind, what, times in report["outcomes"]:
                 outcomes.setdefault(kind, Counter())[what] += times
@@ -757,10 +680,7 @@ def _tried(folder: Path, first: int, last: int) -> Report:
     for part in parts:
         failures |= part["failures"]
     return {
-        "outcomes": [
-            ["a process that ended", "failed", 1],
-            *(one for part in parts for one in part["outcomes"]),
-        ],
+        "outcomes": [["a process that ended", "failed", 1], *(one for part in parts for one in part["outcomes"])],
         "failures": failures,
         "peak": max((part["peak"] for part in parts), default=0),
     }
@@ -822,8 +742,8 @@ def _markdown(report: Report) -> Iterator[str]:
         yield f"| {kind} | " + " | ".join(f"{one:,}" for one in (sum(whats), *whats)) + " |"
     yield ""
     yield (
-        f"{report['cases']:,} cases in {report['seconds']:,} seconds, {len(report['failures'])} failures; no process had more "
-        f"than {report['peak_bytes'] / 1e6:,.0f} MB."
+        f"{report['cases']:,} cases in {report['seconds']:,} seconds, {len(report['failures'])} failures; no process "
+        f"had more than {report['peak_bytes'] / 1e6:,.0f} MB."
     )
     yield from (f"- case {number}: {what}" for what, number in report["failures"].items())
 

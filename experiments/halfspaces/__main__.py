@@ -27,18 +27,8 @@ from experiments.halfspaces.points import COLUMNS, MARGIN, Case, make
 from experiments.machine import describe_circumstances
 
 Result = dict[str, Any]
-BUDGETS = {
-    "epsilon 1": Budget(1.0, 0.0, None, Accountant.PURE),
-    "rho .1": Budget(None, 1e-9, 0.1, Accountant.ZCDP),
-}
-SHAPES = (
-    Shape(1, 1600, 1),
-    Shape(2, 400, 4),
-    Shape(3, 200, 8),
-    Shape(4, 100, 16),
-    Shape(2, 50, 32),
-    Shape(2, 600, 4),
-)
+BUDGETS = {"epsilon 1": Budget(1.0, 0.0, None, Accountant.PURE), "rho .1": Budget(None, 1e-9, 0.1, Accountant.ZCDP)}
+SHAPES = (Shape(1, 1600, 1), Shape(2, 400, 4), Shape(3, 200, 8), Shape(4, 100, 16), Shape(2, 50, 32), Shape(2, 600, 4))
 QUICK = (Shape(2, 20, 4), Shape(1, 20, 1))
 TURNS = 8
 
@@ -49,12 +39,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=1, help="tables, projections and releases of each (1)")
     parser.add_argument("--queries", type=int, default=1000, help="queries of each table (1,000)")
     parser.add_argument("--records", type=int, default=100_000, help="records (100,000)")
-    parser.add_argument(
-        "--quick", action="store_true", help="few records and projections: shows that it runs"
-    )
-    parser.add_argument(
-        "--document", type=Path, help="put the table into this document, the picture beside it"
-    )
+    parser.add_argument("--quick", action="store_true", help="few records and projections: shows that it runs")
+    parser.add_argument("--document", type=Path, help="put the table into this document, the picture beside it")
     parser.add_argument("--json", type=Path, help="write the results to this file")
     options = parser.parse_args(arguments)
     quick = options.quick
@@ -134,9 +120,7 @@ def _releases(cases: list[Case], name: str, shapes: tuple[Shape, ...]) -> Iterat
             yield {**found, "T": shape.dimension, "seconds": float(np.median(seconds))}
 
 
-def _result(
-    budget: str, what: str, estimator: str, errors: list[NDArray[np.float64]], expected: float
-) -> Result:
+def _result(budget: str, what: str, estimator: str, errors: list[NDArray[np.float64]], expected: float) -> Result:
     return {
         "budget": budget,
         "what": what,

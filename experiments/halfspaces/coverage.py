@@ -26,10 +26,7 @@ def _tables(records: int, queries: int, seed: int) -> Iterator[tuple[str, NDArra
     asked /= np.linalg.norm(asked, axis=1, keepdims=True)
     yield "points and queries of a margin", case.points, case.queries
     yield "the same points, any queries", case.points, asked
-    for name, centres in (
-        ("three centres, any queries", 3),
-        ("points of all directions, any queries", records),
-    ):
+    for name, centres in (("three centres, any queries", 3), ("points of all directions, any queries", records)):
         of = draws.integers(0, centres, records)
         points = draws.normal(size=(centres, COLUMNS))[of] + 0.1 * draws.normal(size=(records, COLUMNS))
         yield name, points / np.linalg.norm(points, axis=1, keepdims=True), asked

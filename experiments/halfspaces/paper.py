@@ -14,9 +14,7 @@ CONFIDENCE, RECORDS = 0.95, 100_000
 
 def beside() -> Iterator[Beside]:
     """Yield what the printed parameters ask for at the error that is predicted here, beside ours."""
-    results = [
-        one for one in report_of("halfspaces")["results"] if one["budget"] == "epsilon 1" and one.get("T")
-    ]
+    results = [one for one in report_of("halfspaces")["results"] if one["budget"] == "epsilon 1" and one.get("T")]
     best = min(results, key=lambda one: float(one["worst"]))
     alpha = best["predicted"]
     # ReleaseHalfspaces: zeta = gamma / 4, tau = alpha / 8, T = 20 zeta^-2 ln(1 / tau), m = 16 alpha^-2 d (...), U a net.
@@ -30,7 +28,8 @@ def beside() -> Iterator[Beside]:
         f"T = {dimension:,}, m = {number:,.0f}, U = 10^{net:,.0f}",
         best["what"],
         None,
-        "the printed parameters suffice and cannot be computed with; others that do not depend on records are as private",
+        "the printed parameters suffice and cannot be computed with; others that do not depend on records are as "
+        "private",
         "is such that for each unit vector",
     )
     yield Beside(
@@ -39,6 +38,7 @@ def beside() -> Iterator[Beside]:
         f"10^{records:,.0f} and more suffice",
         f"{RECORDS:,} for 1,000 queries; worst measured {best['worst']:.4f}",
         best["worst"] <= alpha,
-        "no contradiction: the theorem is an upper bound, polynomial for a constant margin, and far from what is needed",
+        "no contradiction: the theorem is an upper bound, polynomial for a constant margin, and far from what is "
+        "needed",
         "The running time of the algorithm and the bound on the size of",
     )

@@ -47,9 +47,7 @@ def make(records: int, queries: int, *, seed: int) -> Case:
     across = 0.12 * generator.normal(size=(_CANDIDATES, COLUMNS))
     candidates = _units(signs @ axes + across - across @ axes.T @ axes)
     some = candidates[np.abs(points[:1000] @ candidates.T).min(axis=0) >= MARGIN][: 3 * queries]
-    sure = (
-        np.concatenate([np.abs(points @ part.T).min(axis=0) for part in np.array_split(some, 20)]) >= MARGIN
-    )
+    sure = np.concatenate([np.abs(points @ part.T).min(axis=0) for part in np.array_split(some, 20)]) >= MARGIN
     asked = some[sure][:queries]
     if len(asked) < queries:
         raise ValueError(f"found {len(asked)} queries of margin {MARGIN}; expected {queries}")

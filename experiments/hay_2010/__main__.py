@@ -43,8 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
             started = perf_counter(), process_time()
             report[part] = _measure(part, options)
             report["seconds"][part] = [
-                round(clock() - start, 1)
-                for clock, start in zip((perf_counter, process_time), started, strict=True)
+                round(clock() - start, 1) for clock, start in zip((perf_counter, process_time), started, strict=True)
             ]
             if options.json is not None:
                 _write(options.json, report)
@@ -117,21 +116,13 @@ def _universal(options: argparse.Namespace) -> Iterator[Result]:
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m experiments.hay_2010")
     parser.add_argument(
-        "--parts",
-        nargs="+",
-        choices=PARTS,
-        default=PARTS,
-        help="some of the parts; the others stay as on file (all)",
+        "--parts", nargs="+", choices=PARTS, default=PARTS, help="some of the parts; the others stay as on file (all)"
     )
     parser.add_argument("--runs", type=int, default=50, help="draws of each method (50)")
     parser.add_argument("--ranges", type=int, default=1000, help="ranges of each size in each draw (1,000)")
     parser.add_argument("--quick", action="store_true", help="made-up counts: shows that it still runs")
-    parser.add_argument(
-        "--document", type=Path, help="put the tables into this document, and pictures beside it"
-    )
-    parser.add_argument(
-        "--json", type=Path, help="results: other parts are kept, and each is written when it is done"
-    )
+    parser.add_argument("--document", type=Path, help="put the tables into this document, and pictures beside it")
+    parser.add_argument("--json", type=Path, help="results: other parts are kept, and each is written when it is done")
     return parser.parse_args(arguments)
 
 

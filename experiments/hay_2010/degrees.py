@@ -20,21 +20,13 @@ Result = dict[str, Any]
 
 IN_ORDER, NUMBERS, RANKED = "in order", "numbers", "the largest in order"
 ISOTONIC, POSTERIOR = "isotonic", "posterior"
-METHODS = (
-    (IN_ORDER, ISOTONIC),
-    (IN_ORDER, POSTERIOR),
-    (NUMBERS, ISOTONIC),
-    (NUMBERS, POSTERIOR),
-    (RANKED, POSTERIOR),
-)
+METHODS = ((IN_ORDER, ISOTONIC), (IN_ORDER, POSTERIOR), (NUMBERS, ISOTONIC), (NUMBERS, POSTERIOR), (RANKED, POSTERIOR))
 
 
 def measure(given: SortedCounts, epsilon: float, runs: int, *, gaussian: bool) -> Result:
     """Return the errors of degrees, of which as many as each method asks for are measured one by one."""
     delta, rho = (1e-9, epsilon**2 / 2) if gaussian else (0.0, None)
-    budget = Budget(
-        None if gaussian else epsilon, delta, rho, Accountant.ZCDP if gaussian else Accountant.PURE
-    )
+    budget = Budget(None if gaussian else epsilon, delta, rho, Accountant.ZCDP if gaussian else Accountant.PURE)
     counts = BinCounts.of_degrees(given.counts, int(given.counts.sum()) // 2)
     errors: dict[str, list[tuple[float, float]]] = {" / ".join(method): [] for method in METHODS}
     for what, ranked in ((IN_ORDER, given.counts.size), (NUMBERS, 0), (RANKED, None)):
@@ -76,9 +68,6 @@ def degree_tables(results: Sequence[Result]) -> Iterator[str]:
         yield "|" + "---|" * (3 + len(names))
         for result in results:
             cells = [result["set"], result["noise"], f"{result['ranked']:,}" if result["ranked"] else "all"]
-            cells += [
-                f"{result[key][name]:.2g}" if key == "distance" else figure(result[key][name])
-                for name in names
-            ]
+            cells += [f"{result[key][name]:.2g}" if key == "distance" else figure(result[key][name]) for name in names]
             yield f"| {' | '.join(cells)} |"
         yield ""

@@ -13,9 +13,7 @@ def generator(*names: object) -> np.random.Generator:
     return np.random.default_rng([SEED, *" ".join(map(str, names)).encode()])
 
 
-def discrete_laplace(
-    randomness: np.random.Generator, shape: int | tuple[int, ...], scale: float
-) -> NDArray[np.int64]:
+def discrete_laplace(randomness: np.random.Generator, shape: int | tuple[int, ...], scale: float) -> NDArray[np.int64]:
     """Return noise k with probability proportional to exp(-abs(k) / scale): the difference of two geometric numbers."""
     stop = -np.expm1(-1.0 / scale)
     return randomness.geometric(stop, shape) - randomness.geometric(stop, shape)

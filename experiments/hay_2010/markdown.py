@@ -24,7 +24,5 @@ def markdown(report: dict[str, Any]) -> Iterator[str]:
     for name, tables in parts.items():
         if name in report:
             yield from tables(report[name])
-    seconds = ", ".join(
-        f"{name} {wall:,.0f} ({busy:,.0f})" for name, (wall, busy) in report["seconds"].items()
-    )
+    seconds = ", ".join(f"{name} {wall:,.0f} ({busy:,.0f})" for name, (wall, busy) in report["seconds"].items())
     yield f"Seconds by part, of the processor in brackets: {seconds}."

@@ -128,9 +128,7 @@ def _ranges(results: Results) -> Iterator[Beside]:
     lowered = [
         100 * (1 - one / other)
         for result in results
-        for one, other in zip(
-            *(row[-WIDE:] for row in _rows(result, histograms.ZEROED, histograms.TREE)), strict=True
-        )
+        for one, other in zip(*(row[-WIDE:] for row in _rows(result, histograms.ZEROED, histograms.TREE)), strict=True)
     ]
     yield Beside(
         "Figure 6 (section 1)",
@@ -141,21 +139,16 @@ def _ranges(results: Results) -> Iterator[Beside]:
         "if that is what the paper's figure is about, which it does not say",
         "can reduce error for larger ranges by 45-98%",
     )
-    for single, name in (
-        (histograms.SINGLE, "L~"),
-        (histograms.SINGLE_POSITIVE, "L~ without negative counts"),
-    ):
-        ratios = [
-            row[0] / other[0] for row, other in (_rows(one, histograms.ZEROED, single) for one in results)
-        ]
+    for single, name in ((histograms.SINGLE, "L~"), (histograms.SINGLE_POSITIVE, "L~ without negative counts")):
+        ratios = [row[0] / other[0] for row, other in (_rows(one, histograms.ZEROED, single) for one in results)]
         yield Beside(
             "Figure 6 (section 5.2)",
             f"error of H-bar, zeroed, over that of {name} at single bins",
             "below 1 on sparse sets",
             f"{span(ratios)}; below 1 in {sum(one < 1 for one in ratios)} of {len(ratios)} cases",
             any(one < 1 for one in ratios),
-            "not reproduced: the smaller epsilon and the emptier the set, the nearer it comes, but at the leaves single bins "
-            "stay better on every set and budget",
+            "not reproduced: the smaller epsilon and the emptier the set, the nearer it comes, but at the leaves "
+            "single bins stay better on every set and budget",
             "can have lower error than over small ranges, even for leaf counts",
         )
 

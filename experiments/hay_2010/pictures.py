@@ -52,10 +52,7 @@ def _example(example: Result, path: Path) -> None:
     counts = np.array(example["counts"])
     places = np.arange(1, counts.size + 1)
     with picture(path, (7, 3.6)) as ((axes,),):
-        for name, variance, shade in (
-            ("S~", example["noise_variance"], "0.9"),
-            ("S-bar", example["error"], "0.7"),
-        ):
+        for name, variance, shade in (("S~", example["noise_variance"], "0.9"), ("S-bar", example["error"], "0.7")):
             usual = np.sqrt(variance)
             axes.fill_between(
                 places, counts - usual, counts + usual, color=shade, label=f"{name}: usual error", step="mid"
@@ -130,14 +127,10 @@ def _range_errors(results: Sequence[Result], path: Path) -> None:
         for result in results:
             axes = panels[sets.index(result["set"]), budgets.index(result["epsilon"])]
             for name, (colour, line) in _RANGE_STYLES.items():
-                axes.plot(
-                    result["sizes"], result["errors"][name], line, color=colour, linewidth=1.2, label=name
-                )
+                axes.plot(result["sizes"], result["errors"][name], line, color=colour, linewidth=1.2, label=name)
             logarithmic(axes.xaxis, [16.0**power for power in range(5)])
             logarithmic(axes.yaxis)
-            axes.set_title(
-                f"{result['set'].split(', made')[0]}, epsilon {result['epsilon']:g}", fontsize="small"
-            )
+            axes.set_title(f"{result['set'].split(', made')[0]}, epsilon {result['epsilon']:g}", fontsize="small")
             axes.tick_params(labelsize="small")
         for axes in panels[-1]:
             axes.set_xlabel("size of range")

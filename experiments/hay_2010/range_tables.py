@@ -33,21 +33,20 @@ def range_tables(results: Sequence[Result]) -> Iterator[str]:
 
 def _claims(results: Sequence[Result]) -> Iterator[str]:
     yield (
-        'What the paper says of Figure 6, here ("wide": the largest five sizes; of several sizes the least and largest):'
+        'What the paper says of Figure 6, here ("wide": the largest five sizes; of several sizes the least and '
+        "largest):"
     )
     yield ""
     yield (
-        "| set | epsilon | H~ better than L~ from size | L~ / H~ at the largest size | H-bar, zeroed, better than L~ from size "
-        "| H-bar, zeroed / L~, single bins | wide: H-bar lower than H~ by | wide: H-bar, zeroed, lower than H~ by "
-        "| wide: H-bar, zeroed, lower than L~ by "
+        "| set | epsilon | H~ better than L~ from size | L~ / H~ at the largest size | H-bar, zeroed, better than L~ "
+        "from size | H-bar, zeroed / L~, single bins | wide: H-bar lower than H~ by | wide: H-bar, zeroed, lower than "
+        "H~ by | wide: H-bar, zeroed, lower than L~ by "
         "| dpopt, all / H-bar, zeroed, all sizes | dpopt, sizes / H-bar, zeroed, all sizes |"
     )
     yield "|" + "---|" * 11
     for result in results:
         errors, sizes = result["errors"], result["sizes"]
-        single, tree, zeroed = (
-            errors[name] for name in (histograms.SINGLE, histograms.TREE, histograms.ZEROED)
-        )
+        single, tree, zeroed = (errors[name] for name in (histograms.SINGLE, histograms.TREE, histograms.ZEROED))
         large = slice(-min(5, len(sizes)), None)
         cells = [result["set"], f"{result['epsilon']:g}", _better_from(sizes, tree, single)]
         cells += [f"{single[-1] / tree[-1]:.2g}", _better_from(sizes, zeroed, single)]
@@ -67,8 +66,8 @@ def _claims(results: Sequence[Result]) -> Iterator[str]:
         for measured, exact in zip(result["errors"][name], row, strict=True)
     ]
     yield (
-        f"Measured over exact mean variance of L~, H~ and H-bar, over all sets, budgets and sizes: {min(ratios):.3f} to "
-        f"{max(ratios):.3f}."
+        f"Measured over exact mean variance of L~, H~ and H-bar, over all sets, budgets and sizes: {min(ratios):.3f} "
+        f"to {max(ratios):.3f}."
     )
     yield ""
 
@@ -77,7 +76,8 @@ def _largest(results: Sequence[Result]) -> Iterator[str]:
     yield "**Appendix E**: largest absolute error of any of the n (n + 1) / 2 ranges"
     yield ""
     yield (
-        "The bound is that of H~ for 19 draws of 20; beside it what 1 draw in 20 exceeds, in brackets the largest of all draws."
+        "The bound is that of H~ for 19 draws of 20; beside it what 1 draw in 20 exceeds, in brackets the largest of "
+        "all draws."
     )
     yield ""
     names = [
@@ -103,8 +103,8 @@ def _largest(results: Sequence[Result]) -> Iterator[str]:
 
 def _useful(results: Sequence[Result]) -> Iterator[str]:
     yield (
-        "Records from which every range is answered within a share u of them, in 19 draws of 20 (Blum et al.: the form of "
-        "their bound, with the constant 1):"
+        "Records from which every range is answered within a share u of them, in 19 draws of 20 (Blum et al.: the form "
+        "of their bound, with the constant 1):"
     )
     yield ""
     yield "| bins | epsilon | u | H~, guaranteed | H~, measured | Blum et al., form | form / guaranteed |"

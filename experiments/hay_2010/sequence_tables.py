@@ -106,8 +106,8 @@ def bound_table(results: Sequence[Result]) -> Iterator[str]:
     yield "**Theorem 2**: error of S-bar over v sum_r (1 + 1/2 + ... + 1/n_r), with its standard error"
     yield ""
     yield (
-        f"{results[0]['draws']} draws of their own; last column: distinct values moved apart, {sequences.GAP} scales of the "
-        "noise between neighbours."
+        f"{results[0]['draws']} draws of their own; last column: distinct values moved apart, {sequences.GAP} scales "
+        f"of the noise between neighbours."
     )
     yield ""
     yield "| set | noise / sensitivity | bound | bound / error of S~ | error / bound | error / bound, far apart |"
@@ -125,8 +125,8 @@ def position_table(results: Sequence[Result]) -> Iterator[str]:
     yield "**Figure 7**: squared error of S-bar by position, over that of S~ (`positions.svg`)"
     yield ""
     yield (
-        "| set | value occurs | values | positions | error of a position / v | in the middle half of a run | error / bound of "
-        "Theorem 2 |"
+        "| set | value occurs | values | positions | error of a position / v | in the middle half of a run | error / "
+        "bound of Theorem 2 |"
     )
     yield "|" + "---|" * 7
     for result in results:

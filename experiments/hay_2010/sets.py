@@ -61,14 +61,9 @@ def sorted_counts(*, quick: bool = False) -> list[SortedCounts]:
     if not path.exists():
         raise MissingDataError(f"{path} is not there; set DPOPT_DATA to the folder of the data sets")
     with np.load(path, allow_pickle=False) as stored:
-        found = [
-            SortedCounts(name, np.sort(stored[key].astype(np.int64)), graph=True)
-            for name, key in GRAPHS.items()
-        ]
+        found = [SortedCounts(name, np.sort(stored[key].astype(np.int64)), graph=True) for name, key in GRAPHS.items()]
     known = {histogram.name: histogram for histogram in histograms()}
-    return found + [
-        SortedCounts(name, np.sort(known[name].counts), graph=False) for name in SORTED_HISTOGRAMS
-    ]
+    return found + [SortedCounts(name, np.sort(known[name].counts), graph=False) for name in SORTED_HISTOGRAMS]
 
 
 def ranged_histograms(*, quick: bool = False) -> list[Histogram]:

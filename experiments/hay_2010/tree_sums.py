@@ -17,9 +17,7 @@ def levels_of(tree: Tree, values: NDArray[np.float64]) -> Levels:
     return [values[:, level] for level in reversed(tree.levels)]
 
 
-def sums_of_fewest_nodes(
-    levels: Levels, starts: NDArray[np.int64], stops: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def sums_of_fewest_nodes(levels: Levels, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the sum over the fewest nodes that make up each range start, ..., stop - 1 of each draw, (m, q)."""
     left, right = starts.copy(), stops.copy()
     total = np.zeros(starts.shape)
@@ -45,9 +43,7 @@ def largest_sums(levels: Levels) -> NDArray[np.float64]:
     best = whole_or_end = whole_or_beginning = levels[0]
     end = beginning = np.full_like(best, -np.inf)
     for node, children in zip(levels[1:], levels, strict=False):
-        across = np.maximum(
-            whole_or_end[:, ::2] + beginning[:, 1::2], end[:, ::2] + whole_or_beginning[:, 1::2]
-        )
+        across = np.maximum(whole_or_end[:, ::2] + beginning[:, 1::2], end[:, ::2] + whole_or_beginning[:, 1::2])
         best = np.maximum.reduce([best[:, ::2], best[:, 1::2], across, node])
         end, beginning = (
             np.maximum(whole_or_end[:, 1::2], end[:, ::2] + children[:, 1::2]),

@@ -8,11 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.inference.histograms.sorted.isotonic import (
-    expected_error_bound,
-    isotonic,
-    isotonic_median,
-)
+from dpopt.inference.histograms.sorted.isotonic import expected_error_bound, isotonic, isotonic_median
 from dpopt.inference.histograms.sorted.monotone_posterior import monotone_posterior
 from experiments.hay_2010.draws import discrete_laplace, generator, variance
 from experiments.hay_2010.sets import SortedCounts
@@ -87,9 +83,7 @@ def measure_bound(given: SortedCounts, epsilon: float, sensitivity: int, draws: 
     }
 
 
-def squared_error(
-    estimate: NDArray[np.floating | np.integer], truth: NDArray[np.floating | np.integer]
-) -> float:
+def squared_error(estimate: NDArray[np.floating | np.integer], truth: NDArray[np.floating | np.integer]) -> float:
     """Return the sum of the squared differences."""
     return float(((estimate - truth) ** 2.0).sum())
 
@@ -129,17 +123,12 @@ def _by_class(errors: NDArray[np.float64], multiplicities: NDArray[np.int64]) ->
             "values": int(chosen.sum()),
             "positions": positions,
             "error": float(of_a_value[chosen].sum()) / positions,
-            "error_in_the_middle_half": float(
-                inside[chosen].sum() / (multiplicities - 2 * quarters)[chosen].sum()
-            ),
-            "error_over_bound": float(of_a_value[chosen].sum())
-            / expected_error_bound(multiplicities[chosen], 1.0),
+            "error_in_the_middle_half": float(inside[chosen].sum() / (multiplicities - 2 * quarters)[chosen].sum()),
+            "error_over_bound": float(of_a_value[chosen].sum()) / expected_error_bound(multiplicities[chosen], 1.0),
         }
 
 
-def _shown(
-    given: SortedCounts, errors: NDArray[np.float64], multiplicities: NDArray[np.int64]
-) -> list[list[float]]:
+def _shown(given: SortedCounts, errors: NDArray[np.float64], multiplicities: NDArray[np.int64]) -> list[list[float]]:
     """Return rank from the largest count, count and error at both ends of each run of equal counts and at places inside."""
     starts = np.cumsum(multiplicities) - multiplicities
     values = given.counts[starts]
@@ -147,9 +136,7 @@ def _shown(
     for start, size, value in zip(starts.tolist(), multiplicities.tolist(), values.tolist(), strict=True):
         if SHOWN_COUNTS[0] <= value <= SHOWN_COUNTS[1]:
             places = np.unique(np.linspace(start, start + size - 1, SHOWN_OF_A_RUN).round().astype(np.int64))
-            rows += [
-                [given.counts.size - place, value, float(f"{errors[place]:.3g}")] for place in places.tolist()
-            ]
+            rows += [[given.counts.size - place, value, float(f"{errors[place]:.3g}")] for place in places.tolist()]
     return sorted(rows)
 
 

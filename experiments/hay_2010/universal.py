@@ -133,6 +133,4 @@ def _by_bins(name: str, errors: NDArray[np.float64]) -> Errors:
 
 def _by_nodes(name: str, tree: Tree, errors: NDArray[np.float64]) -> Errors:
     levels = levels_of(tree, errors)
-    return Errors(
-        name, lambda starts, stops: sums_of_fewest_nodes(levels, starts, stops), largest_errors(levels)
-    )
+    return Errors(name, lambda starts, stops: sums_of_fewest_nodes(levels, starts, stops), largest_errors(levels))

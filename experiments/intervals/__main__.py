@@ -67,8 +67,8 @@ def markdown(report: dict[str, Any]) -> Iterator[str]:
     yield "|" + "---|" * 6
     for row in report["printed"]:
         yield (
-            f"| {row['size']} | {row['records']:,} | {row['intervals']} | {row['scale']:,.0f} records | {row['worst']:.3f} | "
-            f"{row['kept']} of {row['runs']} |"
+            f"| {row['size']} | {row['records']:,} | {row['intervals']} | {row['scale']:,.0f} records | "
+            f"{row['worst']:.3f} | {row['kept']} of {row['runs']} |"
         )
     yield ""
     yield "One column: worst error of any range in all runs / root of the mean squared error of all ranges (proven error), as"
@@ -77,13 +77,7 @@ def markdown(report: dict[str, Any]) -> Iterator[str]:
     yield "| set | bins | records | largest bin | budget | " + " | ".join(columns.METHODS) + " |"
     yield "|" + "---|" * (5 + len(columns.METHODS))
     for row in report["columns"]:
-        cells = [
-            row["set"],
-            f"{row['bins']:,}",
-            f"{row['records']:,}",
-            f"{row['largest_bin']:,}",
-            row["budget"],
-        ]
+        cells = [row["set"], f"{row['bins']:,}", f"{row['records']:,}", f"{row['largest_bin']:,}", row["budget"]]
         cells += [_errors(row.get(method)) for method in columns.METHODS]
         yield f"| {' | '.join(cells)} |"
     yield ""

@@ -26,10 +26,7 @@ Result = dict[str, Any]
 Counts = NDArray[np.int64]
 ADD_REMOVE = NeighbouringRelation.ADD_REMOVE
 BETA = 0.05
-BUDGETS = {
-    "epsilon 1": Budget(1.0, 0.0, None, Accountant.PURE),
-    "rho 0.5": Budget(None, 1e-9, 0.5, Accountant.ZCDP),
-}
+BUDGETS = {"epsilon 1": Budget(1.0, 0.0, None, Accountant.PURE), "rho 0.5": Budget(None, 1e-9, 0.5, Accountant.ZCDP)}
 SETS = ("HEPTH", "ADULT-CAPLOSS", "BIDS-FJ")
 SMOOTH = "made up: beta(2, 5)"
 PRINTED, MEASURED = "theorem 4.3, corrected", "measured weights"
@@ -112,7 +109,6 @@ def measure(runs: int, *, quick: bool) -> Iterator[Result]:
                 row[method] = {
                     "proven": proven,
                     "worst": max(worst_error(density, counts) for density in densities) / records,
-                    "rms": float(np.mean([root_mean_square(density, counts) for density in densities]))
-                    / records,
+                    "rms": float(np.mean([root_mean_square(density, counts) for density in densities])) / records,
                 }
             yield row

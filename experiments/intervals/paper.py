@@ -9,7 +9,10 @@ from experiments.papers import LEARNING, Beside, report_of
 
 PAPER = LEARNING
 SAYS = (
-    "fails as printed: a comparison has more noise than the mass that is searched for; a factor 36 / alpha^2 is missing",
+    (
+        "fails as printed: a comparison has more noise than the mass that is searched for; a factor 36 / alpha^2 is "
+        "missing"
+    ),
     "holds with the size that its proof uses, with much to spare",
     "holds as corrected, with a sixth of these records",
 )

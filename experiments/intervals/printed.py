@@ -33,12 +33,7 @@ def measure(runs: int) -> Iterator[dict[str, Any]]:
         records = size(ALPHA, EPSILON, COMPARISONS, DELTA)
         counts = smooth(2**COMPARISONS, records)
         plan = theorem_plan(
-            counts.size,
-            budget,
-            int(counts.sum()),
-            ALPHA,
-            relation=NeighbouringRelation.REPLACE_ONE,
-            divisor=divisor,
+            counts.size, budget, int(counts.sum()), ALPHA, relation=NeighbouringRelation.REPLACE_ONE, divisor=divisor
         )
         held = BinCounts.from_counts(counts)
         errors = [worst_error(printed_density(held, plan), counts) for _ in range(runs)]

@@ -25,12 +25,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.private.curators.searching_curator import (
-    IntervalSearch,
-    SearchingCurator,
-    comparisons_needed,
-    search_charge,
-)
+from dpopt.private.curators.searching_curator import IntervalSearch, SearchingCurator, comparisons_needed, search_charge
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
 from dpopt.synopses.intervals.partition_plan import check_unit
@@ -65,9 +60,7 @@ def records_of_its_proof(alpha: float, epsilon: float, comparisons: int, delta: 
 
 def corrected_records(alpha: float, epsilon: float, comparisons: int, delta: float) -> int:
     """Return a number of distinct records that is enough for the error alpha, with alpha' = alpha / 3."""
-    return ceil(
-        48 * (1 + alpha / 2) * comparisons / (epsilon * alpha**3) * log(4 * comparisons / (delta * alpha))
-    )
+    return ceil(48 * (1 + alpha / 2) * comparisons / (epsilon * alpha**3) * log(4 * comparisons / (delta * alpha)))
 
 
 def corrected_error(records: int, epsilon: float, comparisons: int, delta: float) -> float | None:
@@ -132,9 +125,7 @@ def printed_density(counts: BinCounts, plan: TheoremPlan) -> NDArray[np.float64]
     curator = SearchingCurator(counts, ledger, MemoryJournal(keep=False), shape=(plan.bins,), size=plan.size)
     places = [0]
     while places[-1] < plan.bins and len(places) < plan.intervals:
-        search = IntervalSearch(
-            len(places), comparisons, plan.scale, plan.gaussian, places[-1], plan.threshold
-        )
+        search = IntervalSearch(len(places), comparisons, plan.scale, plan.gaussian, places[-1], plan.threshold)
         places.append(int(curator.search(search).ends[0]) + 1)
     if places[-1] == plan.bins:  # the last search found nothing
         places.pop()

@@ -68,9 +68,7 @@ def _rows(
         for part in RANDOM_PARTS:
             for reserved in (False, True):
                 kills = options.kills // (2 * len(RANDOM_PARTS))
-                yield _at_instants(
-                    Processes(forks), inputs, part, folder, generator, kills, reserved=reserved
-                )
+                yield _at_instants(Processes(forks), inputs, part, folder, generator, kills, reserved=reserved)
         for part in wanted:
             yield _at_steps(forks, inputs, part, folder, generator)
             yield _several(forks, inputs, part, folder, generator, runs=options.several)
@@ -100,12 +98,7 @@ def _at_instants(
 
 
 def _at_steps(
-    forks: Forks,
-    inputs: Inputs,
-    part: Part,
-    folder: Path,
-    generator: np.random.Generator,
-    most: int | None = None,
+    forks: Forks, inputs: Inputs, part: Part, folder: Path, generator: np.random.Generator, most: int | None = None
 ) -> Report:
     """Kill one process of each run at a step of its writing, each step in each way."""
     kills = [
@@ -131,13 +124,10 @@ def _several(
     def some() -> list[Kill]:
         reaches = [steps, *[FIRST_STEPS] * int(generator.integers(1, 5))]
         return [
-            Kill(at=int(generator.integers(0, reach)), how=str(generator.choice(HOWS["write"])))
-            for reach in reaches
+            Kill(at=int(generator.integers(0, reach)), how=str(generator.choice(HOWS["write"]))) for reach in reaches
         ]
 
-    return _row(
-        part, "several random steps", [_one(forks, inputs, part, folder, some()) for _ in range(runs)]
-    )
+    return _row(part, "several random steps", [_one(forks, inputs, part, folder, some()) for _ in range(runs)])
 
 
 def _steps(forks: Forks, inputs: Inputs, part: Part, folder: Path) -> list[str]:

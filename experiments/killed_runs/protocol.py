@@ -64,9 +64,7 @@ class Snapshot:
         return sum(one["kind"] == "charge" and other["kind"] == "torn" for one, other in pairs)
 
 
-def problems_of_run(
-    snapshots: Sequence[Snapshot], final: Snapshot, statement: Mapping[str, Any]
-) -> list[str]:
+def problems_of_run(snapshots: Sequence[Snapshot], final: Snapshot, statement: Mapping[str, Any]) -> list[str]:
     """Return what is wrong with a finished run: its transcript, what kills left of it, and its release.json."""
     found = [*_not_kept(snapshots, final), *_out_of_order(final.entries)]
     spent = [charge["label"] for charge in statement["privacy"]["charges"]]

@@ -162,9 +162,7 @@ class Ended:
     problems: list[str] = field(default_factory=list)
 
 
-def run_to_the_end(
-    runner: Forks | Processes, inputs: Inputs, part: Part, out: Path, kills: Sequence[Kill]
-) -> Ended:
+def run_to_the_end(runner: Forks | Processes, inputs: Inputs, part: Part, out: Path, kills: Sequence[Kill]) -> Ended:
     """Release, kill, resume, kill, resume ... until the run has ended, and check it and its folder."""
     ended, snapshots = Ended(), []
     for number in range(MOST_STARTS):

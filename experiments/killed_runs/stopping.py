@@ -20,12 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 WRITE, CUT, FLUSH, RENAME = "write", "cut", "flush", "rename"
-HOWS = {
-    WRITE: ("before", "within", "after"),
-    CUT: ("before", "after"),
-    FLUSH: ("within",),
-    RENAME: ("before", "after"),
-}
+HOWS = {WRITE: ("before", "within", "after"), CUT: ("before", "after"), FLUSH: ("within",), RENAME: ("before", "after")}
 """What tells states apart: before the flush of a file is after it was written, and a flush itself changes no byte."""
 
 

@@ -123,11 +123,7 @@ def realistic() -> dict[str, Mapping[str, object]]:
             "maximize": True,
         },
         "halfspace_debiasing": {"responses": draw.random((20, 6)), "noise": np.full(6, 0.05)},
-        "projection": {
-            "answers": records,
-            "values": shares + draw.normal(0, 0.01, 200),
-            "weights": np.ones(200),
-        },
+        "projection": {"answers": records, "values": shares + draw.normal(0, 0.01, 200), "weights": np.ones(200)},
         "max_entropy": {
             "start": start,
             "parts": parts,
@@ -143,11 +139,7 @@ def realistic() -> dict[str, Mapping[str, object]]:
             "scales": [0.0, 0.5, 2.0, 0.01, 0.1],
             "exponents": [0.0, 1.0, 1.0, 2.0, 2.0],
         },
-        "answer_polynomial": {
-            "target": [0.0] + [1.0] * 8,
-            "deviations": 0.001 * 2.0 ** np.arange(4),
-            "zeta": 2.0,
-        },
+        "answer_polynomial": {"target": [0.0] + [1.0] * 8, "deviations": 0.001 * 2.0 ** np.arange(4), "zeta": 2.0},
         "noise_allocation": {
             "sizes": [4, 3, 6, 2, 5, 8],
             "marginals": [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [0, 5], [1, 3, 5]],
@@ -171,11 +163,7 @@ def realistic() -> dict[str, Mapping[str, object]]:
             "weights": draw.choice([-3, -2, -1, 1, 2, 3], 28),
             "rewards": [draw.normal(0, 1, 4).tolist() for _ in range(8)],
         },
-        "small_database": {
-            "answers": records[:12, :24].astype(np.int8),
-            "targets": shares[:12],
-            "records": 4,
-        },
+        "small_database": {"answers": records[:12, :24].astype(np.int8), "targets": shares[:12], "records": 4},
     }
 
 
@@ -260,9 +248,7 @@ def by_file(ending: str, given: Mapping[tuple[str, str], Model]) -> Iterator[Res
             text=True,
             check=True,
         )
-        for line in (
-            line for line in done.stdout.splitlines() if line.startswith("[")
-        ):  # libraries print, too
+        for line in (line for line in done.stdout.splitlines() if line.startswith("[")):  # libraries print, too
             path, status, value, seconds = json.loads(line)
             row, model = written[path]
             sign = -1.0 if ending == ".mps" and model.linear.maximize and value is not None else 1.0
@@ -276,11 +262,7 @@ def judged(rows: list[Result], given: Mapping[tuple[str, str], Model]) -> list[R
     that share, or else by the bound that a solver reports.
     """
     for (name, size), model in given.items():
-        own = [
-            row
-            for row in rows
-            if (row["model"], row["size"]) == (name, size) and row.get("value") is not None
-        ]
+        own = [row for row in rows if (row["model"], row["size"]) == (name, size) and row.get("value") is not None]
         better = max if model.linear.maximize else min
         sound = [row for row in own if row.get("violation") is not None and row["violation"] <= SAME]
         values = [row["value"] for row in sound]
@@ -325,9 +307,7 @@ def markdown(rows: list[Result]) -> Iterator[str]:
         "|---|---|---|---|---|",
     )
     for row in differing(rows):
-        yield (
-            f"| {row['model']} | {row['size']} | {row['solver']} | {row['value']:.10g} | {row['optimum']:.10g} |"
-        )
+        yield (f"| {row['model']} | {row['size']} | {row['solver']} | {row['value']:.10g} | {row['optimum']:.10g} |")
     yield from ("", "| solver | does not take | why |", "|---|---|---|")
     reasons: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for row in rows:

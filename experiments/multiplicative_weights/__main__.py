@@ -77,9 +77,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m experiments.multiplicative_weights")
-    parser.add_argument(
-        "--parts", nargs="+", choices=list(PARTS), default=list(PARTS), help="some of the parts"
-    )
+    parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS), help="some of the parts")
     parser.add_argument("--runs", type=int, default=3, help="runs of each case (3)")
     parser.add_argument("--quick", action="store_true", help="made-up records and one budget")
     parser.add_argument("--document", type=Path, help="put the table into this document")

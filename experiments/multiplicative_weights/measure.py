@@ -22,9 +22,7 @@ from dpopt.schema.schema import Schema
 Result = dict[str, Any]
 
 
-def measure(
-    dataset: PrivateDataset, schema: Schema, workload: Workload, size: int, settings: Terms
-) -> Result:
+def measure(dataset: PrivateDataset, schema: Schema, workload: Workload, size: int, settings: Terms) -> Result:
     """Plan, release and evaluate; seconds are of planning and release, without reading and writing."""
     began = time.perf_counter()
     plan = plan_of(settings.request(size), workload)
@@ -33,9 +31,7 @@ def measure(
     seconds = time.perf_counter() - began
     records, weights = made.records.distinct, made.records.multiplicity.astype(np.float64)
     answers: Answers = (
-        RecordAnswers(records, weights)
-        if workload.marginals is not None
-        else workload.answers_on(records, weights)
+        RecordAnswers(records, weights) if workload.marginals is not None else workload.answers_on(records, weights)
     )
     errors = non_private_errors(dataset, workload.queries, {"release": answers})["release"]
     spent = made.ledger.spent()

@@ -14,9 +14,7 @@ UNIVERSE = 2**20
 
 def beside() -> Iterator[Beside]:
     """Yield error and rounds of the lecture beside ours."""
-    results = [
-        one for one in report_of("multiplicative_weights")["results"] if one["algorithm"].startswith("pmw")
-    ]
+    results = [one for one in report_of("multiplicative_weights")["results"] if one["algorithm"].startswith("pmw")]
     for one in results:
         alpha = one["bound"] / 4
         yield Beside(
@@ -34,6 +32,7 @@ def beside() -> Iterator[Beside]:
             f"at most 4 ln 2^20 / alpha^2 = {4 * log(UNIVERSE) / alpha**2:,.0f}",
             f"{one['rounds']}, of {one['planned']} that were planned",
             one["planned"] <= 4 * log(UNIVERSE) / alpha**2,
-            "far fewer: the step of the lecture is eight times below the best one, and its count is for the worst table",
+            "far fewer: the step of the lecture is eight times below the best one, and its count is for the worst "
+            "table",
             "which implies that",
         )

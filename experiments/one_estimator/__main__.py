@@ -37,9 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             measure(options, known, files[0])
             tables = sorted({result["table"] for result in known})
-            accuracies = {
-                name: [float(f"{value:.4g}") for value in real_accuracy(load(name))] for name in tables
-            }
+            accuracies = {name: [float(f"{value:.4g}") for value in real_accuracy(load(name))] for name in tables}
         except MissingDataError as error:
             print(error, file=sys.stderr)
             return 2
@@ -101,8 +99,7 @@ def _is_known(labels: Result, known: Iterable[Result]) -> bool:
     """Return whether a run is on file, or another one failed that differs by its number alone."""
     same = {key: value for key, value in labels.items() if key != "run"}
     return any(
-        same.items() <= result.items() and ("failed" in result or result["run"] == labels["run"])
-        for result in known
+        same.items() <= result.items() and ("failed" in result or result["run"] == labels["run"]) for result in known
     )
 
 
@@ -119,30 +116,18 @@ def _of(name: str, options: argparse.Namespace) -> Method:
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m experiments.one_estimator")
+    parser.add_argument("--tables", nargs="+", choices=(*TABLES, QUICK), default=list(TABLES), help="some of them")
     parser.add_argument(
-        "--tables", nargs="+", choices=(*TABLES, QUICK), default=list(TABLES), help="some of them"
-    )
-    parser.add_argument(
-        "--kinds",
-        nargs="+",
-        choices=KINDS,
-        default=list(KINDS),
-        help="64 or all marginals of two or three columns",
+        "--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="64 or all marginals of two or three columns"
     )
     parser.add_argument("--epsilon", nargs="+", type=float, default=list(EPSILONS))
     parser.add_argument("--runs", type=int, default=5, help="runs of each method (5); 0 measures nothing")
-    parser.add_argument(
-        "--methods",
-        nargs="+",
-        help="names, or NAME=FILE for a method of your own (all of dpopt's)",
-    )
+    parser.add_argument("--methods", nargs="+", help="names, or NAME=FILE for a method of your own (all of dpopt's)")
     parser.add_argument(
         "--predict", action=argparse.BooleanOptionalAction, default=True, help="ask dpopt what it predicts"
     )
     parser.add_argument("--environments", type=Path, help="folder with one environment per peer")
-    parser.add_argument(
-        "--limit", type=float, default=300.0, help="seconds after which a peer is ended (300)"
-    )
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds after which a peer is ended (300)")
     parser.add_argument(
         "--results", nargs="+", type=Path, help="a line for each run: all are read, the first is continued"
     )

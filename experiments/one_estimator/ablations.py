@@ -27,16 +27,13 @@ ABLATIONS: Mapping[str, Mapping[str, Any]] = {
     "residuals without distances": _NO_DISTANCES,
     "residuals without a prior": {
         **_NO_DISTANCES,
-        "dpopt.models.noise_budgets.residual_allocation.ResidualPrior.public": lambda sets, size: (
-            ResidualPrior.nothing(sets)
+        "dpopt.models.noise_budgets.residual_allocation.ResidualPrior.public": lambda sets, size: ResidualPrior.nothing(
+            sets
         ),
     },
     "residuals without shrunken counts": {f"{_MEASURED}.residuals.best_parts": _only(1.0)},
     "residuals without smoothed records": {f"{_MEASURED}.residuals.best_parts": _only(0.0)},
-    "residuals with equal pull": {
-        f"{_MEASURED}.known._LEAST_PULL": 1.0,
-        f"{_MEASURED}.known._MOST_PULL": 1.0,
-    },
+    "residuals with equal pull": {f"{_MEASURED}.known._LEAST_PULL": 1.0, f"{_MEASURED}.known._MOST_PULL": 1.0},
     "residuals without limits": {f"{_MEASURED}.known.MOST_DEVIATIONS": np.inf},
 }
 """By the name of the method: what is put in which place."""

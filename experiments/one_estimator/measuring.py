@@ -130,9 +130,7 @@ def _mass(released: Released) -> NDArray[np.float64]:
     return np.ones(len(released.records)) if released.weights is None else released.weights
 
 
-def _numbers(
-    codes: NDArray[np.integer], sizes: NDArray[np.integer], marginal: Sequence[int]
-) -> NDArray[np.int64]:
+def _numbers(codes: NDArray[np.integer], sizes: NDArray[np.integer], marginal: Sequence[int]) -> NDArray[np.int64]:
     """Return the number of the cell of each record."""
     numbers = np.zeros(len(codes), dtype=np.int64)
     for column in marginal:
@@ -149,6 +147,4 @@ def _differences(table: Table, marginal: Marginal, released: Released) -> tuple[
         held, places = np.unique(np.concatenate([true, made]), return_inverse=True)
         true, made, size = places[: len(true)], places[len(true) :], len(held)
     mass = _mass(released)
-    return np.abs(
-        np.bincount(made, mass, size) / mass.sum() - np.bincount(true, minlength=size) / len(true)
-    ), cells
+    return np.abs(np.bincount(made, mass, size) / mass.sum() - np.bincount(true, minlength=size) / len(true)), cells

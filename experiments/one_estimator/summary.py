@@ -66,11 +66,7 @@ def _row(key: tuple[str, str, float, str], runs: Sequence[Row]) -> dict[str, Any
             row[figure] = float(f"{statistics.median(values):.4g}")
     for said in SAID:
         over = [
-            [
-                float(f"{run[of] / run[said][figure]:.3g}")
-                for figure, of in STATED.items()
-                if figure in run[said]
-            ]
+            [float(f"{run[of] / run[said][figure]:.3g}") for figure, of in STATED.items() if figure in run[said]]
             for run in ended
             if said in run
         ]
@@ -101,8 +97,8 @@ def _bar(measured: Sequence[Row]) -> Iterator[str]:
     """Yield what every method has over the least, by workload and budget, and by half of the tables."""
     settings = _settings(measured)
     yield (
-        "| queries | epsilon | method | tables | least TV on | TV over the least: mean | at worst | largest error over the "
-        "least: at worst | TV over the better of today's two: mean |"
+        "| queries | epsilon | method | tables | least TV on | TV over the least: mean | at worst | largest error over "
+        "the least: at worst | TV over the better of today's two: mean |"
     )
     yield "|---|---|---|---|---|---|---|---|---|"
     for kind in KINDS:
@@ -129,9 +125,7 @@ def _against(chosen: Sequence[Mapping[str, Row]], method: str) -> Iterator[str]:
         return
     least = {figure: [_least(entries, figure) for entries in own] for figure in ASKED}
     over = {
-        figure: [
-            _over(entries[method][figure], value) for entries, value in zip(own, least[figure], strict=True)
-        ]
+        figure: [_over(entries[method][figure], value) for entries, value in zip(own, least[figure], strict=True)]
         for figure in ASKED
     }
     today = [
@@ -162,16 +156,14 @@ def _every_setting(measured: Sequence[Row]) -> Iterator[str]:
         least = _least(entries, "tv")
         runs = sorted({row["runs"] for row in entries.values()})
         cells = [_marked(entries[name]["tv"], least) if name in entries else "" for name in methods]
-        yield _line(
-            table, NAMES[kind], f"{epsilon:g}", " to ".join(map(str, runs[:: max(1, len(runs) - 1)])), *cells
-        )
+        yield _line(table, NAMES[kind], f"{epsilon:g}", " to ".join(map(str, runs[:: max(1, len(runs) - 1)])), *cells)
 
 
 def _beside(measured: Sequence[Row], accuracies: Mapping[str, Sequence[float]]) -> Iterator[str]:
     """Yield, at epsilon 1, the errors of what nobody asked for."""
     yield (
-        "| table, epsilon 1 | queries | method | TV, 4 columns | TV, 5 columns | Cramer's V off by | accuracy | of the table "
-        "itself | of the most frequent class | seconds of the processor |"
+        "| table, epsilon 1 | queries | method | TV, 4 columns | TV, 5 columns | Cramer's V off by | accuracy | of the "
+        "table itself | of the most frequent class | seconds of the processor |"
     )
     yield "|---|---|---|---|---|---|---|---|---|---|"
     for row in measured:
@@ -179,12 +171,7 @@ def _beside(measured: Sequence[Row], accuracies: Mapping[str, Sequence[float]]) 
             figures = [f"{row[figure]:.3g}" if figure in row else "" for figure in BESIDE]
             real = [f"{value:.3g}" for value in accuracies[row["table"]]]
             yield _line(
-                row["table"],
-                NAMES[row["kind"]],
-                row["method"],
-                *figures,
-                *real,
-                f"{row['processor_seconds']:.3g}",
+                row["table"], NAMES[row["kind"]], row["method"], *figures, *real, f"{row['processor_seconds']:.3g}"
             )
 
 
@@ -216,25 +203,14 @@ def _intervals(measured: Sequence[Row]) -> Iterator[str]:
             ("all", None, TABLES),
         ]:
             chosen = [row for row in of_kind if row["table"] in tables]
-            found = [
-                pair for pair in _over_stated(chosen, said, method, epsilon) if len(pair[1]) == len(STATED)
-            ]
+            found = [pair for pair in _over_stated(chosen, said, method, epsilon) if len(pair[1]) == len(STATED)]
             if not found:
                 continue
-            below, above = (
-                [table for table, over in found if wrong(over)] for wrong in (_is_below, _is_above)
-            )
+            below, above = ([table for table, over in found if wrong(over)] for wrong in (_is_below, _is_above))
             apart = statistics.median(over[2] / over[3] for _, over in found)
             within = 1 - (len(below) + len(above)) / len(found)
             missed = ", ".join(dict.fromkeys([*below, *above]))
-            cells = (
-                str(len(found)),
-                f"{within:.0%}",
-                str(len(below)),
-                str(len(above)),
-                f"{apart:.2f}",
-                missed,
-            )
+            cells = (str(len(found)), f"{within:.0%}", str(len(below)), str(len(above)), f"{apart:.2f}", missed)
             yield _line(SAID[said], method, NAMES[kind], label, *cells)
 
 

@@ -17,16 +17,7 @@ from dpopt.schema.attribute import Attribute, AttributeKind
 from dpopt.schema.schema import Schema
 from experiments.tables import QUICK_ROWS, SCHEMAS, data_folder
 
-FOLDER = (
-    "bank",
-    "car",
-    "compas",
-    "covertype-50000",
-    "credit-card-clients",
-    "german-credit",
-    "kr-vs-kp",
-    "titanic",
-)
+FOLDER = ("bank", "car", "compas", "covertype-50000", "credit-card-clients", "german-credit", "kr-vs-kp", "titanic")
 TABLES = ("adult", "kdd99", "nist-acs", *FOLDER, "loans")
 HALVES = (
     ("adult", "nist-acs", "car", "credit-card-clients", "kr-vs-kp", "titanic"),
@@ -113,9 +104,7 @@ def asked(table: Table, kind: str, seed: int) -> list[Marginal]:
     ]
     if kind.startswith("all"):
         if len(every) > MOST_MARGINALS:
-            raise ValueError(
-                f"{table.name} has {len(every):,} marginals of {order} columns; ask for {SOME}of{order}"
-            )
+            raise ValueError(f"{table.name} has {len(every):,} marginals of {order} columns; ask for {SOME}of{order}")
         return every
     if len(every) <= SOME:
         return every
@@ -164,9 +153,7 @@ def _adult(_: str) -> _Coded:
 
 
 def _nist(_: str) -> _Coded:
-    return _read(
-        data_folder() / "constrained/nist-acs-national2019.csv.gz", Schema.read(SCHEMAS / "nist-acs.json")
-    )
+    return _read(data_folder() / "constrained/nist-acs-national2019.csv.gz", Schema.read(SCHEMAS / "nist-acs.json"))
 
 
 def _kdd(_: str) -> _Coded:

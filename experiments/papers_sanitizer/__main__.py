@@ -25,9 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure every release and print the table."""
     parser = argparse.ArgumentParser(prog="python -m experiments.papers_sanitizer")
     parser.add_argument("--runs", type=int, default=5, help="releases of each plan (5)")
-    parser.add_argument(
-        "--queries", type=int, default=2000, help="random queries, the same in each run (2,000)"
-    )
+    parser.add_argument("--queries", type=int, default=2000, help="random queries, the same in each run (2,000)")
     parser.add_argument("--quick", action="store_true", help="a tiny made-up table: shows that it still runs")
     parser.add_argument("--document", type=Path, help="put the table into this document")
     parser.add_argument("--json", type=Path, help="write the results to this file")
@@ -71,9 +69,7 @@ def adult_bits(columns: int) -> NDArray[np.uint8]:
         raise MissingDataError(f"{path} is not there; set DPOPT_DATA to the folder of the data sets")
     with np.load(path, allow_pickle=False) as stored:
         codes = stored["codes"] if "codes" in stored else stored[stored.files[0]]
-    every = [
-        codes[:, place] == code for place in range(codes.shape[1]) for code in np.unique(codes[:, place])
-    ]
+    every = [codes[:, place] == code for place in range(codes.shape[1]) for code in np.unique(codes[:, place])]
     bits = np.array(every, dtype=np.uint8)
     nearest = np.argsort(np.abs(bits.mean(axis=1) - 0.5), kind="stable")[:columns]
     return np.ascontiguousarray(bits[np.sort(nearest)])

@@ -24,7 +24,8 @@ def beside() -> Iterator[Beside]:
             "at most 1" + RESTORED,
             f"{span(over, 2)} in {len(over)} releases as printed",
             max(over) <= 1,
-            "kept, and loose where noise decides: the proof adds up the noise of all coefficients, of which a query uses few",
+            "kept, and loose where noise decides: the proof adds up the noise of all coefficients, of which a query "
+            "uses few",
             f"Theorem {theorem} (Releasing Polynomials",
         )
     ratios = [

@@ -60,18 +60,14 @@ class Asked:
     def of(cls, bits: NDArray[np.uint8], width: int, queries: int) -> Asked:
         """Return random queries of a table, (d, n), the same each time."""
         schema = Schema(
-            tuple(
-                Attribute(f"b{place}", AttributeKind.CATEGORICAL, values=(0, 1)) for place in range(len(bits))
-            )
+            tuple(Attribute(f"b{place}", AttributeKind.CATEGORICAL, values=(0, 1)) for place in range(len(bits)))
         )
         order = np.random.default_rng(SEED + width).random((queries, len(bits)))
         asked = np.unique(np.sort(np.argsort(order, axis=1)[:, :width], axis=1), axis=0)
         counts = [np.bincount(bits[one].sum(axis=0, dtype=np.int64), minlength=width + 1) for one in asked]
         size = bits.shape[1]
         literals = ChosenLiterals.of(schema, None, "positive")
-        return cls(
-            PrivateDataset.from_codes(schema, list(bits)), literals, size, asked, np.array(counts) / size
-        )
+        return cls(PrivateDataset.from_codes(schema, list(bits)), literals, size, asked, np.array(counts) / size)
 
     @property
     def width(self) -> int:

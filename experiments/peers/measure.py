@@ -147,11 +147,7 @@ def run_peer(
 
 
 def peer_errors(
-    table: PeerTable,
-    records: NDArray[np.integer],
-    *,
-    weights: NDArray[np.float64] | None = None,
-    order: int = ORDER,
+    table: PeerTable, records: NDArray[np.integer], *, weights: NDArray[np.float64] | None = None, order: int = ORDER
 ) -> tuple[float, float]:
     """Return the largest and the mean difference of shares over all cells of all marginals of an order."""
     largest, total, cells = 0.0, 0.0, 0
@@ -202,10 +198,7 @@ def measure(
 
 
 def _shares(
-    codes: NDArray[np.integer],
-    weights: NDArray[np.float64] | None,
-    columns: Sequence[int],
-    sizes: Sequence[int],
+    codes: NDArray[np.integer], weights: NDArray[np.float64] | None, columns: Sequence[int], sizes: Sequence[int]
 ) -> NDArray[np.float64]:
     """Return the share of each cell of a marginal, flat."""
     shape = [sizes[column] for column in columns]
@@ -225,9 +218,7 @@ def _reason(said: str, code: int) -> str:
 def main() -> None:
     """Measure what the command line names, and go on with the results that are there."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--environments", type=Path, required=True, help="folder with one environment per peer"
-    )
+    parser.add_argument("--environments", type=Path, required=True, help="folder with one environment per peer")
     parser.add_argument("--work", choices=tuple(WORKS), required=True)
     parser.add_argument("--peers", nargs="+", default=[f"{p}:{m}" for p in PEERS for m in PEERS[p]])
     parser.add_argument("--epsilon", type=float, nargs="+", default=[1.0, 0.1])

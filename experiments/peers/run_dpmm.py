@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 
 from experiments.peers.exchange import Task, run
 
-MODEL_MEGABYTES = (
-    80  # AIM's own default, "for any official comparisons"; its pipeline alone would set no limit
-)
+MODEL_MEGABYTES = 80  # AIM's own default, "for any official comparisons"; its pipeline alone would set no limit
 
 
 def synthesize(task: Task) -> NDArray[np.int64]:
@@ -28,8 +26,7 @@ def synthesize(task: Task) -> NDArray[np.int64]:
     else:
         pipeline = MSTPipeline(**options)
     pipeline.fit(
-        pd.DataFrame(task.codes, columns=task.columns),
-        domain=dict(zip(task.columns, task.sizes, strict=True)),
+        pd.DataFrame(task.codes, columns=task.columns), domain=dict(zip(task.columns, task.sizes, strict=True))
     )
     sampled = pipeline.generate(n_records=len(task.codes))
     records: NDArray[np.int64] = sampled[task.columns].to_numpy().astype(np.int64)

@@ -48,7 +48,5 @@ def _spread(values: Sequence[float]) -> str:
     if not values:
         return ""
     style = "{:.0f}" if max(values) >= 10 else "{:.3g}"
-    mean, least, largest = (
-        style.format(value) for value in (sum(values) / len(values), min(values), max(values))
-    )
+    mean, least, largest = (style.format(value) for value in (sum(values) / len(values), min(values), max(values)))
     return f"{mean} ({least} to {largest})" if len(values) > 1 else mean

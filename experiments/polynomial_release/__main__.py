@@ -68,9 +68,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         "--predicates", nargs="+", choices=PREDICATES, default=PREDICATES, help="kinds of queries (all)"
     )
     parser.add_argument("--quick", action="store_true", help="a tiny made-up table: shows that it still runs")
-    parser.add_argument(
-        "--document", type=Path, help="put the tables into this document, and the picture beside it"
-    )
+    parser.add_argument("--document", type=Path, help="put the tables into this document, and the picture beside it")
     parser.add_argument("--json", type=Path, help="results: read first, and written after every run")
     return parser.parse_args(arguments)
 
@@ -140,9 +138,7 @@ def _write(path: Path, report: Report) -> None:
     """Write one result a line, after the other figures."""
     plain = {key: value for key, value in report.items() if key not in PARTS}
     parts = [
-        f' "{part}": [\n  ' + ",\n  ".join(map(json.dumps, report[part])) + "\n ]"
-        if report[part]
-        else f' "{part}": []'
+        f' "{part}": [\n  ' + ",\n  ".join(map(json.dumps, report[part])) + "\n ]" if report[part] else f' "{part}": []'
         for part in PARTS
     ]
     text = json.dumps(plain, indent=1)[:-2] + ",\n" + ",\n".join(parts) + "\n}\n"

@@ -54,9 +54,7 @@ def packed(bits: NDArray[np.uint8], *, negated: bool = False) -> NDArray[np.uint
 
 
 @kernel
-def _count(
-    words: NDArray[np.uint64], asked: NDArray[np.int64], needed: int, found: NDArray[np.int64]
-) -> None:
+def _count(words: NDArray[np.uint64], asked: NDArray[np.int64], needed: int, found: NDArray[np.int64]) -> None:
     """Add up how many records have at least `needed` of the bits of each query."""
     length = words.shape[1]
     held = np.empty((needed, BLOCK), np.uint64)  # row r: the records with more than r of the bits so far

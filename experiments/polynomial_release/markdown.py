@@ -6,15 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from experiments.polynomial_release.methods import (
-    CONSISTENTLY,
-    DIRECT,
-    HALF,
-    INDEPENDENT,
-    NOTHING,
-    PAIRS,
-    POLYNOMIAL,
-)
+from experiments.polynomial_release.methods import CONSISTENTLY, DIRECT, HALF, INDEPENDENT, NOTHING, PAIRS, POLYNOMIAL
 
 Result = dict[str, Any]
 
@@ -137,10 +129,7 @@ def _methods(results: list[Result]) -> Iterator[str]:
         if one["method"] == CONSISTENTLY:
             yield _row(
                 *(one["table"], one["k"], one["predicate"], one["asked"], one["queries"]),
-                *(
-                    f"{one['polynomial_worst']:.4f} ({one['polynomial_mean']:.4f})",
-                    f"{one['bound_alone']:.4f}",
-                ),
+                *(f"{one['polynomial_worst']:.4f} ({one['polynomial_mean']:.4f})", f"{one['bound_alone']:.4f}"),
                 *(f"{one['worst']:.4f} ({one['mean']:.4f})", f"{one['mean_bound']:.4f}"),
                 *(f"{one['largest_bound']:.4f}", one["outside"], f"{one['seconds']:.3f}"),
             )

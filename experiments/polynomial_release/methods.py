@@ -95,8 +95,7 @@ def measure(table: Bits, rho: float, effort: Effort, tell: Callable[[str], None]
             yield from case.simple()
             for name, copies in projected.items():
                 answers = [
-                    {kind: exact_answers(bits, sets, predicate) for kind, sets in asked.items()}
-                    for bits in copies
+                    {kind: exact_answers(bits, sets, predicate) for kind, sets in asked.items()} for bits in copies
                 ]
                 yield from case.results(name, None, answers, seconds[name])
 
@@ -129,9 +128,7 @@ class _Case:
         answers = [
             {
                 kind: np.clip(
-                    one.conjunctions_of(sets, self.predicate, confidence=confidence_for_all(plan))[0],
-                    0.0,
-                    1.0,
+                    one.conjunctions_of(sets, self.predicate, confidence=confidence_for_all(plan))[0], 0.0, 1.0
                 )
                 for kind, sets in self.asked.items()
             }
@@ -168,8 +165,7 @@ class _Case:
                 "mean_bound": float(np.mean([one.bound for one in listed])),
                 "largest_bound": max(one.bound for one in listed),
                 "outside": sum(
-                    not one.low <= exact <= one.high
-                    for one, exact in zip(listed, truth.tolist(), strict=True)
+                    not one.low <= exact <= one.high for one, exact in zip(listed, truth.tolist(), strict=True)
                 ),
             }
 
@@ -181,8 +177,7 @@ class _Case:
         yield from self.results(DIRECT, direct_bound(self.table, self.width, self.rho), noisy, None)
         shares = [single_shares(self.table, self.rho, one) for one in drawn]
         independent = [
-            {kind: as_if_independent(one, sets, self.predicate) for kind, sets in self.asked.items()}
-            for one in shares
+            {kind: as_if_independent(one, sets, self.predicate) for kind, sets in self.asked.items()} for one in shares
         ]
         yield from self.results(INDEPENDENT, None, independent, None)
         for name, value in ((NOTHING, 0.0), (HALF, 0.5)):
@@ -190,11 +185,7 @@ class _Case:
             yield from self.results(name, max(value, 1.0 - value), [constant], None)
 
     def results(
-        self,
-        method: str,
-        predicted: float | None,
-        answers: list[dict[str, Answers]],
-        seconds: float | None,
+        self, method: str, predicted: float | None, answers: list[dict[str, Answers]], seconds: float | None
     ) -> Iterator[Result]:
         """Yield the largest and the mean error of a method, over its runs; of its first answers where it gave fewer."""
         for kind in answers[0]:

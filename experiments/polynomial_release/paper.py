@@ -13,8 +13,7 @@ def beside() -> Iterator[Beside]:
     """Yield what the paper promises of error and size beside ours."""
     report = report_of("polynomial_release")
     over = [
-        max(one["all"]["random_worst"], one["all"]["largest_worst"]) / one["predicted"]
-        for one in report["releases"]
+        max(one["all"]["random_worst"], one["all"]["largest_worst"]) / one["predicted"] for one in report["releases"]
     ]
     yield Beside(
         "Theorem 1.1 (section 1.1)",
@@ -30,7 +29,8 @@ def beside() -> Iterator[Beside]:
         shares = [one["counted"] / one["queries_of_k"] for one in cost]
         yield Beside(
             "Theorem 1.1 (section 1, abstract)",
-            f"counted conjunctions over queries, k = {width}, {cost[0]['attributes']} to {cost[-1]['attributes']} columns",
+            f"counted conjunctions over queries, k = {width}, {cost[0]['attributes']} to {cost[-1]['attributes']} "
+            f"columns",
             "substantially below 1",
             f"{shares[0]:.3g} to {shares[-1]:.3g}",
             shares[-1] < 0.1,

@@ -18,9 +18,7 @@ def draw(cost: list[dict[str, Any]], path: Path) -> None:
                 for name in ("attributes", "counted", "queries_of_k", "processor_seconds", "bytes")
             )
             label = f"k = {width}"
-            left.plot(
-                columns, counted, linestyle="-", label=f"{label}: counted conjunctions", **series(number)
-            )
+            left.plot(columns, counted, linestyle="-", label=f"{label}: counted conjunctions", **series(number))
             left.plot(columns, queries, linestyle=":", label=f"{label}: queries of k", **series(number))
             middle.plot(counted, seconds, linestyle="none", label=label, **series(number))
             right.plot(counted, size, linestyle="none", label=label, **series(number))

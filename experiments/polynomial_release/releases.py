@@ -150,11 +150,7 @@ class _Asker:
                 for begin in range(0, len(asked), CHUNK)
             ]
         )
-        return {
-            "random": len(asked),
-            "random_worst": float(errors.max()),
-            "random_mean": float(errors.mean()),
-        }
+        return {"random": len(asked), "random_worst": float(errors.max()), "random_mean": float(errors.mean())}
 
     def largest(self, effort: Effort, generator: np.random.Generator) -> Result:
         """Return the errors of the queries of largest noise that were found, and around them."""
@@ -172,9 +168,7 @@ class _Asker:
         order = np.argsort(-np.abs(values))
         if not np.allclose(self._noise(sets), values, rtol=0, atol=_CLOSE):
             raise RuntimeError("the search holds another noise than that of the answers")
-        asked = np.unique(
-            np.concatenate((sets, neighbours(sets[order[: effort.around]], groups.literals))), axis=0
-        )
+        asked = np.unique(np.concatenate((sets, neighbours(sets[order[: effort.around]], groups.literals))), axis=0)
         truth = exact_answers(self.table.bits, asked, plan.predicate)
         answers = self._answers(self.summary, asked)
         deviation = float(self._polynomial().deviation)

@@ -108,9 +108,9 @@ def _adult() -> Bits:
     with np.load(_file("adult/adult-dualquery-15attr-235bits.npz"), allow_pickle=False) as stored:
         codes = stored["codes"]
     # A code of a column for each value that occurs, so that columns and bits say the same of a record.
-    codes = np.column_stack(
-        [np.unique(column, return_inverse=True)[1].reshape(-1) for column in codes.T]
-    ).astype(np.int64)
+    codes = np.column_stack([np.unique(column, return_inverse=True)[1].reshape(-1) for column in codes.T]).astype(
+        np.int64
+    )
     meaning = tuple(
         (column, code) for column in range(codes.shape[1]) for code in range(int(codes[:, column].max()) + 1)
     )

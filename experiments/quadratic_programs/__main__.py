@@ -23,12 +23,7 @@ from experiments.machine import describe_circumstances
 
 SOLVERS = ("clarabel", "osqp", "scs", "cvxpy-highs", "pdlp")
 SIZES = (64, 1_024, 4_096, 16_384)
-SPREADS: dict[str, tuple[float, ...]] = {
-    ".01": (0.01,),
-    "1": (1.0,),
-    "10,000": (1e4,),
-    "mixed": (0.01, 1.0, 1e4),
-}
+SPREADS: dict[str, tuple[float, ...]] = {".01": (0.01,), "1": (1.0,), "10,000": (1e4,), "mixed": (0.01, 1.0, 1e4)}
 """Variances of the levels of a tree, from the root down, in turn."""
 SHARE = 1e-6
 """A solver that says "optimal" lies within this share of the best value, or its certificate says "imprecise"."""
@@ -83,9 +78,7 @@ def programs(largest: int, *, quick: bool) -> Iterator[tuple[str, Model]]:
     }
     for nonnegative in (False, True):
         kind = "nonnegative" if nonnegative else "least squares"
-        model = models.grid_consistency(
-            (side, side), blocks, dict.fromkeys(levels, 1 / 9), nonnegative=nonnegative
-        )
+        model = models.grid_consistency((side, side), blocks, dict.fromkeys(levels, 1 / 9), nonnegative=nonnegative)
         yield f"grid, {side} x {side} cells, {kind}", model
     nodes = 12 if quick else 200
     degrees = np.sort(generator.pareto(1.0, nodes).clip(0, nodes - 1))[::-1] + generator.normal(0, 5, nodes)

@@ -24,13 +24,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure every method on every histogram and print the tables."""
     parser = argparse.ArgumentParser(prog="python -m experiments.ranges")
     parser.add_argument("--runs", type=int, default=20, help="noise draws of each method (20)")
-    parser.add_argument(
-        "--epsilon", type=float, nargs="+", default=[0.01, 0.1, 1.0], help="budgets (.01 .1 1)"
-    )
+    parser.add_argument("--epsilon", type=float, nargs="+", default=[0.01, 0.1, 1.0], help="budgets (.01 .1 1)")
     parser.add_argument("--sets", nargs="+", help="some of the histograms (all)")
-    parser.add_argument(
-        "--quick", action="store_true", help="a tiny made-up histogram: shows that it still runs"
-    )
+    parser.add_argument("--quick", action="store_true", help="a tiny made-up histogram: shows that it still runs")
     parser.add_argument("--document", type=Path, help="put the tables into this document")
     parser.add_argument("--json", type=Path, help="write the results to this file")
     options = parser.parse_args(arguments)

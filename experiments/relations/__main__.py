@@ -95,20 +95,14 @@ def _measure(case: Case, folder: Path, *, runs: int, quick: bool) -> Iterator[di
             for _ in range(runs):
                 for relation in RELATIONS:
                     settings = Terms.of(
-                        **options_of(algorithm),
-                        epsilon=epsilon,
-                        delta=DELTA,
-                        neighbours=relation,
-                        predict=False,
+                        **options_of(algorithm), epsilon=epsilon, delta=DELTA, neighbours=relation, predict=False
                     )
                     found[relation].append(_one(dataset, settings, schema, workload, rows=table.rows))
             row = {"table": case.table, "workload": case.workload, "algorithm": algorithm, "epsilon": epsilon}
             yield {**row, **{relation: _summary(results) for relation, results in found.items()}}
 
 
-def _one(
-    dataset: PrivateDataset, settings: Terms, schema: Schema, workload: Workload, *, rows: int
-) -> dict[str, Any]:
+def _one(dataset: PrivateDataset, settings: Terms, schema: Schema, workload: Workload, *, rows: int) -> dict[str, Any]:
     asked = Asked(settings, schema, workload)
     if settings.measures_size:
         made = run_release(dataset, asked, None)

@@ -59,9 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m experiments.rules_cost_nothing")
     parser.add_argument("--runs", type=int, default=5, help="runs of each variant (5)")
     parser.add_argument("--quick", action="store_true", help="tiny made-up tables: shows that it still runs")
-    parser.add_argument(
-        "--document", type=Path, help="put the table into this document, and the picture beside it"
-    )
+    parser.add_argument("--document", type=Path, help="put the table into this document, and the picture beside it")
     parser.add_argument("--json", type=Path, help="write the results to this file")
     options = parser.parse_args(arguments)
     runs = 1 if options.quick else options.runs
@@ -89,9 +87,7 @@ def _measure(case: Case, folder: Path, *, runs: int, quick: bool) -> list[dict[s
     for _ in range(runs):
         for variant, schema in schemas.items():
             rows = min(case.rows, table.rows)
-            found[variant].append(
-                _one(case.name, table, schema, workload, budget=budget, rows=rows, folder=folder)
-            )
+            found[variant].append(_one(case.name, table, schema, workload, budget=budget, rows=rows, folder=folder))
     return [_summary(case.name, variant, results) for variant, results in found.items()]
 
 
@@ -167,14 +163,7 @@ def markdown(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield "|" + "---|" * len(COLUMNS)
     for row in rows:
         broken = f"{row['violations']['median']:,.0f} of {row['rows']:,}"
-        cells = [
-            row["table"],
-            row["variant"],
-            row["rounds"],
-            row["draws"],
-            broken,
-            f"{row['distinct']['median']:,.0f}",
-        ]
+        cells = [row["table"], row["variant"], row["rounds"], row["draws"], broken, f"{row['distinct']['median']:,.0f}"]
         cells += [_range(row["max_error"]), _range(row["mean_error"]), f"{row['seconds']['median']:.1f}"]
         yield "| " + " | ".join(map(str, cells)) + " |"
 

@@ -66,21 +66,15 @@ def _draws(family: Family, runs: int) -> Report:
     """Draw some times; the last sampler draws on, to see how likely the likeliest database is at most."""
     targets = family.records * (family.answers.astype(np.int64) @ family.counts())
     multisets = Multisets(family.answers, family.records)
-    distribution = NetDistribution(
-        Decimal(str(family.strength)) / SIZE, 2 * family.records, family.records * SIZE
-    )
+    distribution = NetDistribution(Decimal(str(family.strength)) / SIZE, 2 * family.records, family.records * SIZE)
     seconds, rounds, errors = [], [], []
     for run in range(runs):
         start = time.process_time()
-        sampler = BoxSampler(
-            multisets, targets, size=SIZE, distribution=distribution, source=SeededWords(run)
-        )
+        sampler = BoxSampler(multisets, targets, size=SIZE, distribution=distribution, source=SeededWords(run))
         drawn = sampler.draw()
         seconds.append(time.process_time() - start)
         rounds.append(sampler.rounds)
-        errors.append(
-            largest_difference(family.answers, targets / (family.records * SIZE), drawn) / family.records
-        )
+        errors.append(largest_difference(family.answers, targets / (family.records * SIZE), drawn) / family.records)
     exact = targets / (family.records * SIZE)
     limits = SolveLimits(seconds=60.0)
     found = get_solver("cbc").solve(small_database(family.answers, exact, family.records).linear, limits)
@@ -119,8 +113,9 @@ def _markdown(report: Report) -> Iterator[str]:
         yield (
             f"| {one['family']} | {one['elements']} | {one['queries']} | {one['records']} | {one['strength']:g} | "
             f"{comb(one['elements'] + one['records'] - 1, one['records']):.1e} | "
-            f"{min(one['seconds']):.2g} to {max(one['seconds']):.2g} | {min(one['rounds']):,} to {max(one['rounds']):,} | "
-            f"{one['likeliest_at_most']:.1e} | {one['largest_error']:.3f} | {one['nearest_error']:.3f} |"
+            f"{min(one['seconds']):.2g} to {max(one['seconds']):.2g} | {min(one['rounds']):,} to "
+            f"{max(one['rounds']):,} | {one['likeliest_at_most']:.1e} | {one['largest_error']:.3f} | "
+            f"{one['nearest_error']:.3f} |"
         )
     yield ""
     yield "| table | epsilon | algorithm | m | proven | largest error | mean error | seconds |"

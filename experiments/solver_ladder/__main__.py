@@ -47,9 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=20.0, help="limit of the exact solvers (20)")
     parser.add_argument("--quick", action="store_true", help="tiny made-up tables: shows that it still runs")
     parser.add_argument("--only", choices=[recipe.name for recipe in RECIPES], help="one table only")
-    parser.add_argument(
-        "--document", type=Path, help="put the tables into this document, and the pictures beside it"
-    )
+    parser.add_argument("--document", type=Path, help="put the tables into this document, and the pictures beside it")
     parser.add_argument("--json", type=Path, help="write the results to this file, and add to what it holds")
     options = parser.parse_args(arguments)
     report: dict[str, Any] = {**describe_circumstances(), "runs": 1, "tables": {}}
@@ -58,9 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
     recipes = RECIPES[:1] if options.quick else [one for one in RECIPES if options.only in (None, one.name)]
     for recipe in recipes:
         with tempfile.TemporaryDirectory(prefix="dpopt-experiment-") as place:
-            report["tables"][recipe.name] = _measure(
-                recipe, Path(place), options.seconds, quick=options.quick
-            )
+            report["tables"][recipe.name] = _measure(recipe, Path(place), options.seconds, quick=options.quick)
         if options.json is not None:
             options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     lines = list(markdown(report["tables"]))
@@ -177,12 +173,8 @@ def _line(name: str, solver: str, third: str, rows: Sequence[dict[str, Any]]) ->
     cells = []
     for mark in MARKS:
         values = [row["at"].get(str(mark)) for row in rows]
-        shares = [
-            0.0 if value is None else value / row["best"] for value, row in zip(values, rows, strict=True)
-        ]
-        cells.append(
-            f"{statistics.median(shares):.1%}" if any(value is not None for value in values) else "–"
-        )
+        shares = [0.0 if value is None else value / row["best"] for value, row in zip(values, rows, strict=True)]
+        cells.append(f"{statistics.median(shares):.1%}" if any(value is not None for value in values) else "–")
     proves = sum(row["status"] == "optimal" for row in rows)
     seconds = statistics.median(row["seconds"] for row in rows)
     memory = max((row["memory"] or 0.0 for row in rows), default=0.0)

@@ -78,15 +78,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--tables", nargs="+", help="some of the tables of Figure 2")
     parser.add_argument("--columns", nargs="+", type=int, help="some of the widths of Figure 4")
     parser.add_argument("--runs", type=int, default=3, help="releases of each kind (3)")
-    parser.add_argument(
-        "--quick", action="store_true", help="tiny made-up tables: shows that everything still runs"
-    )
-    parser.add_argument(
-        "--keep", type=Path, help="folder in which the made-up tables stay (up to 9 GB); else they go"
-    )
-    parser.add_argument(
-        "--document", type=Path, help="put the tables into this document, and the pictures beside it"
-    )
+    parser.add_argument("--quick", action="store_true", help="tiny made-up tables: shows that everything still runs")
+    parser.add_argument("--keep", type=Path, help="folder in which the made-up tables stay (up to 9 GB); else they go")
+    parser.add_argument("--document", type=Path, help="put the tables into this document, and the pictures beside it")
     parser.add_argument("--json", type=Path, help="results: read first, and written after every row")
     return parser.parse_args(arguments)
 

@@ -30,9 +30,7 @@ def found(results: Sequence[Result], **wanted: Any) -> list[Result]:
 
 def listed(results: Sequence[Result], name: str, **wanted: Any) -> list[Any]:
     """Return the different entries of rows with these other entries, in order."""
-    return sorted(
-        {one["row"][name] for one in results if all(one["row"][key] == wanted[key] for key in wanted)}
-    )
+    return sorted({one["row"][name] for one in results if all(one["row"][key] == wanted[key] for key in wanted)})
 
 
 def mean(runs: Sequence[Result], figure: str) -> float | None:
@@ -127,9 +125,7 @@ def _figure4(results: Sequence[Result]) -> Iterator[str]:
                     len(runs),
                 )
         for one in found(results, figure=4, columns=columns, algorithm="noise"):
-            yield _line(
-                columns, "noise alone, zCDP", None, None, one["max_error"], one["mean_error"], *[None] * 6
-            )
+            yield _line(columns, "noise alone, zCDP", None, None, one["max_error"], one["mean_error"], *[None] * 6)
         for one in found(results, figure=4, columns=columns, algorithm=TRIVIAL):
             for name in ("zeros", "uniform"):
                 errors = (one[name]["max_error"], one[name]["mean_error"])

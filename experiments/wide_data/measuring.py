@@ -100,9 +100,7 @@ class Measuring:
             zeros = held.workload.answers_on(np.zeros((1, len(schema)), dtype=np.int32))
         else:
             bits = np.full(schema.number_of_columns, 2, dtype=np.int32)
-            zeros = shares_on_records(
-                clauses.as_bits(schema), np.zeros((1, bits.size), dtype=np.int32), bits, None
-            )
+            zeros = shares_on_records(clauses.as_bits(schema), np.zeros((1, bits.size), dtype=np.int32), bits, None)
         return {
             "records": held.size,
             "counting_seconds": held.seconds,
@@ -140,11 +138,7 @@ class Measuring:
         out, timings = self._folder / "release", self._folder / "timings.json"
         shutil.rmtree(out, ignore_errors=True)
         budget = ["--epsilon", f"{row.epsilon:g}", "--delta", f"{DELTA:g}"]
-        fixed = {
-            "--rounds": row.played(self._declared(row)[1]).rounds,
-            "--draws": row.draws,
-            "--step": row.step,
-        }
+        fixed = {"--rounds": row.played(self._declared(row)[1]).rounds, "--draws": row.draws, "--step": row.step}
         played = [str(part) for pair in fixed.items() if pair[1] is not None for part in pair]
         if row.algorithm == "dualquery":
             played += ["--free-attributes", row.free]

@@ -34,7 +34,8 @@ def _figure2(results: Results) -> Iterator[Beside]:
         "30,162, 494,021 and 480,189",
         ", ".join(f"{size:,}" for size in sizes),
         sizes == [30_162, 494_021, 480_189],
-        "the first two are the paper's tables; the third is made up in the shape of Netflix, which may not be passed on",
+        "the first two are the paper's tables; the third is made up in the shape of Netflix, which may not be passed "
+        "on",
         "KDD99 494021 41 396",
     )
     for table, stated in zip(tables, (1.0, 1.0, 0.51), strict=True):
@@ -57,9 +58,7 @@ def _figure2(results: Results) -> Iterator[Beside]:
         }
         for table in tables
     }
-    margins = [
-        curve / zeros[table]["zeros"]["max_error"] for table in tables for curve in curves[table].values()
-    ]
+    margins = [curve / zeros[table]["zeros"]["max_error"] for table in tables for curve in curves[table].values()]
     yield Beside(
         "Figure 2 (section 7, Comparison with a Simple Baseline)",
         "largest error of DualQuery over that of zeros, at every epsilon",
@@ -69,10 +68,7 @@ def _figure2(results: Results) -> Iterator[Beside]:
         "DualQuery by Theorem 4.3 has the smaller largest error on all three tables and at every epsilon",
         "out-performs the zeros data set",
     )
-    falls = {
-        table: (curve[min(curve)] - curve[1.0], curve[1.0] - curve[max(curve)])
-        for table, curve in curves.items()
-    }
+    falls = {table: (curve[min(curve)] - curve[1.0], curve[1.0] - curve[max(curve)]) for table, curve in curves.items()}
     yield Beside(
         "Figure 2 (section 7, Accuracy)",
         "fall of the largest error from epsilon .25 to 1, and from 1 to 5",
@@ -94,13 +90,11 @@ def _figure3(results: Results) -> Iterator[Beside]:
         "1",
         f"{costs['theorem']:.2f}",
         costs["theorem"] <= 1,
-        f"the formula that Theorem 4.3 prints gives {costs['theorem']:.2f}; charged round by round, as the authors' program "
-        f"does, the same draws cost {costs['per-round']:.2f}, and by zCDP {costs['zcdp']:.2f}",
+        f"the formula that Theorem 4.3 prints gives {costs['theorem']:.2f}; charged round by round, as the authors' "
+        f"program does, the same draws cost {costs['per-round']:.2f}, and by zCDP {costs['zcdp']:.2f}",
         "each run of the experiment satisfies",
     )
-    empty = [
-        found(results, figure=3, queries=size, algorithm=TRIVIAL)[0]["zeros"]["mean_error"] for size in sizes
-    ]
+    empty = [found(results, figure=3, queries=size, algorithm=TRIVIAL)[0]["zeros"]["mean_error"] for size in sizes]
     yield Beside(
         "Figure 3 (section 7, Comparison with a Simple Baseline)",
         "mean error of the zeros data set on KDD99",
@@ -110,9 +104,7 @@ def _figure3(results: Results) -> Iterator[Beside]:
         "cut to two digits it is the same; the random queries are others than the paper's",
         "it has an average error of",
     )
-    means, largest = (
-        [mean(runs[size], name) or 0.0 for size in sizes] for name in ("mean_error", "max_error")
-    )
+    means, largest = ([mean(runs[size], name) or 0.0 for size in sizes] for name in ("mean_error", "max_error"))
     yield Beside(
         "Figure 3 (section 7, Comparison with a Simple Baseline)",
         "mean error of DualQuery, all numbers of queries",
@@ -139,8 +131,8 @@ def _figure3(results: Results) -> Iterator[Beside]:
         "almost linear in the number of queries",
         f"{busy[0]:.3g} to {busy[-1]:.3g}",
         busy[-1] / busy[0] > sizes[-1] / sizes[0] / 2,
-        f"{sizes[-1] / sizes[0]:.0f} times the queries take {busy[-1] / busy[0]:.1f} times as long: the best responses decide, "
-        "and not the weights of the queries",
+        f"{sizes[-1] / sizes[0]:.0f} times the queries take {busy[-1] / busy[0]:.1f} times as long: the best responses "
+        f"decide, and not the weights of the queries",
         "The runtime grows almost linearly in the number of queries",
     )
 

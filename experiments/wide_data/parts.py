@@ -80,14 +80,7 @@ class Row:
         """Return the row as it is released: the rounds that Theorem 4.3 allows, whose cost by zCDP is less."""
         if self.accountant == "zcdp" or self.draws is None or self.step is None:
             return self
-        run = (
-            self.draws,
-            self.step,
-            size,
-            NeighbouringRelation.REPLACE_ONE,
-            AdvancedComposition.THEOREM,
-            DELTA,
-        )
+        run = (self.draws, self.step, size, NeighbouringRelation.REPLACE_ONE, AdvancedComposition.THEOREM, DELTA)
         allowed = largest_allowed(lambda rounds: dualquery_epsilon(rounds, *run) <= self.epsilon, 1)
         return replace(self, accountant="zcdp", rounds=self.rounds or allowed)
 
@@ -149,9 +142,7 @@ def _figure3(runs: int, *, quick: bool) -> Iterator[Row]:
         for run in range(runs):
             for name, chosen in list(SERIES.items())[: 1 if quick else None]:
                 given = {**chosen, "rounds": 2, "epsilon": 1e6} if quick else chosen
-                yield Row(
-                    3, "kdd99-coded", queries, "dualquery", name, draws=1_750, step=1.2, run=run, **given
-                )
+                yield Row(3, "kdd99-coded", queries, "dualquery", name, draws=1_750, step=1.2, run=run, **given)
 
 
 def _figure4(runs: int, *, quick: bool) -> Iterator[Row]:

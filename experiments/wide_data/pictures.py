@@ -34,9 +34,7 @@ def _figure2(results: Sequence[Result], path: Path) -> None:
                     label = f"{size}, {NAMES[accountant]}"
                     _plot(axes, some, "epsilon", figure, linestyle=line, label=label, **series(number))
             noise = found(results, table=table, algorithm="noise")
-            _plot(
-                axes, noise, "epsilon", "max_error", linestyle="--", label="noise alone, largest", **series(2)
-            )
+            _plot(axes, noise, "epsilon", "max_error", linestyle="--", label="noise alone, largest", **series(2))
             for one in found(results, table=table, algorithm=TRIVIAL):
                 error = one["zeros"]["max_error"]
                 axes.axhline(error, color=GREY["zeros"], linestyle="-", linewidth=0.9, label="zeros, largest")

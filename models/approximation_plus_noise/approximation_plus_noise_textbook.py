@@ -40,6 +40,4 @@ def cvxpy_model(values: list[float], weights: list[float]) -> cp.Problem:
     return cp.Problem(cp.Minimize(error + np.array(weights) @ cp.abs(a)))  # AN-1
 
 
-EXAMPLES = [
-    {"values": [0, 1], "weights": [0, v]} for v in (0.25, 0.75)
-]  # the worked example and the exercise
+EXAMPLES = [{"values": [0, 1], "weights": [0, v]} for v in (0.25, 0.75)]  # the worked example and the exercise

@@ -9,9 +9,7 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 Literal = tuple[int, str, int]  # attribute, "=" or "!=", code
-Parity = tuple[
-    int, list[Literal], bool
-]  # weight, literals, True for an odd number of them, False for an even one
+Parity = tuple[int, list[Literal], bool]  # weight, literals, True for an odd number of them, False for an even one
 
 
 def pulp_model(sizes: list[int], parities: list[Parity]) -> pulp.LpProblem:

@@ -10,9 +10,7 @@ if TYPE_CHECKING:
     import pulp
 
 
-def pulp_model(
-    values: list[float], weights: list[float], error: float, *, keeps_zero: bool
-) -> pulp.LpProblem:
+def pulp_model(values: list[float], weights: list[float], error: float, *, keeps_zero: bool) -> pulp.LpProblem:
     """Return the linear program: a_j are the binomial coefficients."""
     import pulp
 

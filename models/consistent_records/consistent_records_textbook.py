@@ -42,9 +42,7 @@ def pulp_model(
     x = {z: pulp.LpVariable("x_" + "".join(map(str, z)), 0) for z in patterns}
     model += pulp.lpSum(patterns[z] * x[z] for z in x)  # CR-1
     model += pulp.lpSum(x.values()) == records  # CR-2
-    rows = [
-        (pulp.lpSum(x[z] for z in x if all(z[m] for m in one)), band) for one, band in sets.items()
-    ]  # CR-3
+    rows = [(pulp.lpSum(x[z] for z in x if all(z[m] for m in one)), band) for one, band in sets.items()]  # CR-3
     for (i, j), band in sums.items():  # CR-4
         weights = {z: comb(s, i) * comb(u, j) for z in x for s, u in [numbers(z)]}
         rows.append((pulp.lpSum(weights[z] * x[z] for z in x), band))

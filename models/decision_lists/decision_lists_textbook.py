@@ -30,9 +30,7 @@ def pulp_model(k: int, r: int, weights: list[float]) -> pulp.LpProblem:
         off = 0  # DL-2 and DL-3: every way of the graph
         for i in range(1, k + 1):
             s = sum(truths[:i])
-            q = pulp.lpSum(
-                comb(s, a) * comb(i - s, n) * one for (place, a, n), one in c.items() if place == i
-            )
+            q = pulp.lpSum(comb(s, a) * comb(i - s, n) * one for (place, a, n), one in c.items() if place == i)
             off += (b[i] - b[i - 1]) * (q - (s == 0))
         model += off <= error
     for b in outputs:
@@ -44,15 +42,11 @@ def pulp_model(k: int, r: int, weights: list[float]) -> pulp.LpProblem:
         if j:
             largest[p, a, n] = pulp.LpVariable(f"M_{p}_{a}_{n}", 0)
             for b in outputs:
-                model += largest[p, a, n] >= pulp.lpSum(
-                    (b[i] - b[i - 1]) * c[i, a, n] for i in range(p, k + 1)
-                )
+                model += largest[p, a, n] >= pulp.lpSum((b[i] - b[i - 1]) * c[i, a, n] for i in range(p, k + 1))
     for j in range(1, t + 1):
         if r > 1:  # DL-5
             model += size[j] >= pulp.lpSum(
-                comb(j, a) * comb(p - 1, j - 1) * largest[p, a, j - a]
-                for p in range(j, k + 1)
-                for a in range(j + 1)
+                comb(j, a) * comb(p - 1, j - 1) * largest[p, a, j - a] for p in range(j, k + 1) for a in range(j + 1)
             )
         for i in range(j, k + 1) if r == 1 else ():  # DL-6
             absolute = [pulp.LpVariable(f"abs_{i}_{j}_{a}", 0) for a in range(j + 1)]
@@ -63,6 +57,4 @@ def pulp_model(k: int, r: int, weights: list[float]) -> pulp.LpProblem:
     return model
 
 
-EXAMPLES = [
-    {"k": 1, "r": 1, "weights": [0.0, weight]} for weight in (0.25, 1.0)
-]  # the worked example and the exercise
+EXAMPLES = [{"k": 1, "r": 1, "weights": [0.0, weight]} for weight in (0.25, 1.0)]  # the worked example and the exercise

@@ -36,6 +36,4 @@ def cvxpy_model(responses: list[list[float]], noise: list[float]) -> cp.Problem:
     return cp.Problem(cp.Minimize(error + np.array(noise) @ cp.abs(a)))  # HD-1
 
 
-EXAMPLES = [
-    {"responses": [[0.5], [1.0]], "noise": [v]} for v in (0.0, 0.25, 0.1)
-]  # worked twice, and the exercise
+EXAMPLES = [{"responses": [[0.5], [1.0]], "noise": [v]} for v in (0.0, 0.25, 0.1)]  # worked twice, and the exercise

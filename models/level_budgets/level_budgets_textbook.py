@@ -31,21 +31,13 @@ def cvxpy_model(
     levels = (bins - 1).bit_length() + 1
     b = cp.Variable(levels, name="b", nonneg=True)
     gathered = cp.cumsum(cp.multiply([2**j * 2 / sensitivity for j in range(levels)], b))  # LB-3, LB-4
-    ratios = [
-        loads(group, levels) @ cp.inv_pos(gathered) / r for group, r in zip(groups, references, strict=True)
-    ]
+    ratios = [loads(group, levels) @ cp.inv_pos(gathered) / r for group, r in zip(groups, references, strict=True)]
     return cp.Problem(cp.Minimize(cp.max(cp.hstack(ratios))), [cp.sum(b) == amount])  # LB-1, LB-2
 
 
 def example(*groups: list[Range]) -> dict[str, object]:
     """Return two bins with these groups of ranges."""
-    return {
-        "bins": 2,
-        "groups": list(groups),
-        "references": [1.0] * len(groups),
-        "amount": 0.5,
-        "sensitivity": 1,
-    }
+    return {"bins": 2, "groups": list(groups), "references": [1.0] * len(groups), "amount": 0.5, "sensitivity": 1}
 
 
 EXAMPLES = [  # the worked example, all ranges alike, and the exercise, single bins beside the whole

@@ -52,9 +52,7 @@ def cvxpy_model(values: list[float], degree: int, *, keeps_zero: bool) -> cp.Pro
     return cp.Problem(cp.Minimize(cp.norm_inf(off)), rows)  # MP-1 to MP-3
 
 
-EXAMPLES: list[
-    dict[str, object]
-] = [  # the worked example, with the value at 0 kept and free, and the exercise
+EXAMPLES: list[dict[str, object]] = [  # the worked example, with the value at 0 kept and free, and the exercise
     {"values": [0, 1, 1, 1], "degree": 2, "keeps_zero": True},
     {"values": [0, 1, 1, 1], "degree": 2, "keeps_zero": False},
     {"values": [0, 1, 1, 1], "degree": 1, "keeps_zero": True},

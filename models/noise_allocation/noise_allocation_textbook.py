@@ -31,15 +31,11 @@ def cvxpy_model(
 
     dimension = {b: prod(sizes[a] - 1 for a in b) for b in candidates}
     cost = {
-        b: dimension[b] * sum(cells(b) / cells(w) ** 1.5 for w in workload if set(b) <= set(w))
-        for b in candidates
+        b: dimension[b] * sum(cells(b) / cells(w) ** 1.5 for w in workload if set(b) <= set(w)) for b in candidates
     }  # NA-4
     prior = {b: dimension[b] / (theta ** len(b) * n**2) for b in candidates}  # NA-5
     gain = {
-        (a, b): 2 * rho / sensitivity * cells(b) / cells(a)
-        for a in candidates
-        for b in candidates
-        if set(b) <= set(a)
+        (a, b): 2 * rho / sensitivity * cells(b) / cells(a) for a in candidates for b in candidates if set(b) <= set(a)
     }
     s = cp.Variable(len(candidates), name="s", nonneg=True)
     tau = [

@@ -39,9 +39,7 @@ def cvxpy_model(
     b = cp.Variable(len(sets), name="b", nonneg=True)
     x = [2 * rho * share / p for share, p in zip(b, price, strict=True)]
     rest = [0.0] if variances is None else [1 / v for v in variances]
-    risk = {
-        a: sum(cp.inv_pos(one + kappa) for kappa in rest) / len(rest) for a, one in zip(sets, x, strict=True)
-    }
+    risk = {a: sum(cp.inv_pos(one + kappa) for kappa in rest) / len(rest) for a, one in zip(sets, x, strict=True)}
     errors = [
         sum(dimension[a] * cells(a) / cells(w) * risk[a] for a in sets if set(a) <= set(w)) for w in workload
     ]  # RA-3

@@ -46,9 +46,7 @@ def pulp_model(tree: Tree, values: list[float], variances: list[float], *, large
     return model
 
 
-def cp_sat_model(
-    tree: Tree, values: list[float], variances: list[float], *, largest: int
-) -> cp_model.CpModel:
+def cp_sat_model(tree: Tree, values: list[float], variances: list[float], *, largest: int) -> cp_model.CpModel:
     """Return the same with squares of whole numbers."""
     from ortools.sat.python import cp_model
 
@@ -71,9 +69,7 @@ def cp_sat_model(
 TREE: Tree = [[1, 2], [3, 4], [5, 6], [], [], [], []]
 NOISY = {"tree": TREE, "values": [15, 3, 11, 4, -2, 12, 1], "variances": [1.0] * 7}
 HAY = {"tree": TREE, "values": [13, 3, 11, 4, 1, 12, 1], "variances": [1.0] * 7}
-EXAMPLES: list[
-    dict[str, object]
-] = [  # the worked examples, the last of them in whole numbers, and the exercise
+EXAMPLES: list[dict[str, object]] = [  # the worked examples, the last of them in whole numbers, and the exercise
     HAY,
     NOISY,
     {**NOISY, "least": 0.0},

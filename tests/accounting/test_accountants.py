@@ -27,9 +27,7 @@ RANGE, PURE, CONCENTRATED = ChargeKind.BOUNDED_RANGE, ChargeKind.PURE, ChargeKin
 WITH_PURE_EPSILON: list[Composition] = [Accountant.PURE, *AdvancedComposition, Accountant.GDP]
 
 
-def charge(
-    kind: ChargeKind, parameter: float, count: int = 1, relation: NeighbouringRelation = REPLACE
-) -> Charge:
+def charge(kind: ChargeKind, parameter: float, count: int = 1, relation: NeighbouringRelation = REPLACE) -> Charge:
     return Charge("mechanism", kind, parameter, count, relation, "theorem")
 
 
@@ -68,16 +66,12 @@ def test_each_theorem_is_the_printed_formula() -> None:
     expected: dict[Composition, float] = {
         Accountant.PURE: sum(each),
         # The epsilons of the pure charges are added apart, which is less than 0.02 for every use.
-        AdvancedComposition.THEOREM: 0.01 * math.sqrt(2 * 30 * log)
-        + 30 * 0.01 * (math.exp(0.01) - 1)
-        + 5 * 0.02,
-        AdvancedComposition.PER_ROUND: math.sqrt(2 * log * squares)
-        + sum(e * (math.exp(e) - 1) for e in each),
+        AdvancedComposition.THEOREM: 0.01 * math.sqrt(2 * 30 * log) + 30 * 0.01 * (math.exp(0.01) - 1) + 5 * 0.02,
+        AdvancedComposition.PER_ROUND: math.sqrt(2 * log * squares) + sum(e * (math.exp(e) - 1) for e in each),
         Accountant.ZCDP: zcdp_epsilon(30 * 0.01**2 / 8 + 5 * 0.02**2 / 2, delta),
         Accountant.GDP: gdp_epsilon(
             math.sqrt(
-                (30 + math.pi / 2 - 1) * 0.01**2 / 4
-                + 5 * (2 * ndtri(math.exp(0.02) / (1 + math.exp(0.02)))) ** 2
+                (30 + math.pi / 2 - 1) * 0.01**2 / 4 + 5 * (2 * ndtri(math.exp(0.02) / (1 + math.exp(0.02)))) ** 2
             ),
             delta,
         ),
@@ -97,9 +91,7 @@ def test_one_large_epsilon_beside_many_small_ranges_is_added_apart(accountant: C
 def test_many_equal_epsilons_and_ranges_are_composed_together(accountant: Composition) -> None:
     mixed = [charge(RANGE, 0.01, 500), charge(PURE, 0.01, 500)]
     alone = [charge(PURE, 0.01, 1000)]
-    assert total_epsilon(mixed, accountant, 1e-6) == pytest.approx(
-        total_epsilon(alone, accountant, 1e-6), rel=1e-12
-    )
+    assert total_epsilon(mixed, accountant, 1e-6) == pytest.approx(total_epsilon(alone, accountant, 1e-6), rel=1e-12)
 
 
 def test_delta_is_ignored_by_pure_composition_alone() -> None:
@@ -156,9 +148,7 @@ def test_epsilon_grows_with_parameter_and_count_and_falls_with_delta(
 
 
 @given(st.lists(st.floats(1e-5, 0.01), min_size=1, max_size=8), deltas)
-def test_unequal_terms_never_cost_more_than_the_largest_for_all(
-    parameters: list[float], delta: float
-) -> None:
+def test_unequal_terms_never_cost_more_than_the_largest_for_all(parameters: list[float], delta: float) -> None:
     plan = [charge(RANGE, value, 20) for value in parameters]
     per_round = total_epsilon(plan, AdvancedComposition.PER_ROUND, delta)
     assert per_round <= total_epsilon(plan, AdvancedComposition.THEOREM, delta) * (1.0 + 1e-12)
@@ -177,9 +167,7 @@ def test_the_mu_of_a_pure_mechanism_meets_its_trade_off_curve(epsilon: float) ->
     from dpopt.accounting.accountants import columns_of
 
     mu = math.sqrt(columns_of([charge(PURE, epsilon)]).mu_squared())
-    assert math.erfc(mu / math.sqrt(8.0)) == pytest.approx(
-        2.0 / (1.0 + math.exp(epsilon)), rel=1e-9, abs=1e-15
-    )
+    assert math.erfc(mu / math.sqrt(8.0)) == pytest.approx(2.0 / (1.0 + math.exp(epsilon)), rel=1e-9, abs=1e-15)
 
 
 def test_gdp_of_one_small_draw_is_that_of_randomised_response() -> None:

@@ -27,17 +27,13 @@ LEAK = Charge("scripted draw", ChargeKind.NOT_PRIVATE, math.inf, 1, REPLACE, "no
 def test_a_budget_in_epsilon_is_kept_to_the_last_digit() -> None:
     budget = Budget(1.0, 0.0, None, Accountant.PURE)
     assert budget.allows([LAPLACE, LAPLACE])
-    assert not budget.allows(
-        [LAPLACE, LAPLACE, Charge("more", ChargeKind.PURE, 1e-17, 1, REPLACE, "theorem")]
-    )
+    assert not budget.allows([LAPLACE, LAPLACE, Charge("more", ChargeKind.PURE, 1e-17, 1, REPLACE, "theorem")])
 
 
 def test_a_budget_in_rho_is_kept_to_the_last_digit() -> None:
     budget = Budget(None, 1e-6, 0.1, Accountant.ZCDP)
     assert budget.allows([GAUSSIAN, GAUSSIAN])
-    assert not budget.allows(
-        [GAUSSIAN, GAUSSIAN, Charge("more", ChargeKind.CONCENTRATED, 1e-18, 1, REPLACE, "t")]
-    )
+    assert not budget.allows([GAUSSIAN, GAUSSIAN, Charge("more", ChargeKind.CONCENTRATED, 1e-18, 1, REPLACE, "t")])
 
 
 @given(st.floats(1e-3, 10.0), st.floats(1e-12, 0.1))
@@ -94,8 +90,7 @@ def test_a_budget_reads_back_from_json_exactly(
 ) -> None:
     budget = Budget(None, delta, limit, Accountant.ZCDP) if in_rho else Budget(limit, delta, None, accountant)
     assert (
-        decode(Budget, json.loads(json.dumps(encode(budget), allow_nan=False)), "a budget", AccountingError)
-        == budget
+        decode(Budget, json.loads(json.dumps(encode(budget), allow_nan=False)), "a budget", AccountingError) == budget
     )
 
 
@@ -130,15 +125,7 @@ def test_a_budget_that_means_nothing_is_refused(
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [
-        {"more": 1},
-        {"accountant": "renyi"},
-        {"epsilon": "1"},
-        {"delta": None},
-        {"earlier": [1]},
-        {"rho": 1.0},
-    ],
+    "changes", [{"more": 1}, {"accountant": "renyi"}, {"epsilon": "1"}, {"delta": None}, {"earlier": [1]}, {"rho": 1.0}]
 )
 def test_json_that_is_no_budget_is_refused(changes: dict[str, object]) -> None:
     written = encode(Budget(1.0, 1e-6, None, Accountant.ZCDP))

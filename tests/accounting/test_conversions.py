@@ -10,15 +10,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 from scipy.special import log_ndtr
 
-from dpopt.accounting.conversions import (
-    gdp_delta,
-    gdp_epsilon,
-    gdp_mu,
-    mills_ratio,
-    zcdp_delta,
-    zcdp_epsilon,
-    zcdp_rho,
-)
+from dpopt.accounting.conversions import gdp_delta, gdp_epsilon, gdp_mu, mills_ratio, zcdp_delta, zcdp_epsilon, zcdp_rho
 from dpopt.errors import AccountingError
 
 LOOSE = 1.0 + 1e-9
@@ -64,9 +56,7 @@ def printed_delta(rho: float, epsilon: float) -> float:
         alpha = 1.0 + x
         return x * (alpha * rho - epsilon) - math.log(x) - alpha * math.log1p(1.0 / x)
 
-    found = optimize.minimize_scalar(
-        exponent, bounds=(-20.0, 30.0), method="bounded", options={"xatol": 1e-9}
-    )
+    found = optimize.minimize_scalar(exponent, bounds=(-20.0, 30.0), method="bounded", options={"xatol": 1e-9})
     return math.exp(found.fun)
 
 
@@ -194,9 +184,7 @@ def test_the_mills_ratio_agrees_with_the_normal_distribution(x: float) -> None:
 
 @pytest.mark.parametrize("convert", [zcdp_epsilon, zcdp_rho, gdp_epsilon, gdp_mu])
 @pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, 2.0, math.nan])
-def test_a_delta_outside_zero_to_one_is_refused(
-    convert: Callable[[float, float], float], delta: float
-) -> None:
+def test_a_delta_outside_zero_to_one_is_refused(convert: Callable[[float, float], float], delta: float) -> None:
     with pytest.raises(AccountingError, match="delta: found"):
         convert(1.0, delta)
 
@@ -215,9 +203,7 @@ def test_an_infinite_budget_is_refused(convert: Callable[[float, float], float])
 
 
 @pytest.mark.parametrize("convert", [zcdp_delta, gdp_delta])
-@pytest.mark.parametrize(
-    ("parameter", "epsilon"), [(-1.0, 1.0), (1.0, -1.0), (1.0, math.inf), (math.nan, 1.0)]
-)
+@pytest.mark.parametrize(("parameter", "epsilon"), [(-1.0, 1.0), (1.0, -1.0), (1.0, math.inf), (math.nan, 1.0)])
 def test_an_epsilon_or_parameter_out_of_range_is_refused(
     convert: Callable[[float, float], float], parameter: float, epsilon: float
 ) -> None:

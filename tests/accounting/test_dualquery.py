@@ -60,11 +60,7 @@ ADULT = [
     (55, 83, 4.9643, 0.173),
 ]
 # Figure 2: eta = 2, epsilon = 1, delta = 1e-3.
-FIGURE_2 = [
-    (30162, 1000, [16, 22, 43, 47]),
-    (494021, 1000, [99, 143, 279, 302]),
-    (480189, 5000, [57, 82, 160, 173]),
-]
+FIGURE_2 = [(30162, 1000, [16, 22, 43, 47]), (494021, 1000, [99, 143, 279, 302]), (480189, 5000, [57, 82, 160, 173])]
 
 
 def gaussian(rho: float, relation: NeighbouringRelation = REPLACE) -> Charge:
@@ -82,9 +78,7 @@ def test_the_quoted_run_on_kdd99_costs_what_each_theorem_says(delta: float, expe
 
 
 @pytest.mark.parametrize(("s", "T", "pure", "concentrated"), ADULT)
-def test_the_quoted_runs_on_adult_cost_what_the_theorem_says(
-    s: int, T: int, pure: float, concentrated: float
-) -> None:
+def test_the_quoted_runs_on_adult_cost_what_the_theorem_says(s: int, T: int, pure: float, concentrated: float) -> None:
     assert dualquery_epsilon(T, s, 0.4, 30162, REPLACE, PURE, 0.0) == pytest.approx(pure, abs=1e-4)
     assert dualquery_epsilon(T, s, 0.4, 30162, REPLACE, ZCDP, 1e-6) == pytest.approx(concentrated, abs=6e-4)
 
@@ -99,9 +93,7 @@ def reaches_one(composition: Composition, T: int, s: int, eta: float, n: int) ->
 def test_the_rounds_of_figure_2(n: int, s: int, expected: list[int]) -> None:
     for composition, T in zip(BY_DELTA, expected, strict=True):
         assert reaches_one(composition, T, s, 2.0, n)
-    assert [
-        largest_rounds(s, 2.0, n, REPLACE, accountant, 1.0, 1e-3) for accountant in (ZCDP, GDP)
-    ] == expected[2:]
+    assert [largest_rounds(s, 2.0, n, REPLACE, accountant, 1.0, 1e-3) for accountant in (ZCDP, GDP)] == expected[2:]
 
 
 def test_the_rounds_of_the_synthetic_runs() -> None:
@@ -115,9 +107,7 @@ def quoted_numbers(change: Callable[[Charge], Charge]) -> list[float]:
     return [total_epsilon(plan, accountant, 1e-3) for accountant in BY_DELTA]
 
 
-def changed(
-    charge: Charge, *, factor: float = 1.0, kind: ChargeKind | None = None, count: int | None = None
-) -> Charge:
+def changed(charge: Charge, *, factor: float = 1.0, kind: ChargeKind | None = None, count: int | None = None) -> Charge:
     return Charge(
         charge.mechanism,
         kind or charge.kind,
@@ -172,9 +162,7 @@ def test_the_slack_of_the_sampler_is_charged_from_round_two_on(
 
 def test_add_remove_halves_the_range_and_quarters_rho() -> None:
     for t in (2, 3, 50, 1000):
-        double, single = (
-            draw_range(t, 0.7, 5000, relation) - SAMPLER_SLACK for relation in (REPLACE, ADD_REMOVE)
-        )
+        double, single = (draw_range(t, 0.7, 5000, relation) - SAMPLER_SLACK for relation in (REPLACE, ADD_REMOVE))
         assert double == pytest.approx(2.0 * single, rel=1e-11)
     rhos = [total_rho(plan_charges(90, 300, 0.7, 5000, relation)) for relation in (REPLACE, ADD_REMOVE)]
     assert rhos[0] == pytest.approx(4.0 * rhos[1], rel=1e-9)
@@ -232,13 +220,7 @@ def test_epsilon_is_monotone_in_every_argument(
 
 @given(draws, etas, sizes, relations, accountants, st.floats(0.0, 5.0), deltas)
 def test_the_largest_number_of_rounds_is_the_largest(
-    s: int,
-    eta: float,
-    n: int,
-    relation: NeighbouringRelation,
-    accountant: Accountant,
-    epsilon: float,
-    delta: float,
+    s: int, eta: float, n: int, relation: NeighbouringRelation, accountant: Accountant, epsilon: float, delta: float
 ) -> None:
     T = largest_rounds(s, eta, n, relation, accountant, epsilon, delta)
     assert T >= 1
@@ -301,11 +283,7 @@ def test_the_range_is_reached_and_never_passed_by_neighbouring_tables(relation: 
     generator = np.random.default_rng(3)
     largest = 0.0
     for _ in range(400):
-        n, t, eta = (
-            int(generator.integers(2, 9)),
-            int(generator.integers(2, 30)),
-            float(generator.choice([0.1, 2.0])),
-        )
+        n, t, eta = (int(generator.integers(2, 9)), int(generator.integers(2, 30)), float(generator.choice([0.1, 2.0])))
         table = generator.integers(0, 2, (n, 4))
         if relation is REPLACE:
             other = table.copy()

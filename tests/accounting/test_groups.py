@@ -49,9 +49,7 @@ def test_a_budget_for_persons_is_held_against_the_group(accountant: Accountant) 
     person = Budget(100.0, delta, None, accountant, 3)
     found, expected = person.spent(charges), Budget(100.0, delta, None, accountant).spent(tripled)
     assert found.epsilon == pytest.approx(expected.epsilon, rel=1e-12)
-    assert found.rho == pytest.approx(
-        9 * Budget(100.0, delta, None, accountant).spent(charges).rho, rel=1e-12
-    )
+    assert found.rho == pytest.approx(9 * Budget(100.0, delta, None, accountant).spent(charges).rho, rel=1e-12)
 
 
 def test_a_plan_that_fits_one_record_does_not_fit_a_person() -> None:

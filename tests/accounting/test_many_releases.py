@@ -13,14 +13,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.conversions import zcdp_order, zcdp_rho
-from dpopt.accounting.many_releases import (
-    THEOREMS,
-    Cost,
-    left_for,
-    pure_rho,
-    renyi_divergence,
-    total_of,
-)
+from dpopt.accounting.many_releases import THEOREMS, Cost, left_for, pure_rho, renyi_divergence, total_of
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError
 
@@ -46,9 +39,7 @@ def charge(kind: ChargeKind, parameter: float, count: int = 1) -> Charge:
 
 @pytest.mark.parametrize("epsilon", [1e-8, 1e-3, 0.1, 1.0, 4.0, 30.0])
 @pytest.mark.parametrize("order", [1.0001, 1.5, 2.0, 11.0, 500.0])
-def test_divergence_of_a_pure_release_is_at_least_that_of_randomized_response(
-    epsilon: float, order: float
-) -> None:
+def test_divergence_of_a_pure_release_is_at_least_that_of_randomized_response(epsilon: float, order: float) -> None:
     likely, unlikely = -math.log1p(math.exp(-epsilon)), -math.log1p(math.exp(epsilon))
     terms = (order * likely + (1 - order) * unlikely, order * unlikely + (1 - order) * likely)
     exact = float(np.logaddexp(*terms)) / (order - 1.0)
@@ -69,9 +60,7 @@ def test_divergence_of_a_pure_release_is_at_least_that_of_randomized_response(
         (IN_RHO, [Cost(0.25), Cost(0.25)], "zcdp"),
     ],
 )
-def test_the_sum_that_leaves_the_most_is_taken_and_named(
-    budget: Budget, costs: list[Cost], theorem: str
-) -> None:
+def test_the_sum_that_leaves_the_most_is_taken_and_named(budget: Budget, costs: list[Cost], theorem: str) -> None:
     total = total_of(budget, costs)
     assert (total.theorem, total.is_kept) == (theorem, True)
     assert total.theorem in THEOREMS
@@ -106,12 +95,8 @@ def test_the_total_bounds_the_true_loss_of_a_mixture() -> None:
         tuple(distribution / distribution.sum() for distribution in gauss),
         *(response(epsilon) for epsilon in epsilons),
     ]
-    one = np.array(
-        [math.prod(parts) for parts in product(*(distribution[0] for distribution in distributions))]
-    )
-    other = np.array(
-        [math.prod(parts) for parts in product(*(distribution[1] for distribution in distributions))]
-    )
+    one = np.array([math.prod(parts) for parts in product(*(distribution[0] for distribution in distributions))])
+    other = np.array([math.prod(parts) for parts in product(*(distribution[1] for distribution in distributions))])
     costs = [Cost(1.0 / (2 * sigma**2)), *map(pure, epsilons)]
     for epsilon in (0.8, 1.0, 1.5):
         kept = [d for d in 10.0 ** -np.arange(1, 12) if total_of(_budget(epsilon, d), costs).is_kept]

@@ -30,10 +30,7 @@ def charge(sensitivity: int, scale: float, *, gaussian: bool) -> Charge:
 @given(MOVED, st.floats(1e-3, 1e9))
 def test_the_charge_is_rounded_up_and_by_little(sensitivity: int, scale: float) -> None:
     rho, epsilon = (charge(sensitivity, scale, gaussian=g).parameter for g in (True, False))
-    exact_rho, exact_epsilon = (
-        Decimal(sensitivity) / (2 * Decimal(scale) ** 2),
-        Decimal(sensitivity) / Decimal(scale),
-    )
+    exact_rho, exact_epsilon = (Decimal(sensitivity) / (2 * Decimal(scale) ** 2), Decimal(sensitivity) / Decimal(scale))
     assert exact_rho <= Decimal(rho) <= exact_rho * (1 + Decimal("1e-14"))
     assert exact_epsilon <= Decimal(epsilon) <= exact_epsilon * (1 + Decimal("1e-14"))
 
@@ -64,9 +61,7 @@ def test_the_exact_distribution_of_the_noise_keeps_the_charge(sensitivity: int, 
 
 
 @given(MOVED, AMOUNTS, st.booleans())
-def test_a_scale_is_paid_for_by_its_amount_and_not_much_larger(
-    sensitivity: int, amount: float, gaussian: bool
-) -> None:
+def test_a_scale_is_paid_for_by_its_amount_and_not_much_larger(sensitivity: int, amount: float, gaussian: bool) -> None:
     scale = measurement_scale(sensitivity, amount=amount, gaussian=gaussian)
     assert charge(sensitivity, scale, gaussian=gaussian).parameter <= amount
     assert charge(sensitivity, scale * (1 - 1e-11), gaussian=gaussian).parameter > amount
@@ -102,8 +97,7 @@ def test_charges_on_file_are_made_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sensitivity", "scale"),
-    [(-1, 1.0), (1.5, 1.0), (True, 1.0), (1, 0.0), (1, 1e-200), (1, 1e15), (1, math.nan)],
+    ("sensitivity", "scale"), [(-1, 1.0), (1.5, 1.0), (True, 1.0), (1, 0.0), (1, 1e-200), (1, 1e15), (1, math.nan)]
 )
 def test_a_measurement_without_sense_is_refused(sensitivity: Any, scale: float) -> None:
     with pytest.raises(AccountingError, match="expected a"):
@@ -137,14 +131,8 @@ def parts_of(amount: float, weights: list[float], *, gaussian: bool) -> list[Cha
 
 
 @settings(deadline=None, max_examples=40)
-@given(
-    st.sampled_from(BUDGETS),
-    st.lists(st.floats(0.01, 1.0), min_size=1, max_size=30),
-    st.sampled_from([0, 2, 9]),
-)
-def test_what_is_left_of_a_budget_can_be_spent_in_any_parts(
-    budget: Budget, weights: list[float], draws: int
-) -> None:
+@given(st.sampled_from(BUDGETS), st.lists(st.floats(0.01, 1.0), min_size=1, max_size=30), st.sampled_from([0, 2, 9]))
+def test_what_is_left_of_a_budget_can_be_spent_in_any_parts(budget: Budget, weights: list[float], draws: int) -> None:
     extra = [draw_charge(t, draws, 0.5, 1000, ADD_REMOVE) for t in range(1, 4)] if draws else []
     gaussian = budget.accountant is Accountant.ZCDP
     amount = amount_for(budget, extra, gaussian=gaussian)

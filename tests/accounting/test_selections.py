@@ -48,15 +48,7 @@ def scores(tables: NDArray[np.int64], score: str, public: NDArray[np.float64]) -
     return np.asarray(distances.sum(axis=1) if score == "l1" else distances.max(axis=1))
 
 
-CELLS = [
-    (0, 0),
-    (0, 1),
-    (1, 0),
-    (1, 1),
-    (2, 1),
-    (-1, 0),
-    (2, -1),
-]  # of two candidates; -1: the record is in none
+CELLS = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 1), (-1, 0), (2, -1)]  # of two candidates; -1: the record is in none
 
 
 def counts(records: tuple[tuple[int, int], ...]) -> NDArray[np.int64]:
@@ -85,9 +77,7 @@ def test_the_range_of_scores_is_the_largest_there_is(relation: NeighbouringRelat
 
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
 @pytest.mark.parametrize("range_", [0.05, 1.0, 4.0])
-def test_the_exact_distribution_of_a_selection_keeps_the_charge(
-    relation: NeighbouringRelation, range_: float
-) -> None:
+def test_the_exact_distribution_of_a_selection_keeps_the_charge(relation: NeighbouringRelation, range_: float) -> None:
     """Selection by the distances in L1: log likelihood ratios within the range, Renyi divergence within range^2 / 8."""
     charge = selection_charge(1, range_, relation)
     factor = range_ / score_range("l1", relation)
@@ -103,9 +93,7 @@ def test_the_exact_distribution_of_a_selection_keeps_the_charge(
     ratios = np.log(distributions[0] / distributions[1])
     assert float(np.ptp(ratios)) <= charge.parameter * (1 + 1e-9)
     for order in (1.1, 2.0, 10.0):
-        divergence = math.log(float((distributions[0] ** order * distributions[1] ** (1 - order)).sum())) / (
-            order - 1
-        )
+        divergence = math.log(float((distributions[0] ** order * distributions[1] ** (1 - order)).sum())) / (order - 1)
         assert divergence <= order * total_rho([charge])
 
 

@@ -92,12 +92,9 @@ def test_a_budget_in_rho_is_shared_alike() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "accountant"),
-    [(ChargeKind.BOUNDED_RANGE, Accountant.ZCDP), (ChargeKind.CONCENTRATED, Accountant.GDP)],
+    ("kind", "accountant"), [(ChargeKind.BOUNDED_RANGE, Accountant.ZCDP), (ChargeKind.CONCENTRATED, Accountant.GDP)]
 )
-def test_earlier_charges_that_cannot_be_composed_so_are_refused(
-    kind: ChargeKind, accountant: Accountant
-) -> None:
+def test_earlier_charges_that_cannot_be_composed_so_are_refused(kind: ChargeKind, accountant: Accountant) -> None:
     charge = Charge("x", kind, 0.001, 1, ADD_REMOVE, "a test")
     with pytest.raises(AccountingError, match="earlier charge"):
         Budget(1.0, 1e-9, None, accountant, earlier=(charge,))

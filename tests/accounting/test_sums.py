@@ -7,13 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpopt.accounting.conversions import (
-    lifted,
-    split_product,
-    sum_upward,
-    weighted_squares,
-    weighted_sum_upward,
-)
+from dpopt.accounting.conversions import lifted, split_product, sum_upward, weighted_squares, weighted_sum_upward
 
 sizes = st.floats(1e-110, 1e90)
 counts = st.integers(1, 2**53)

@@ -47,9 +47,7 @@ SELECTIONS = PlannedSelections(3, Decimal("0.5"), 3.0, ("max", "l1"), 1000)
 
 def moved_by(workload: Workload, relation: NeighbouringRelation) -> int:
     """Return by how much a record moves the counts of a workload."""
-    return Measurement(WORKLOAD, workload.queries, 1.0, gaussian=True).sensitivity(
-        relation, workload.schema.sizes
-    )
+    return Measurement(WORKLOAD, workload.queries, 1.0, gaussian=True).sensitivity(relation, workload.schema.sizes)
 
 
 def exact_budget(plan: MeasuredPlan) -> MeasuredPlan:

@@ -46,9 +46,7 @@ def multiplicative_plan(
     )
     if gaussian:
         return replace(plan, budget=Budget(None, 1e-6, total_rho(plan.charges()), Accountant.ZCDP))
-    return replace(
-        plan, budget=Budget(total_epsilon(plan.charges(), Accountant.PURE, 0.0), 0.0, None, Accountant.PURE)
-    )
+    return replace(plan, budget=Budget(total_epsilon(plan.charges(), Accountant.PURE, 0.0), 0.0, None, Accountant.PURE))
 
 
 def multiplicative_job(plan: MultiplicativePlan, schema: Schema, text: str = "marginals:2") -> Job:

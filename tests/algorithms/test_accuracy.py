@@ -90,9 +90,7 @@ def test_a_bound_of_one_or_more_is_said_to_say_nothing() -> None:
     strong = proven_error(**{**USUAL, "rounds": 10_000, "draws": 10_000, "step": 0.05}).to_json()
     assert (weak["says_something"], strong["says_something"]) == (False, True)
     assert weak["bound"] >= 1 > strong["bound"]
-    assert strong["bound"] == pytest.approx(
-        strong["learning"] + strong["sampling"] + strong["mean_solver_gap_assumed"]
-    )
+    assert strong["bound"] == pytest.approx(strong["learning"] + strong["sampling"] + strong["mean_solver_gap_assumed"])
     assert strong["failure_probability"] == 0.05
 
 
@@ -107,9 +105,7 @@ def test_the_parameters_are_those_of_algorithm_2() -> None:
 
 
 @given(alpha=st.floats(0.01, 0.99), beta=st.floats(0.001, 0.9), queries=st.integers(1, 10**6))
-def test_the_parameters_of_algorithm_2_meet_the_sharpened_bound_too(
-    alpha: float, beta: float, queries: int
-) -> None:
+def test_the_parameters_of_algorithm_2_meet_the_sharpened_bound_too(alpha: float, beta: float, queries: int) -> None:
     chosen = parameters_for_accuracy(alpha, failure=beta, queries=queries, log_universe=30.0)
     proven = proven_error(
         rounds=chosen.rounds,
@@ -179,9 +175,7 @@ def test_a_release_states_what_its_rounds_prove_and_what_was_reported() -> None:
     assert None not in proven
     expected = sum(gap for gap in proven if gap is not None) / (6 * 8)
     assert certified["by_proven_bounds"]["mean_gap_over_draws"] == expected
-    assert certified["by_reported_bounds"]["rounds_with_a_reported_bound"] == sum(
-        gap is not None for gap in reported
-    )
+    assert certified["by_reported_bounds"]["rounds_with_a_reported_bound"] == sum(gap is not None for gap in reported)
     assert certified["by_reported_bounds"]["mean_gap_over_draws"] <= expected
     assert finished.statement["certificates"]["rounds_with_a_bound_reported_by_the_solver"] == len(reported)
     json.dumps(finished.statement, allow_nan=False)

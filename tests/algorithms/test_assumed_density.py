@@ -141,9 +141,7 @@ def test_a_wide_table_is_not_planned_as_a_dense_one_unasked(
     asked = {**BUDGET, "algorithm": algorithm, "out": tmp_path / "out", "n0": n0}
     for share in (0, 1):
         table = _filled(tmp_path / f"table{share}", kind, np.full((SIZE, WIDTH), share, dtype=np.uint8))
-        with pytest.raises(
-            PlanError, match="2,000 columns of zeros and ones, and no share of ones"
-        ) as refusal:
+        with pytest.raises(PlanError, match="2,000 columns of zeros and ones, and no share of ones") as refusal:
             release(table, BINARY, QUERIES, **asked)
         said.append(str(refusal.value))
     assert said[0] == said[1]

@@ -101,9 +101,7 @@ def test_records_differ_in_activity_and_items_attract_each_other() -> None:
     assert float(degrees @ shares) == pytest.approx(1, abs=0.02)
     assert 0.8 < variance / mean**2 < 1.8
     pair = (distribution.ones[:, None, :200] * distribution.ones[None, :50]) @ distribution.shares
-    apart = (distribution.ones @ distribution.shares)[:, None] * (
-        distribution.ones[:50] @ distribution.shares
-    )[None]
+    apart = (distribution.ones @ distribution.shares)[:, None] * (distribution.ones[:50] @ distribution.shares)[None]
     assert float(pair.sum() / apart.sum()) > 1.5
 
 
@@ -124,9 +122,7 @@ def test_answers_are_those_of_the_distribution(text: str, density: float | None)
     clauses = parse_workload(text, Schema.binary(5)).clauses
     expected = np.zeros(len(clauses))
     for record in product((0, 1), repeat=5):
-        ones = np.where(
-            np.array(record)[:, None] == 1, distribution.ones, 1 - distribution.ones.astype(np.float64)
-        )
+        ones = np.where(np.array(record)[:, None] == 1, distribution.ones, 1 - distribution.ones.astype(np.float64))
         expected += satisfied(clauses, np.array(record, dtype=np.int32)) * float(
             ones.prod(axis=0) @ distribution.shares
         )
@@ -156,9 +152,7 @@ def test_records_follow_the_distribution() -> None:
     assert np.abs(counted - distribution.answers(clauses)).max() < 6 * 0.5 / 4000**0.5
 
 
-def test_a_distribution_on_some_attributes_is_part_of_the_distribution_on_all(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_distribution_on_some_attributes_is_part_of_the_distribution_on_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many attributes are drawn at a time, and in whatever order they are named."""
     whole = binary_population(1_000, seed=4)
     for at_once in (7, 100, 1 << 17):
@@ -204,9 +198,7 @@ def test_a_table_of_zeros_and_ones_is_filled_as_declared() -> None:
 def test_any_other_table_is_the_usual_population() -> None:
     asked = parse_workload("marginals:1", SCHEMA)
     columns = public_population(SCHEMA, 500, seed=3)
-    truth = np.concatenate(
-        [np.bincount(c, minlength=a.size) for c, a in zip(columns, SCHEMA.attributes, strict=True)]
-    )
+    truth = np.concatenate([np.bincount(c, minlength=a.size) for c, a in zip(columns, SCHEMA.attributes, strict=True)])
     errors = non_private_errors(public_table(asked, 500, seed=3), asked.queries, {"same": truth / 500})
     assert errors["same"].max_error < 1e-12
 

@@ -41,36 +41,24 @@ def on(schema: Schema, text: str = FEW, density: float | None = None, **changes:
     return predict_error(good(schema, **changes), parse_workload(text, schema), density=density)
 
 
-def errors_of_a_run(
-    table: PrivateDataset, made: DualQueryPlan, asked: Workload, seed: int = 5
-) -> tuple[float, float]:
+def errors_of_a_run(table: PrivateDataset, made: DualQueryPlan, asked: Workload, seed: int = 5) -> tuple[float, float]:
     """Return the errors of a run on a table; its draws come from a seed."""
     done = run_release(
-        table,
-        Job(made, asked.schema, asked, {"format": "npz"}, {}),
-        None,
-        sources=Sources(sampler=seeded(seed)),
+        table, Job(made, asked.schema, asked, {"format": "npz"}, {}), None, sources=Sources(sampler=seeded(seed))
     )
     found = non_private_errors(table, asked.queries, {"run": done.answers()})["run"]
     return found.max_error, found.mean_error
 
 
 @pytest.mark.parametrize("density", [None, 0.1])
-@pytest.mark.parametrize(
-    "text", ["threshold:2of3,count=300", "conjunctions:2,count=300,positive", "marginals:2"]
-)
-def test_a_prediction_agrees_with_a_run_on_records_of_the_same_distribution(
-    text: str, density: float | None
-) -> None:
+@pytest.mark.parametrize("text", ["threshold:2of3,count=300", "conjunctions:2,count=300,positive", "marginals:2"])
+def test_a_prediction_agrees_with_a_run_on_records_of_the_same_distribution(text: str, density: float | None) -> None:
     """The distribution's own records, played through the curator: both errors within a third, as with other seeds."""
     asked = parse_workload(text, NARROW)
     records = binary_population(40, seed=1, density=density).records(20_000, seed=9)
     table = PrivateDataset.from_codes(NARROW, list(records.T))
     made = good(NARROW, size=20_000)
-    predicted, (largest, mean) = (
-        predict_error(made, asked, density=density),
-        errors_of_a_run(table, made, asked),
-    )
+    predicted, (largest, mean) = (predict_error(made, asked, density=density), errors_of_a_run(table, made, asked))
     assert mean == pytest.approx(predicted.mean_error, rel=1 / 3)
     assert largest == pytest.approx(predicted.max_error, rel=1 / 3)
 
@@ -159,9 +147,7 @@ def test_a_density_needs_zeros_and_ones() -> None:
         on(schema, "marginals:2", density=0.1)
 
 
-def test_each_round_is_reported_and_very_many_draws_are_played_in_fewer_rounds(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_each_round_is_reported_and_very_many_draws_are_played_in_fewer_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, reported = parse_workload(FEW, NARROW), list[tuple[int, int]]()
     predict_error(good(NARROW, rounds=3), asked, on_round=lambda *at: reported.append(at))
     assert reported == [(1, 3), (2, 3), (3, 3)]

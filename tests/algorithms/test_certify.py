@@ -10,14 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpopt.algorithms.after.certify import (
-    NO_SOLVER,
-    NOT_ASKED,
-    CertifiedRound,
-    Certifier,
-    _wrong_in,
-    certify_rounds,
-)
+from dpopt.algorithms.after.certify import NO_SOLVER, NOT_ASKED, CertifiedRound, Certifier, _wrong_in, certify_rounds
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError
 from dpopt.files.codec import decode, encode
@@ -54,22 +47,16 @@ class Answering:
     record: list[int] | None = None
     bound: float | None = None
     name: str = "answering"
-    capabilities: frozenset[Capability] = frozenset(
-        {Capability.MAX_CSP, Capability.PRESOLVES, Capability.RULES}
-    )
+    capabilities: frozenset[Capability] = frozenset({Capability.MAX_CSP, Capability.PRESOLVES, Capability.RULES})
 
     def availability(self) -> Availability:
         return Availability(AvailabilityStatus.AVAILABLE, "here")
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         assert isinstance(program, MaxCsp)
         record = None if self.record is None else np.array(self.record, dtype=np.int32)
         value = None if record is None else 1e6
-        return SolveResult(
-            Termination.LIMIT, Limit.TIME, record, value, self.bound, self.name, "2", "scripted", 0.0
-        )
+        return SolveResult(Termination.LIMIT, Limit.TIME, record, value, self.bound, self.name, "2", "scripted", 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -88,17 +75,13 @@ def problems(release: SyntheticRelease) -> dict[int, MaxCsp]:
 def best_records(release: SyntheticRelease) -> dict[int, list[int]]:
     records = all_records(release.job.schema.sizes)
     return {
-        number: cast(
-            "list[int]", max(records.tolist(), key=lambda r: problem.objective(np.array(r, np.int32)))
-        )
+        number: cast("list[int]", max(records.tolist(), key=lambda r: problem.objective(np.array(r, np.int32))))
         for number, problem in problems(release).items()
     }
 
 
 def certifier(*solvers: Solver, lp: Solver | None = None, **changes: bool) -> Certifier:
-    return Certifier(
-        lp or Suggesting(duals=False), solvers, Formulation.CLIQUE, SolveLimits(seconds=20.0), **changes
-    )
+    return Certifier(lp or Suggesting(duals=False), solvers, Formulation.CLIQUE, SolveLimits(seconds=20.0), **changes)
 
 
 @pytest.mark.solver("highs")
@@ -201,9 +184,7 @@ class Slow(Answering):
     bounds: tuple[float | None, ...] = ()
     given: list[tuple[float, list[int]]] = field(default_factory=list)
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         assert limits.seconds is not None
         assert hint is not None
         self.given.append((limits.seconds, hint.tolist()))
@@ -215,10 +196,7 @@ def test_of_several_solvers_the_one_with_the_least_bound_gets_the_rest(finished:
     number = with_a_gap(finished)
     (plain,) = certify_rounds(finished, certifier(), [number])
     high = float(plain.proven_bound)
-    first, second = (
-        Slow(bounds=(high,), name="first"),
-        Slow(bounds=(high - 1, plain.objective), name="second"),
-    )
+    first, second = (Slow(bounds=(high,), name="first"), Slow(bounds=(high - 1, plain.objective), name="second"))
     (one,) = certify_rounds(finished, certifier(first, second), [number])
     assert [seconds for seconds, _ in first.given] == [2.5]
     assert second.given[0][0] == 2.5
@@ -228,9 +206,7 @@ def test_of_several_solvers_the_one_with_the_least_bound_gets_the_rest(finished:
     assert one.proven_bound == plain.proven_bound  # a solver's word proves nothing
 
 
-def test_a_bound_that_is_reached_ends_the_search_and_a_better_record_is_handed_on(
-    finished: SyntheticRelease,
-) -> None:
+def test_a_bound_that_is_reached_ends_the_search_and_a_better_record_is_handed_on(finished: SyntheticRelease) -> None:
     number = with_a_gap(finished)
     problem, best = problems(finished)[number], best_records(finished)[number]
     value = float(problem.objective(np.array(best, np.int32)))
@@ -259,9 +235,7 @@ def test_rounds_that_are_known_are_not_done_again(finished: SyntheticRelease) ->
     assert seen == [[1, 2], [1, 2, 3]]
 
 
-def test_a_round_that_was_never_searched_is_done_again_when_a_solver_is_named(
-    finished: SyntheticRelease,
-) -> None:
+def test_a_round_that_was_never_searched_is_done_again_when_a_solver_is_named(finished: SyntheticRelease) -> None:
     number = with_a_gap(finished)
     known = certify_rounds(finished, certifier(), [number])
     (one,) = certify_rounds(finished, certifier(Answering()), [number], known=known)
@@ -355,10 +329,7 @@ def test_a_known_round_that_states_what_cannot_be_is_refused(finished: Synthetic
         (replace(one, better_objective=worst_value, better_record=tuple(worst)), "it is worth"),
         (replace(one, better_objective=value, better_record=tuple(best[:-1])), "codes that do not exist"),
         (replace(one, better_objective=value, better_record=(2**70, *best[1:])), "codes that do not exist"),
-        *(
-            (replace(one, better_objective=value, better_record=bits), "codes that do not exist")
-            for bits in NO_BITS
-        ),
+        *((replace(one, better_objective=value, better_record=bits), "codes that do not exist") for bits in NO_BITS),
     ):
         with pytest.raises(PlanError, match=f"round {number} on file .*{message}"):
             certify_rounds(finished, certifier(), [number], known=[wrong])

@@ -37,14 +37,11 @@ def certified(finished: SyntheticRelease, number: int, proven: int, reported: in
     objective = finished.rounds[number - 1].certificate.objective
     assert objective is not None
     bound = None if reported is None else objective + reported
-    return CertifiedRound(
-        number, objective, objective + proven, "because", bound, "s", "time limit", None, None, 0.1
-    )
+    return CertifiedRound(number, objective, objective + proven, "because", bound, "s", "time limit", None, None, 0.1)
 
 
 @pytest.mark.parametrize(
-    ("text", "rounds"),
-    [("all", [1, 2, 3, 5]), ("2", [2]), ("1,3-5", [1, 3, 5]), (" 5 , 1-2,2", [1, 2, 5])],
+    ("text", "rounds"), [("all", [1, 2, 3, 5]), ("2", [2]), ("1,3-5", [1, 3, 5]), (" 5 , 1-2,2", [1, 2, 5])]
 )
 def test_rounds_are_named_by_numbers_and_ranges(text: str, rounds: list[int]) -> None:
     assert parse_rounds(text, [1, 2, 3, 5]) == rounds
@@ -63,11 +60,7 @@ def test_rounds_that_were_not_played_are_refused(text: str) -> None:
 
 
 def test_a_file_in_the_release_folder_is_refused(folder: Path, finished: SyntheticRelease) -> None:
-    for target in (
-        folder / "bounds.json",
-        folder / ".." / "release" / "release.json",
-        folder / "new" / "b.json",
-    ):
+    for target in (folder / "bounds.json", folder / ".." / "release" / "release.json", folder / "new" / "b.json"):
         with pytest.raises(ReleaseFolderError, match="lies in the release folder"):
             check_target(target, folder)
 
@@ -89,9 +82,7 @@ def test_what_is_written_is_read_again(folder: Path, finished: SyntheticRelease,
     assert [path.name for path in tmp_path.iterdir()] == ["bounds.json"]
 
 
-def test_a_file_of_another_kind_or_run_is_refused(
-    folder: Path, finished: SyntheticRelease, tmp_path: Path
-) -> None:
+def test_a_file_of_another_kind_or_run_is_refused(folder: Path, finished: SyntheticRelease, tmp_path: Path) -> None:
     target = tmp_path / "bounds.json"
     for text in ('{"rounds": []}', '{"dpopt_certify": 1, "rounds": 3}'):
         target.write_text(text)
@@ -128,9 +119,7 @@ def test_the_summary_is_that_of_the_gaps_by_third_of_the_run(finished: Synthetic
     ]
 
 
-def test_rounds_that_were_not_certified_enter_the_theorem_as_the_release_has_them(
-    finished: SyntheticRelease,
-) -> None:
+def test_rounds_that_were_not_certified_enter_the_theorem_as_the_release_has_them(finished: SyntheticRelease) -> None:
     own = [done.certificate.proven_gap for done in finished.rounds]
     assert None not in own
     figures = [gap for gap in own if gap is not None]

@@ -33,9 +33,7 @@ BUDGET: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-9}
 def errors_of(**means: float) -> Any:
     """Return a stand-in for the prediction: these mean errors by algorithm, and no others."""
 
-    def predicted(
-        made: Plan, queries: Workload, *, runs: int = 1, density: float | None = None
-    ) -> PredictedError:
+    def predicted(made: Plan, queries: Workload, *, runs: int = 1, density: float | None = None) -> PredictedError:
         if made.algorithm not in means:
             raise PlanError(f"no figure for {made.algorithm}")
         return PredictedError(3 * means[made.algorithm], means[made.algorithm], runs, len(queries))
@@ -143,9 +141,7 @@ def test_of_a_tie_the_first_is_taken_and_the_tie_is_named(monkeypatch: pytest.Mo
     choice = choose(Terms.of(**BUDGET).request(SIZE), workload(CLAUSES))
     assert choice.plan.algorithm == first
     others = f", against {' and '.join(f'{name} 0.26' for name in rest)}" if rest else ""
-    assert choice.because == (
-        f"{first}, the first of a tie in predicted mean error: 0.24, with {second} 0.2{others}"
-    )
+    assert choice.because == (f"{first}, the first of a tie in predicted mean error: 0.24, with {second} 0.2{others}")
     monkeypatch.setattr(module, "predict", errors_of(**{**means, first: 0.2501}))
     assert choose(Terms.of(**BUDGET).request(SIZE), workload(CLAUSES)).plan.algorithm == second
 
@@ -174,13 +170,7 @@ def test_every_kind_of_plan_is_predicted_by_its_own_simulation() -> None:
 
 @pytest.mark.parametrize(
     ("what", "text"),
-    [
-        (NOISE, "marginals:2"),
-        (NOISE, CLAUSES),
-        (COUNTS, "marginals:2"),
-        (COUNTS, CLAUSES),
-        (SELECTED, "marginals:2"),
-    ],
+    [(NOISE, "marginals:2"), (NOISE, CLAUSES), (COUNTS, "marginals:2"), (COUNTS, CLAUSES), (SELECTED, "marginals:2")],
 )
 @pytest.mark.parametrize("gaussian", [True, False])
 def test_less_noise_is_predicted_to_give_smaller_errors(what: str, text: str, gaussian: bool) -> None:
@@ -205,16 +195,11 @@ def test_less_noise_is_predicted_to_give_smaller_errors(what: str, text: str, ga
             FitPlan(records=9000, sweeps=9, smoothing=1.0, seconds=3.0),
             FitPlan(records=RECORDS, sweeps=SWEEPS, smoothing=1.0),
         ),
-        (
-            FitPlan(records=9000, sweeps=9, smoothing=0.0, seconds=3.0),
-            FitPlan(records=9000, sweeps=9, smoothing=0.0),
-        ),
+        (FitPlan(records=9000, sweeps=9, smoothing=0.0, seconds=3.0), FitPlan(records=9000, sweeps=9, smoothing=0.0)),
     ],
     ids=["a smoothed fit is cut short", "a fit without smoothing goes on as long as the real one"],
 )
-def test_a_prediction_plays_the_plan_with_its_noise_scaled_to_the_population(
-    fit: FitPlan, played: FitPlan
-) -> None:
+def test_a_prediction_plays_the_plan_with_its_noise_scaled_to_the_population(fit: FitPlan, played: FitPlan) -> None:
     made = measured_plan(SELECTED, size=100, fit=fit)
     stand_in = _scaled(made, SIMULATED_ROWS)
     assert stand_in.size == SIMULATED_ROWS
@@ -297,9 +282,7 @@ def test_predictions_stand_beside_trivial_data_sets() -> None:
     assert predicted["baselines"] == public_baselines(workload(), runs=2, plan=made)
     assert list(predicted["baselines"]) == ["zeros", "uniform", "independence"]
     assert set(public_baselines(workload())) == {"zeros", "uniform"}
-    assert predicted["verdict"].startswith(
-        "on the public population, noisy columns, taken as independent, have"
-    )
+    assert predicted["verdict"].startswith("on the public population, noisy columns, taken as independent, have")
     assert ";" not in predicted["verdict"].split("; ask for fewer")[0]  # the trivial ones are beaten
     assert "declared" not in statement
     poor = Terms.of(algorithm="dualquery", rounds=1, draws=1, step="0.1", **BUDGET)

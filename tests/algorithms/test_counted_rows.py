@@ -86,16 +86,7 @@ def test_the_shell_refuses_it_likewise_and_warns_once(
     monkeypatch.chdir(tmp_path)
     dpopt.Schema(SCHEMA.attributes[1:]).write("schema.json")
     TABLE.to_csv("people.csv", index=False)
-    asked = [
-        *command.split(),
-        *SHELL[command].split(),
-        "--epsilon",
-        "50",
-        "--n0",
-        "3000",
-        "--rows-per-person",
-        "2",
-    ]
+    asked = [*command.split(), *SHELL[command].split(), "--epsilon", "50", "--n0", "3000", "--rows-per-person", "2"]
     if "people.csv" in asked:
         asked += ["--person", "user"]
     assert "say so by --n0-counted" in flat(refuse(*asked))

@@ -57,9 +57,7 @@ def schema(*, numbers: bool = False) -> dpopt.Schema:
 
 def released(algorithm: Any, *, numbers: bool = False, workload: str = "marginals:2") -> Callable[..., Any]:
     how = {"algorithm": algorithm, "values_share": 0.5 if numbers else None, **AT}
-    return lambda n0, person: dpopt.release(
-        table(ROWS), schema(numbers=numbers), workload, n0=n0, **how, **person
-    )
+    return lambda n0, person: dpopt.release(table(ROWS), schema(numbers=numbers), workload, n0=n0, **how, **person)
 
 
 def synopsis(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -80,9 +78,7 @@ WHOLE = {
         lambda rows, schema, n0, reading: dpopt.summary(rows, schema, 2, n0=n0, epsilon=5, reading=reading)
     ),
     "intervals": synopsis(
-        lambda rows, schema, n0, reading: dpopt.intervals(
-            rows, schema, "age", n0=n0, epsilon=5, reading=reading
-        )
+        lambda rows, schema, n0, reading: dpopt.intervals(rows, schema, "age", n0=n0, epsilon=5, reading=reading)
     ),
 }
 """What measures the whole table, in some way: these find both a number that is too small and one that is too large."""
@@ -99,9 +95,7 @@ PERSON: dict[str, Any] = {"person": "person", "rows_per_person": 1, "n0_counted"
 @pytest.mark.parametrize("person", [{}, PERSON], ids=["records", "persons"])
 @pytest.mark.parametrize("factor", FACTORS)
 @pytest.mark.parametrize("name", WHOLE)
-def test_a_wrong_number_is_found_and_a_right_one_is_not(
-    name: str, factor: str, person: dict[str, Any]
-) -> None:
+def test_a_wrong_number_is_found_and_a_right_one_is_not(name: str, factor: str, person: dict[str, Any]) -> None:
     """False alarms: 1e-4 a case at most. Power: the wrong numbers are off by more than 20 times the least that is found."""
     rows = ROWS // 2 if person else ROWS
     with warnings.catch_warnings(record=True) as caught:
@@ -119,9 +113,7 @@ def test_a_wrong_number_is_found_and_a_right_one_is_not(
 
 @pytest.mark.parametrize("factor", FACTORS)
 @pytest.mark.parametrize("name", NONE)
-def test_what_measures_no_total_says_so_beforehand(
-    name: str, factor: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_measures_no_total_says_so_beforehand(name: str, factor: str, monkeypatch: pytest.MonkeyPatch) -> None:
     notes: list[str] = []
     monkeypatch.setattr(Progress, "note", lambda self, text: notes.append(text))
     made = NONE[name](int(FACTORS[factor] * ROWS), {})
@@ -141,25 +133,11 @@ def test_the_stated_error_includes_that_of_the_number(measure: str, factor: str)
     assert ("two_way" in made.statement["accuracy"]) == (factor == "right")
 
 
-def test_a_folder_says_it_everywhere_once_and_replays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_says_it_everywhere_once_and_replays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     table(ROWS).to_csv("table.csv", index=False)
     schema().write("schema.json")
-    asked = [
-        *[
-            "release",
-            "table.csv",
-            "--schema",
-            "schema.json",
-            "--epsilon",
-            "1",
-            "--algorithm",
-            "projection",
-            "-o",
-        ]
-    ]
+    asked = [*["release", "table.csv", "--schema", "schema.json", "--epsilon", "1", "--algorithm", "projection", "-o"]]
     assert flat(call(*asked, "out", "--n0", "300", "--quiet").stderr).count(FOUND) == 1
     assert flat(Path("out/README.txt").read_text(encoding="utf-8")).count(FOUND) == 1
     dpopt.replay("out", "again")
@@ -178,17 +156,13 @@ def test_what_is_paid_for_outlives_warnings_that_are_errors() -> None:
 
 
 def said(records: int, totals: list[Total]) -> dict[str, Any] | None:
-    return contradiction(
-        {"public_size": records, "relation": "add-remove", "budget": {"earlier": []}}, totals
-    )
+    return contradiction({"public_size": records, "relation": "add-remove", "budget": {"earlier": []}}, totals)
 
 
 def test_a_right_number_is_rarely_called_wrong() -> None:
     """Of an estimate and 99 limits each is beyond the bound with probability 1e-6: together with `FALSE_ALARM` at most."""
     reach = Total(0.0, 10.0).beyond(FALSE_ALARM / 100)
-    assert reach == pytest.approx(
-        48.9164, abs=1e-3
-    )  # 10 times what a normal number exceeds once in a million
+    assert reach == pytest.approx(48.9164, abs=1e-3)  # 10 times what a normal number exceeds once in a million
     limit = Total(900.0 + reach - 1e-6, 10.0, "at least", 99)
     for sign in (-1, 1):
         assert said(900, [Total(900 + sign * (reach - 1e-6), 10.0), limit]) is None
@@ -207,10 +181,5 @@ def test_a_number_that_is_public_or_measured_is_never_called_wrong() -> None:
     far = [Total(5.0, 1.0)]
     assert said(900, far) is not None
     for other in ({"relation": "replace-one"}, {"budget": {"earlier": ["a charge"]}}, {"public_size": None}):
-        stated: dict[str, Any] = {
-            "public_size": 900,
-            "relation": "add-remove",
-            "budget": {"earlier": []},
-            **other,
-        }
+        stated: dict[str, Any] = {"public_size": 900, "relation": "add-remove", "budget": {"earlier": []}, **other}
         assert contradiction(stated, far) is None

@@ -64,9 +64,7 @@ class Fake:
     def availability(self) -> Availability:
         return Availability(AvailabilityStatus.AVAILABLE, "for tests")
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         assert isinstance(program, MaxCsp)
         self.limits.append(limits)
         self.hints.append(hint)
@@ -98,9 +96,7 @@ def play(asked: BestResponder, made: DualQueryPlan | None = None, queries: Workl
     made = plan() if made is None else made
     ledger, journal = Ledger(made.budget, REPLACE), MemoryJournal()
     ledger.reserve(made.charges())
-    curator = Curator(
-        dataset(), queries.clauses, ledger, journal, size=made.size, step=made.step, sampler=seeded()
-    )
+    curator = Curator(dataset(), queries.clauses, ledger, journal, size=made.size, step=made.step, sampler=seeded())
     reported: list[tuple[int, int]] = []
     rounds = run(
         Walk(ledger, curator, journal),
@@ -148,11 +144,7 @@ BROKEN: dict[str, tuple[Answer, str, str]] = {
         "time limit",
         "fake ended 'limit' without a solution",
     ),
-    "gives too few codes": (
-        codes_of(0, length=3),
-        "optimal",
-        "fake gave an answer of the wrong shape or type",
-    ),
+    "gives too few codes": (codes_of(0, length=3), "optimal", "fake gave an answer of the wrong shape or type"),
     "gives numbers that are no codes": (
         codes_of(0, dtype=np.float64),
         "optimal",
@@ -182,8 +174,7 @@ def test_a_run_with_a_broken_solver_ends_with_the_fallback_s_records(name: str) 
 def test_the_fallback_s_record_is_a_public_function_of_the_draw() -> None:
     """Whatever went wrong, the same draw gives the same record."""
     records = [
-        [done.record.tolist() for done in play(responder(Fake(answer))).rounds]
-        for answer, _, _ in BROKEN.values()
+        [done.record.tolist() for done in play(responder(Fake(answer))).rounds] for answer, _, _ in BROKEN.values()
     ]
     assert all(other == records[0] for other in records)
 
@@ -196,9 +187,7 @@ def test_a_run_in_which_the_fallback_fails_too_ends_with_the_first_values() -> N
 
 @pytest.mark.parametrize("claimed", [1e12, -1e12])
 def test_what_a_solver_says_about_its_own_value_is_not_believed(claimed: float) -> None:
-    played = play(
-        responder(Fake(lambda program, number: result(np.ones(4, dtype=np.int32), objective=claimed)))
-    )
+    played = play(responder(Fake(lambda program, number: result(np.ones(4, dtype=np.int32), objective=claimed))))
     for done in played.rounds:
         assert done.fallback is None
         assert done.certificate.objective == exact_objective(done)
@@ -257,8 +246,7 @@ def test_the_interrupt_of_a_person_is_no_failure_of_a_solver() -> None:
 def recorded(bound: float | None = None) -> tuple[SampledQueries, dict[str, Any]]:
     """Return a draw and the journal's entry of its record."""
     played = play(
-        responder(Fake(lambda program, number: result(np.ones(4, dtype=np.int32), bound=bound))),
-        plan(rounds=1),
+        responder(Fake(lambda program, number: result(np.ones(4, dtype=np.int32), bound=bound))), plan(rounds=1)
     )
     return played.rounds[0].sampled, json.loads(json.dumps(played.rounds[0].to_json()))
 
@@ -360,9 +348,7 @@ def test_a_solver_whose_name_cannot_be_had_ends_no_run() -> None:
             pass
 
     played = play(responder(Nameless(fail)))
-    assert {str(done.fallback).partition(" ended")[0] for done in played.rounds} == {
-        "a solver without a name"
-    }
+    assert {str(done.fallback).partition(" ended")[0] for done in played.rounds} == {"a solver without a name"}
 
 
 @pytest.mark.parametrize(
@@ -418,9 +404,7 @@ def wide_run(rule: FreeAttributes) -> tuple[list[Round], MemoryJournal]:
 
 
 @pytest.mark.parametrize(("rule", "form"), [(FreeAttributes.FIRST, "ones"), (FreeAttributes.RANDOM, "bits")])
-def test_records_over_many_columns_of_bits_are_kept_written_and_read_as_bits(
-    rule: FreeAttributes, form: str
-) -> None:
+def test_records_over_many_columns_of_bits_are_kept_written_and_read_as_bits(rule: FreeAttributes, form: str) -> None:
     rounds, journal = wide_run(rule)
     entries = [entry for entry in journal.entries if entry["kind"] == "record"]
     assert len(rounds) == len(entries) == plan().rounds
@@ -433,9 +417,7 @@ def test_records_over_many_columns_of_bits_are_kept_written_and_read_as_bits(
         again = recertify(wide_clauses(), WIDE_SCHEMA.sizes, done.sampled, entry)
         assert again.to_json() == entry
         assert again.record.tolist() == done.record.tolist()
-        as_list = recertify(
-            wide_clauses(), WIDE_SCHEMA.sizes, done.sampled, {**entry, "record": done.record.tolist()}
-        )
+        as_list = recertify(wide_clauses(), WIDE_SCHEMA.sizes, done.sampled, {**entry, "record": done.record.tolist()})
         assert as_list.to_json() == entry
     damaged = {**entries[0], "record": {"columns": WIDE - 1, form: entries[0]["record"][form]}}
     with pytest.raises(TranscriptError, match="round 1: the record on file does not fit the schema"):

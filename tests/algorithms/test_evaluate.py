@@ -44,9 +44,7 @@ def test_uniform_answers_are_those_of_the_whole_universe(clauses: Clauses) -> No
 
 def test_a_uniform_answer_is_a_product_of_shares() -> None:
     clauses = Clauses.conjunctions(
-        np.array([[0, 3, 4]], dtype=np.int32),
-        np.array([[1, 2, 0]], dtype=np.int32),
-        np.array([[True, False, True]]),
+        np.array([[0, 3, 4]], dtype=np.int32), np.array([[1, 2, 0]], dtype=np.int32), np.array([[True, False, True]])
     )
     exact = Fraction(1, 3) * Fraction(3, 4) * Fraction(1, 2)
     assert uniform_answers(clauses, np.array(SIZES, dtype=np.int32))[0] == pytest.approx(float(exact))
@@ -172,8 +170,7 @@ def test_a_table_is_given_as_a_path_a_frame_or_a_data_set(tmp_path: Path) -> Non
 def test_the_weakest_pair_and_mean_are_those_that_a_score_hides() -> None:
     """x and y go together in the table alone. Of the means a is 3.5 sampling errors off, and b, by more per cent, 1.5."""
     x, y, a, b = (
-        Attribute(name, AttributeKind.NUMERIC, edges=(0, 1, 2, 9), integer=True)
-        for name in ("x", "y", "a", "b")
+        Attribute(name, AttributeKind.NUMERIC, edges=(0, 1, 2, 9), integer=True) for name in ("x", "y", "a", "b")
     )
     c = Attribute("c", AttributeKind.CATEGORICAL, ("no", "yes"))
     table = pd.DataFrame({"x": [0, 0, 1, 1], "y": [0, 0, 1, 1], "c": ["no", "no", "yes", "yes"]})
@@ -183,10 +180,7 @@ def test_the_weakest_pair_and_mean_are_those_that_a_score_hides() -> None:
         "weakest correlation: x x y, 1.00 in the table, 0.00 in the release",
         "weakest dependence: c x x, 1.00 in the table, 0.00 in the release",
     )
-    assert [one["measure"] for one in (*found.correlations, *found.dependences)] == [
-        "correlation",
-        "Cramer's V",
-    ]
+    assert [one["measure"] for one in (*found.correlations, *found.dependences)] == ["correlation", "Cramer's V"]
     table = pd.DataFrame({"a": [1, 1, 1, 5], "b": [0, 0, 0, 8]})
     off, mean = pytest.approx(3 / (3 / 4) ** 0.5), {"column": "a", "real": 2, "synthetic": 5, "percent": 150}
     found = weakest(table.assign(a=5, b=[8, 8, 4, 0]), table, a, b)
@@ -292,8 +286,7 @@ def test_differences_of_ordered_columns_and_shares_within_groups_are_named() -> 
     form = "%Y-%m-%d"
     edges = tuple(date_number(text, form) for text in ("2024-01-01", "2025-01-01"))
     came, left = (
-        Attribute(name, AttributeKind.NUMERIC, edges=edges, missing="", date_format=form)
-        for name in ("came", "left")
+        Attribute(name, AttributeKind.NUMERIC, edges=edges, missing="", date_format=form) for name in ("came", "left")
     )
     group = Attribute("group", AttributeKind.CATEGORICAL, ("a", "b", "c"))
     answer = Attribute("answer", AttributeKind.CATEGORICAL, ("no", "yes"))
@@ -328,9 +321,7 @@ def test_means_within_groups_are_those_of_the_files_numbers_and_of_large_groups_
     groups = ["a"] * 200 + ["b"] * 500 + ["pilot"] * 100 + ["c"] * 99 + ["a"]
     ages = [61.0] * 200 + [31] * 500 + [40] * 100 + [1] * 99 + [None]
     table = pd.DataFrame({"age": ages, "group": groups})
-    rows = table.assign(
-        age=[21.0] * 200 + [31] * 600 + [9] * 100, group=["a"] * 200 + ["b"] * 600 + ["c"] * 100
-    )
+    rows = table.assign(age=[21.0] * 200 + [31] * 600 + [9] * 100, group=["a"] * 200 + ["b"] * 600 + ["c"] * 100)
     reading = TableReading(on_invalid="other")
     found = evaluate(rows, table, schema=Schema((age, group)), reading=reading).weakest
     assert found is not None
@@ -374,9 +365,7 @@ def test_what_no_record_of_the_table_has_is_listed_with_a_rule_that_forbids_it()
     ages = Attribute("age", AttributeKind.NUMERIC, edges=(0, 15, 40), integer=True, missing="")
     jobs = Attribute("job", AttributeKind.CATEGORICAL, ("none", "clerk", "doctor"))
     schema = Schema((ages, jobs, Attribute("ill", AttributeKind.BOOLEAN)))
-    table = pd.DataFrame(
-        {"age": ["7", "30", "30", ""], "job": ["none", "clerk", "none", "none"], "ill": [0, 1, 1, 1]}
-    )
+    table = pd.DataFrame({"age": ["7", "30", "30", ""], "job": ["none", "clerk", "none", "none"], "ill": [0, 1, 1, 1]})
     rows = pd.DataFrame(
         {
             "age": ["7", "7", "", "30", "30"],

@@ -75,14 +75,12 @@ def test_the_formula_agrees_with_a_played_run(rho: float, tmp_path: Path) -> Non
     plan, sets = plan_for(rho, asked), sets_of(asked)[1]
     population = Population.public(sets, 3)
     records = drawn(population, 1)
-    made = run_release(
-        dataset_of(SCHEMA, records.tolist()), Job(plan, SCHEMA, asked, {}, {}), tmp_path / "release"
-    )
+    made = run_release(dataset_of(SCHEMA, records.tolist()), Job(plan, SCHEMA, asked, {}, {}), tmp_path / "release")
     assert made.records is not None
     sizes = np.array(SIZES)
-    apart = shares_on_records(
-        asked.marginals, made.records.distinct, sizes, made.records.weights
-    ) - shares_on_records(asked.marginals, records, sizes)
+    apart = shares_on_records(asked.marginals, made.records.distinct, sizes, made.records.weights) - shares_on_records(
+        asked.marginals, records, sizes
+    )
     scales = np.where(sets.widths() == 1, 1e6, 1 / ROWS)
     spent = sum(stage.rho for stage in plan.stages if not stage.distances)
     x = module._bought(asked.marginals, sets, scales, ROWS, spent, 3)
@@ -118,9 +116,7 @@ def test_the_largest_of_normal_numbers_is_above_what_is_said_half_of_the_time() 
     assert 0.46 < (draws > likely_largest(deviations)).mean() < 0.54  # five standard deviations
     assert likely_largest(np.zeros(3)) == 0.0
     many = np.arange(1.0, 20_001.0)
-    assert likely_largest(many) == pytest.approx(
-        likely_largest(many[10_000:]), rel=1e-6
-    )  # small ones hardly count
+    assert likely_largest(many) == pytest.approx(likely_largest(many[10_000:]), rel=1e-6)  # small ones hardly count
 
 
 def test_populations_have_the_distances_and_columns_that_they_say() -> None:
@@ -167,9 +163,7 @@ def test_a_prediction_is_an_interval_that_falls_with_the_budget() -> None:
 
 def test_replaced_records_are_expected_to_have_larger_errors() -> None:
     asked = parse_workload("marginals:3", SCHEMA)
-    added, replaced = (
-        predict_residuals(plan_for(0.01, asked, relation=one), asked) for one in (ADD_REMOVE, REPLACE)
-    )
+    added, replaced = (predict_residuals(plan_for(0.01, asked, relation=one), asked) for one in (ADD_REMOVE, REPLACE))
     assert 1.1 < replaced.mean_error / added.mean_error < 2.0
 
 

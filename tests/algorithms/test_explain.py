@@ -30,21 +30,13 @@ def explained(**changes: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE], ids=lambda relation: str(relation.value))
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
-def test_the_size_needed_is_enough_and_a_thousandth_less_is_not(
-    epsilon: float, relation: NeighbouringRelation
-) -> None:
+def test_the_size_needed_is_enough_and_a_thousandth_less_is_not(epsilon: float, relation: NeighbouringRelation) -> None:
     found = explained(epsilon=epsilon, relation=relation)
     assert [row["accountant"] for row in found["accountants"]] == [one.value for one in COMPARED]
     for row, composition in zip(found["accountants"], COMPARED, strict=True):
         charged = [
             dualquery_epsilon(
-                found["rounds"],
-                found["draws"],
-                float(found["step"]),
-                size,
-                relation,
-                composition,
-                row["delta"],
+                found["rounds"], found["draws"], float(found["step"]), size, relation, composition, row["delta"]
             )
             for size in (row["size_needed"], math.floor(row["size_needed"] * 0.999))
         ]
@@ -54,23 +46,13 @@ def test_the_size_needed_is_enough_and_a_thousandth_less_is_not(
 def test_the_paper_s_parameters_are_explained_with_what_they_cost_at_the_size() -> None:
     found = explained(accuracy=0.15, confidence=0.9)
     chosen = parameters_for_accuracy(
-        0.15,
-        failure=1 - 0.9,
-        queries=len(WORKLOAD),
-        log_universe=log_universe(WORKLOAD.schema),
+        0.15, failure=1 - 0.9, queries=len(WORKLOAD), log_universe=log_universe(WORKLOAD.schema)
     )
-    assert (found["rounds"], found["draws"], Decimal(found["step"])) == (
-        chosen.rounds,
-        chosen.draws,
-        chosen.step,
-    )
+    assert (found["rounds"], found["draws"], Decimal(found["step"])) == (chosen.rounds, chosen.draws, chosen.step)
     assert found["accountants"] == [
         {**row, "size_needed": found["accountants"][place]["size_needed"]}
         for place, row in enumerate(
-            costs(
-                partial(dualquery_epsilon, chosen.rounds, chosen.draws, float(chosen.step), 10_000, REPLACE),
-                1e-6,
-            )
+            costs(partial(dualquery_epsilon, chosen.rounds, chosen.draws, float(chosen.step), 10_000, REPLACE), 1e-6)
         )
     ]
     assert found["sharpened_bound_of_the_same_parameters"] < 0.15
@@ -97,9 +79,7 @@ def test_a_delta_that_the_gaussian_accountant_refuses_leaves_the_others() -> Non
         ({"accuracy": 0.001}, PlanError, "more than the 1,000,000 rounds that are possible"),
     ],
 )
-def test_a_wish_that_cannot_be_met_is_refused(
-    changes: dict[str, Any], kind: type[Exception], message: str
-) -> None:
+def test_a_wish_that_cannot_be_met_is_refused(changes: dict[str, Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         explained(**changes)
 
@@ -109,9 +89,7 @@ def test_an_epsilon_of_nearly_zero_needs_more_records_than_there_are() -> None:
 
 
 def test_a_cost_beyond_every_number_is_no_figure() -> None:
-    rows = {
-        row["accountant"]: row for row in costs(partial(dualquery_epsilon, 1000, 1000, 1e5, 1, REPLACE), 1e-6)
-    }
+    rows = {row["accountant"]: row for row in costs(partial(dualquery_epsilon, 1000, 1000, 1e5, 1, REPLACE), 1e-6)}
     assert rows["theorem"]["epsilon"] is None
     assert rows["theorem"]["refused"] == "beyond the largest floating-point number"
     assert all(math.isfinite(row["epsilon"]) for row in rows.values() if row["epsilon"] is not None)
@@ -122,10 +100,7 @@ def test_a_plan_is_explained_with_the_figures_of_the_ledger(estimated: bool) -> 
     budget = Budget(5.0, 1e-6, None, Accountant.GDP)
     extra: dict[str, Any] = {}
     if estimated:
-        extra = {
-            "free_attributes": FreeAttributes.ESTIMATED,
-            "one_way": OneWayMeasurement(300.0, gaussian=False),
-        }
+        extra = {"free_attributes": FreeAttributes.ESTIMATED, "one_way": OneWayMeasurement(300.0, gaussian=False)}
     made = plan(budget=budget, size=10_000, **extra)
     statement = {"proven": {"bound": 0.5}, "predicted": None, "versions": {}}
     found = explain(made, WORKLOAD, statement)

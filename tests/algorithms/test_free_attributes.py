@@ -30,9 +30,7 @@ def problem(sizes: NDArray[np.int32], *mentioned: int) -> MaxCsp:
 def measured(*counts: int) -> NoisyAnswers:
     """Return noisy one-way marginals, all attributes one behind the other."""
     charge = one_way_charge(4, scale=1.0, gaussian=True, relation=REPLACE)
-    return NoisyAnswers(
-        "one-way marginals", np.array(counts, dtype=np.int64), "discrete Gaussian", 1.0, charge
-    )
+    return NoisyAnswers("one-way marginals", np.array(counts, dtype=np.int64), "discrete Gaussian", 1.0, charge)
 
 
 def rule(kind: FreeAttributes, marginals: NoisyAnswers | None = None, seed: int = 7) -> FreeAttributeRule:
@@ -52,9 +50,7 @@ ASKED = problem(SCHEMA.sizes, 0, 2)
 
 
 @pytest.mark.parametrize("kind", [FIRST, RANDOM, ESTIMATED])
-def test_attributes_that_the_draw_mentions_stay_and_the_given_record_is_not_touched(
-    kind: FreeAttributes,
-) -> None:
+def test_attributes_that_the_draw_mentions_stay_and_the_given_record_is_not_touched(kind: FreeAttributes) -> None:
     made = rule(kind, measured(*range(12)) if kind is ESTIMATED else None)
     assert np.all(filled(made, ASKED, RECORD)[:, [0, 2]] == RECORD[[0, 2]])
     assert RECORD.tolist() == [2, 1, 1, 3]

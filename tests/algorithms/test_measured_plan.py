@@ -39,14 +39,7 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema.schema import Schema
 from dpopt.transcript.journal import MemoryJournal
-from tests.algorithms.measured_runs import (
-    CLAUSES,
-    MEASURED,
-    SELECTIONS,
-    measured_job,
-    measured_plan,
-    moved_by,
-)
+from tests.algorithms.measured_runs import CLAUSES, MEASURED, SELECTIONS, measured_job, measured_plan, moved_by
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, SCHEMA, plan, workload
 from tests.tiny_measuring import marginals
 
@@ -69,10 +62,7 @@ def test_a_plan_with_every_option_reads_back_exactly() -> None:
     weighed = FitPlan(records=9, sweeps=0, columns=4)
     for fit in (smooth, weighed):
         made = measured_plan(
-            SELECTED,
-            fit=fit,
-            selections=PlannedSelections(2, Decimal("0.1250"), 1.75, ("l1",), 64),
-            chosen_by="a test",
+            SELECTED, fit=fit, selections=PlannedSelections(2, Decimal("0.1250"), 1.75, ("l1",), 64), chosen_by="a test"
         )
         again = MeasuredPlan.from_json(json.loads(json.dumps(made.to_json())))
         assert again == made
@@ -93,11 +83,7 @@ def charges_of_the_curator(made: MeasuredPlan, text: str) -> list[float]:
         candidates = marginals([0, 1], [2, 3], schema=SCHEMA)
         for number in range(1, made.selections.rounds + 1):
             what_for = Selection(
-                number,
-                candidates,
-                made.selections.score(number),
-                np.zeros(2, dtype=np.int64),
-                made.selections.step,
+                number, candidates, made.selections.score(number), np.zeros(2, dtype=np.int64), made.selections.step
             )
             found.append(what_for.charge(made.relation).parameter)
             one = Measurement("x", marginals([0, 1], schema=SCHEMA), made.selections.scale, made.gaussian)
@@ -122,9 +108,7 @@ def test_what_is_reserved_is_what_the_private_side_computes(
 
 def test_replacing_a_record_costs_twice_the_rho_of_adding_one() -> None:
     for algorithm in (NOISE, COUNTS):
-        one, two = (
-            measured_plan(algorithm, relation=relation).budget.rho for relation in (ADD_REMOVE, REPLACE)
-        )
+        one, two = (measured_plan(algorithm, relation=relation).budget.rho for relation in (ADD_REMOVE, REPLACE))
         assert one is not None
         assert two == pytest.approx(2 * one)
 
@@ -173,11 +157,7 @@ FIELDS: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     "counts and residuals": (COUNTS, {"stages": STAGES}, "measures counts or residuals at least once"),
     "noise that selects": (NOISE, {"selections": SELECTIONS}, "for records that are fitted to them"),
-    "residuals and selections": (
-        COUNTS,
-        {**OF_RESIDUALS, "selections": SELECTIONS},
-        "no marginal is selected",
-    ),
+    "residuals and selections": (COUNTS, {**OF_RESIDUALS, "selections": SELECTIONS}, "no marginal is selected"),
     "residuals with Laplace noise": (COUNTS, {**OF_RESIDUALS, "gaussian": False}, "with Gaussian noise"),
     "counts smoothed by residuals": (COUNTS, {"fit": FitPlan(smoothing=None)}, "give a number for counts"),
     "noise that fits": (NOISE, {"fit": FitPlan()}, "unless the algorithm releases noisy answers alone"),
@@ -297,9 +277,7 @@ def shapes(*attributes: list[int]) -> MarginalSet:
 @pytest.mark.parametrize("least", [1, 2, 3])
 def test_the_parts_of_marginals_are_all_their_subsets_once_and_in_order(least: int) -> None:
     whole = [(0, 1, 2), (1, 2, 3)]
-    expected = {
-        part for attributes in whole for width in range(least, 4) for part in combinations(attributes, width)
-    }
+    expected = {part for attributes in whole for width in range(least, 4) for part in combinations(attributes, width)}
     found = sets_of(parts_of(shapes([2, 1, 0], [1, 2, 3]), least_width=least, most_cells=10**6))
     assert found == sorted(expected, key=lambda part: (len(part), part))
 

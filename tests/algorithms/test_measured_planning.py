@@ -9,13 +9,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.measured import planning as module
 from dpopt.algorithms.measured.plan import MEASURED as NAMES
-from dpopt.algorithms.measured.plan import (
-    NOISE,
-    FitPlan,
-    MeasuredPlan,
-    candidate_marginals,
-    planned_queries,
-)
+from dpopt.algorithms.measured.plan import NOISE, FitPlan, MeasuredPlan, candidate_marginals, planned_queries
 from dpopt.algorithms.measured.planning import make_measured_plan
 from dpopt.algorithms.options import COUNTS, SELECTED
 from dpopt.algorithms.registry import plan_of
@@ -70,9 +64,7 @@ def test_a_named_solver_makes_a_plan_with_column_generation(algorithm: str) -> N
 
 
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
-def test_more_records_than_a_solver_takes_are_refused_with_how_many_it_takes(
-    relation: NeighbouringRelation,
-) -> None:
+def test_more_records_than_a_solver_takes_are_refused_with_how_many_it_takes(relation: NeighbouringRelation) -> None:
     options: dict[str, Any] = {"solver": "clarabel", "neighbours": relation.value}
     with pytest.raises(PlanError, match=r"9,000,000 records in .* Give records=([0-9,]+)") as refusal:
         planned(COUNTS, records=9_000_000, **options)
@@ -226,9 +218,7 @@ def test_smoothing_follows_from_the_ratio_of_size_to_noise() -> None:
     assert richer == pytest.approx(2 * usual, rel=1e-3)
 
 
-def test_clauses_that_are_many_for_the_values_are_fitted_without_smoothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_clauses_that_are_many_for_the_values_are_fitted_without_smoothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert smoothing(COUNTS, CLAUSES) > 0
     monkeypatch.setattr(module, "CLAUSES_PER_VALUE", 0.1)
     many = planned(COUNTS, CLAUSES).fit

@@ -49,16 +49,7 @@ from dpopt.releases.run import Sources
 from dpopt.schema.schema import Schema
 from dpopt.transcript.journal import read_journal
 from tests.algorithms.measured_runs import CLAUSES, FIT, MEASURED, measured_job, named, noiseless, scripted
-from tests.algorithms.small_runs import (
-    ADD_REMOVE,
-    ROWS,
-    SCHEMA,
-    Heard,
-    codes,
-    dataset,
-    workload,
-    write_table,
-)
+from tests.algorithms.small_runs import ADD_REMOVE, ROWS, SCHEMA, Heard, codes, dataset, workload, write_table
 from tests.algorithms.test_release_with_rules import RULED, obeys
 from tests.noises import NoNoise
 from tests.strategies import naive_truth
@@ -95,9 +86,7 @@ def test_a_run_spends_exactly_what_was_reserved(
     assert privacy["private"] is True
     assert privacy["relation"] == relation.value
     assert privacy["accountant"] == ("zcdp" if gaussian else "pure")
-    assert [charge["label"] for charge in privacy["charges"]] == [
-        charge.label for charge in job.plan.charges()
-    ]
+    assert [charge["label"] for charge in privacy["charges"]] == [charge.label for charge in job.plan.charges()]
 
 
 @pytest.mark.parametrize(("algorithm", "text"), [form for form in FORMS if form[0] != NOISE])
@@ -272,11 +261,7 @@ def test_a_replay_needs_no_solver_no_fit_and_no_table(tmp_path: Path) -> None:
         run_release(dataset(), measured_job(algorithm), tmp_path / algorithm)
     folders = [str(tmp_path / algorithm) for algorithm in MEASURED]
     done = subprocess.run(
-        [sys.executable, "-c", REPLAY_ALONE, *folders],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
+        [sys.executable, "-c", REPLAY_ALONE, *folders], capture_output=True, text=True, check=False, cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
     for folder in folders:
@@ -350,20 +335,14 @@ def test_any_other_source_marks_ledger_and_folder_as_not_private(
 
 @pytest.mark.parametrize("algorithm", FITTED)
 def test_the_same_draws_give_the_same_release(algorithm: str) -> None:
-    runs = [
-        run_release(dataset(), measured_job(algorithm), None, sources=scripted([3, 9, 40], 5))
-        for _ in range(2)
-    ]
+    runs = [run_release(dataset(), measured_job(algorithm), None, sources=scripted([3, 9, 40], 5)) for _ in range(2)]
     assert runs[0].statement == runs[1].statement
     assert np.array_equal(runs[0].records.distinct, runs[1].records.distinct)
     assert np.array_equal(runs[0].records.multiplicity, runs[1].records.multiplicity)
 
 
 def test_weighed_and_smoothed_records_obey_every_rule() -> None:
-    for fit in (
-        FitPlan(records=30, sweeps=1, columns=10),
-        FitPlan(records=30, sweeps=1, snapshots=2, smoothing=9.0),
-    ):
+    for fit in (FitPlan(records=30, sweeps=1, columns=10), FitPlan(records=30, sweeps=1, snapshots=2, smoothing=9.0)):
         made = run_release(dataset(), measured_job(COUNTS, schema=RULED, fit=fit), None)
         assert obeys(RULED, made.records.distinct)
 
@@ -474,9 +453,7 @@ FORGERIES: dict[str, Callable[[Entries], object]] = {
     "another count": count,
     "a record left out": lambda e: e.remove(of_kind(e, "records")),
 }
-OF_SELECTIONS: dict[str, Callable[[Entries], object]] = {
-    "another selection": other_selection,
-}
+OF_SELECTIONS: dict[str, Callable[[Entries], object]] = {"another selection": other_selection}
 
 
 def forged(folder: Path, target: Path, forgery: Callable[[Entries], object]) -> Path:
@@ -504,9 +481,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     ("algorithm", "name"),
     [(COUNTS, name) for name in FORGERIES] + [(SELECTED, name) for name in (*FORGERIES, *OF_SELECTIONS)],
 )
-def test_a_forged_transcript_is_refused(
-    finished: dict[str, Path], tmp_path: Path, algorithm: str, name: str
-) -> None:
+def test_a_forged_transcript_is_refused(finished: dict[str, Path], tmp_path: Path, algorithm: str, name: str) -> None:
     folder = forged(finished[algorithm], tmp_path / "one", {**FORGERIES, **OF_SELECTIONS}[name])
     with pytest.raises(DpoptError):
         replay(folder, tmp_path / "two")

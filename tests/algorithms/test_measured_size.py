@@ -37,10 +37,7 @@ SCHEMA = Schema(
         Attribute("age", AttributeKind.NUMERIC, edges=tuple(range(0, 33, 2)), integer=True),
     )
 )
-BUDGETS = {
-    "pure": Budget(50.0, 0.0, None, Accountant.PURE),
-    "rho": Budget(None, 1e-9, 20.0, Accountant.ZCDP),
-}
+BUDGETS = {"pure": Budget(50.0, 0.0, None, Accountant.PURE), "rho": Budget(None, 1e-9, 20.0, Accountant.ZCDP)}
 
 
 def frame() -> pd.DataFrame:
@@ -62,10 +59,7 @@ def asked(budget: Budget) -> dict[str, Any]:
 
 RELEASES: dict[str, tuple[Callable[[Budget], Any], float]] = {
     "summary": (lambda budget: dpopt.summary(frame(), SCHEMA, 1, columns=("a",), **asked(budget)), MARGIN),
-    "lists": (
-        lambda budget: dpopt.decision_lists(["x1:1, else:0"] * ROWS, family_of(2, 1), **asked(budget)),
-        MARGIN,
-    ),
+    "lists": (lambda budget: dpopt.decision_lists(["x1:1, else:0"] * ROWS, family_of(2, 1), **asked(budget)), MARGIN),
     "halfspaces": (
         lambda budget: dpopt.halfspaces(
             points(),
@@ -79,10 +73,7 @@ RELEASES: dict[str, tuple[Callable[[Budget], Any], float]] = {
         0.0,
     ),
     "intervals": (lambda budget: dpopt.intervals(frame(), SCHEMA, "age", **asked(budget)), MARGIN),
-    "sanitizer": (
-        lambda budget: dpopt.sanitize(frame(), symmetric(UNIVERSES["mixed"]), **asked(budget)),
-        0.0,
-    ),
+    "sanitizer": (lambda budget: dpopt.sanitize(frame(), symmetric(UNIVERSES["mixed"]), **asked(budget)), 0.0),
 }
 
 
@@ -125,8 +116,7 @@ def test_a_release_says_the_number_and_guarantees_the_whole_budget(tmp_path: Pat
     others = {key: value for key, value in privacy["epsilon_by_accountant"].items() if key != "delta"}
     assert {key for key, value in others.items() if isinstance(value, float)} == {accountant}
     kinds = [
-        json.loads(line)["entry"]["kind"]
-        for line in (tmp_path / "out" / "transcript.jsonl").read_text().splitlines()
+        json.loads(line)["entry"]["kind"] for line in (tmp_path / "out" / "transcript.jsonl").read_text().splitlines()
     ]
     assert kinds[:4] == ["charge", "measurement", "reserve", "charge"]
     assert not (tmp_path / "out" / "request.json").exists()

@@ -35,9 +35,7 @@ SIZES = (3, 2, 5, 2)
 def triples(queries: int, attributes: int) -> Clauses:
     base = np.random.default_rng(0).integers(0, attributes - 2, (queries, 1))
     ones = np.ones((queries, 3), dtype=np.int32)
-    return Clauses.conjunctions(
-        freeze((base + np.arange(3)).astype(np.int32)), freeze(ones), freeze(ones == 1)
-    )
+    return Clauses.conjunctions(freeze((base + np.arange(3)).astype(np.int32)), freeze(ones), freeze(ones == 1))
 
 
 @pytest.fixture(autouse=True)
@@ -76,9 +74,7 @@ def test_items_follow_the_public_numbers() -> None:
     assert usual["records of all rounds"] == 50 * 188
     many = dict(expected_memory(clauses, sizes, rows=80_000, rounds=50, draws=5_000).items)
     assert many["draws of all rounds"] == 50 * 2_000 * 16
-    streamed = dict(
-        expected_memory(clauses, sizes, rows=80_000, rounds=50, draws=300, rows_at_once=8_000).items
-    )
+    streamed = dict(expected_memory(clauses, sizes, rows=80_000, rounds=50, draws=300, rows_at_once=8_000).items)
     assert streamed["columns that queries name, as bits"] < usual["columns that queries name, as bits"] / 9
     assert streamed["queries"] == usual["queries"]
 
@@ -127,22 +123,15 @@ def test_a_run_that_fits_is_not_refused() -> None:
 
 def test_much_memory_is_reported_and_too_little_of_a_run_that_goes_on_is_no_refusal() -> None:
     assert note_on_memory(ExpectedMemory((("queries", 1_000_000_000),))) is None
-    assert (
-        note_on_memory(SMALL) == note_on_memory(SMALL, 8_000_000_000) == f"memory: about {SMALL.describe()}"
-    )
+    assert note_on_memory(SMALL) == note_on_memory(SMALL, 8_000_000_000) == f"memory: about {SMALL.describe()}"
     scarce = note_on_memory(SMALL, 7_999_999_999)
     assert scarce is not None
     assert "queries 3.00 GB; the machine has 8.00 GB available" in scarce
-    assert (
-        "resume it on a machine with more memory, or with --engine stream if the table is no wide one"
-        in scarce
-    )
+    assert "resume it on a machine with more memory, or with --engine stream if the table is no wide one" in scarce
     assert note_on_memory(ExpectedMemory((("queries", 9),)), 8) is not None
 
 
-def test_the_least_of_machine_process_and_control_group_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_least_of_machine_process_and_control_group_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "GROUP", tmp_path)
     monkeypatch.setattr(machine, "free_memory", lambda: 20_000_000)
     assert available_memory() == 20_000_000

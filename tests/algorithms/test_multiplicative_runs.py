@@ -27,17 +27,7 @@ from dpopt.algorithms.multiplicative_weights.planning import (
     proven_of_records,
     rounds_needed,
 )
-from dpopt.algorithms.options import (
-    DATA_STEP,
-    MARGINALS,
-    MAX_ENTROPY,
-    MWEM,
-    PAPER,
-    PMW,
-    QUERIES,
-    UPDATES,
-    PlanRequest,
-)
+from dpopt.algorithms.options import DATA_STEP, MARGINALS, MAX_ENTROPY, MWEM, PAPER, PMW, QUERIES, UPDATES, PlanRequest
 from dpopt.algorithms.registry import OPTIONS, predict, read_plan
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import differing_files, replay
@@ -56,9 +46,7 @@ RICH = Budget(None, 1e-9, 2_000.0, Accountant.ZCDP)
 BITS = Schema(tuple(Attribute(f"b{i}", AttributeKind.CATEGORICAL, values=(0, 1)) for i in range(6)))
 
 
-def request(
-    size: int = ROWS, *, budget: Budget = RICH, kind: type[Any] = PMW, **options: Any
-) -> PlanRequest[MWEM]:
+def request(size: int = ROWS, *, budget: Budget = RICH, kind: type[Any] = PMW, **options: Any) -> PlanRequest[MWEM]:
     return PlanRequest(size, REPLACE, budget, kind(**options))
 
 
@@ -121,9 +109,7 @@ def test_every_record_obeys_the_rules() -> None:
 
 def test_attributes_that_no_query_mentions_are_left_out_of_the_universe() -> None:
     """They would multiply its size; their codes are public and random."""
-    wide = Schema(
-        (*SCHEMA.attributes, Attribute("wide", AttributeKind.CATEGORICAL, values=tuple(range(1_000))))
-    )
+    wide = Schema((*SCHEMA.attributes, Attribute("wide", AttributeKind.CATEGORICAL, values=tuple(range(1_000)))))
     text = "marginals:2,count=1,seed=1"
     workload = parse_workload(text, wide)
     universe = universe_of(workload, "mwem")
@@ -139,9 +125,7 @@ def test_attributes_that_no_query_mentions_are_left_out_of_the_universe() -> Non
 def test_a_universe_that_is_too_large_is_refused_with_its_size_and_what_would_do(tmp_path: Path) -> None:
     large = coded_schema(*[10] * 9)
     for algorithm in MULTIPLICATIVE:
-        with pytest.raises(
-            PlanError, match=r"1,000,000,000 combinations \(at most 67,108,864 = 2\^26"
-        ) as found:
+        with pytest.raises(PlanError, match=r"1,000,000,000 combinations \(at most 67,108,864 = 2\^26") as found:
             make_multiplicative_plan(request(kind=OPTIONS[algorithm]), parse_workload("marginals:2", large))
         assert "Use algorithm='projection' or dualquery" in str(found.value)
     with pytest.raises(PlanError, match="Use algorithm='projection' or dualquery"):
@@ -151,16 +135,7 @@ def test_a_universe_that_is_too_large_is_refused_with_its_size_and_what_would_do
     table = tmp_path / "table.csv"
     table.write_text(",".join(huge.names) + "\n" + ",".join("0" * 40) + "\n", encoding="utf-8")
     with pytest.raises(PlanError, match=r"about 10\^40 combinations"):
-        release(
-            table,
-            huge,
-            "marginals:2",
-            out=out,
-            algorithm="mwem",
-            rho=1.0,
-            neighbours="add-remove",
-            n0=9,
-        )
+        release(table, huge, "marginals:2", out=out, algorithm="mwem", rho=1.0, neighbours="add-remove", n0=9)
     assert not out.exists()
 
 
@@ -222,9 +197,7 @@ def test_requests_that_do_not_suit_are_refused(case: str) -> None:
 @pytest.mark.parametrize("gaussian", [False, True])
 def test_a_plan_by_bound_keeps_the_conditions_of_the_theorem(update: str | None, gaussian: bool) -> None:
     """Rounds as many as needed, both errors at most alpha: then the bound of 4 alpha holds without a condition."""
-    budget = (
-        Budget(None, 1e-9, 5.0, Accountant.ZCDP) if gaussian else Budget(40.0, 0.0, None, Accountant.PURE)
-    )
+    budget = Budget(None, 1e-9, 5.0, Accountant.ZCDP) if gaussian else Budget(40.0, 0.0, None, Accountant.PURE)
     workload = parse_workload("parity:3", BITS)
     asked = request(30_000, budget=budget, plan_by="bound", update=update)
     plan = make_multiplicative_plan(asked, workload)
@@ -243,19 +216,13 @@ def test_the_check_of_the_specification_comes_out() -> None:
     """|X| = 64, 21 queries, epsilon 1, delta 1e-6: 1,664 rounds for an alpha of .1; a run's worst error is below 4 alpha."""
     assert rounds_needed(0.1, log(64)) == 1_664
     workload = parse_workload("parity:2", BITS)
-    asked = request(
-        17_589,
-        budget=Budget(1.0, 1e-6, None, Accountant.ZCDP),
-        plan_by="bound",
-    )
+    asked = request(17_589, budget=Budget(1.0, 1e-6, None, Accountant.ZCDP), plan_by="bound")
     plan = make_multiplicative_plan(asked, workload)
     assert plan.alpha is not None
     assert plan.alpha < 0.15
     generator = np.random.default_rng(1)
     codes = (generator.random((17_589, 6)) < 0.2).astype(np.int32)
-    made = run_release(
-        PrivateDataset.from_codes(BITS, list(codes.T)), multiplicative_job(plan, BITS, "parity:2"), None
-    )
+    made = run_release(PrivateDataset.from_codes(BITS, list(codes.T)), multiplicative_job(plan, BITS, "parity:2"), None)
     assert np.abs(made.answers() - workload.answers_on(codes)).max() <= 4 * plan.alpha
 
 
@@ -263,9 +230,7 @@ def test_only_what_is_proven_is_said() -> None:
     """Nothing of an average that holds distributions before the last; replays are steps that the lecture does not count."""
     assert proven_multiplicative(multiplicative_plan(), 10, 3.0) is None
     assert proven_multiplicative(multiplicative_plan(select=MARGINALS), 10, 3.0) is None
-    published = multiplicative_plan(
-        learning=Learning(update=DATA_STEP, replays=0, average=True), rounds=15, size=10**6
-    )
+    published = multiplicative_plan(learning=Learning(update=DATA_STEP, replays=0, average=True), rounds=15, size=10**6)
     found = proven_multiplicative(published, 100, 3.0)
     assert found is not None
     assert found["bound"] > 2 * (3.0 / 15) ** 0.5
@@ -283,9 +248,7 @@ def test_only_what_is_proven_is_said() -> None:
     added = multiplicative_plan("pmw", alpha=0.1, size=10**6, relation=ADD_REMOVE)
     assumed = proven_multiplicative(added, 100, 3.0, rules=True)
     assert assumed is not None
-    assert assumed["if"] == (
-        ", if the run stops early and the table has n0 records and all of them obey the rules"
-    )
+    assert assumed["if"] == (", if the run stops early and the table has n0 records and all of them obey the rules")
     assert proven_of_records(assumed, stopped_early=False, distance=0.1) is None
     met = proven_of_records(assumed, stopped_early=True, distance=0.125)
     assert met is not None

@@ -31,16 +31,10 @@ FAILURES = {
 
 @pytest.mark.parametrize(
     ("words", "algorithm", "capabilities"),
-    [
-        *((words, dpopt.DualQuery, kind) for words in FAILURES for kind in KINDS),
-        ("SystemExit: 3", dpopt.FEM, KINDS[1]),
-    ],
+    [*((words, dpopt.DualQuery, kind) for words in FAILURES for kind in KINDS), ("SystemExit: 3", dpopt.FEM, KINDS[1])],
 )
 def test_a_failing_solver_is_told_of_everywhere(
-    words: str,
-    algorithm: type[dpopt.DualQuery | dpopt.FEM],
-    capabilities: frozenset[Capability],
-    tmp_path: Path,
+    words: str, algorithm: type[dpopt.DualQuery | dpopt.FEM], capabilities: frozenset[Capability], tmp_path: Path
 ) -> None:
     chosen = algorithm(solver=Mine(FAILURES[words], capabilities), rounds=5)
     with pytest.warns(AccuracyWarning, match="tried on") as caught:
@@ -56,9 +50,7 @@ def test_a_failing_solver_is_told_of_everywhere(
     if algorithm is dpopt.DualQuery:
         certificates = made.statement["certificates"]
         (reason,) = certificates["fallback_reasons"]
-        assert reason.endswith(
-            f"({words.partition(':')[0]})"
-        )  # its type, and none of its words, which may hold paths
+        assert reason.endswith(f"({words.partition(':')[0]})")  # its type, and none of its words, which may hold paths
         assert certificates["fallbacks"] > 0
         assert certificates["rounds_with_a_bound_reported_by_the_solver"] == 0
         assert {done.solver.split()[0] for done in made.rounds} <= {"local-search", "settled"}
@@ -111,9 +103,7 @@ def test_a_failure_after_the_trial_is_warned_of_once_when_all_is_on_file(
             tired(tmp_path / "again", algorithm)
     assert {path.name for path in (tmp_path / "again").iterdir()} == {path.name for path in folder.iterdir()}
     again = dpopt.replay(tmp_path / "again", tmp_path / "replayed")
-    assert (
-        again.statement["records"] == json.loads((tmp_path / "again" / "release.json").read_text())["records"]
-    )
+    assert again.statement["records"] == json.loads((tmp_path / "again" / "release.json").read_text())["records"]
 
 
 @pytest.mark.parametrize("quiet", [(), ("--quiet",)])
@@ -134,21 +124,11 @@ def test_the_shell_warns_once_unless_quiet(
     assert told.count("the fallback answered") == told.count("warning: In ") == (0 if quiet else 1)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"name": None}, {"name": 3}, {"capabilities": None}, {"capabilities": "max-csp"}]
-)
+@pytest.mark.parametrize("wrong", [{"name": None}, {"name": 3}, {"capabilities": None}, {"capabilities": "max-csp"}])
 def test_what_is_no_solver_is_refused_before_it_is_tried(wrong: dict[str, Any], tmp_path: Path) -> None:
     given = {"act": raising(TypeError()), "capabilities": KINDS[1], **wrong}
-    with (
-        warnings.catch_warnings(action="error"),
-        pytest.raises(PlanError, match="a name, which is a text, and a set"),
-    ):
+    with warnings.catch_warnings(action="error"), pytest.raises(PlanError, match="a name, which is a text, and a set"):
         dpopt.release(
-            TABLE,
-            SCHEMA,
-            out=tmp_path / "r",
-            algorithm=dpopt.DualQuery(solver=Mine(**given)),
-            epsilon=1,
-            n0=1000,
+            TABLE, SCHEMA, out=tmp_path / "r", algorithm=dpopt.DualQuery(solver=Mine(**given)), epsilon=1, n0=1000
         )
     assert not (tmp_path / "r").exists()

@@ -18,10 +18,7 @@ from dpopt.errors import PlanError
 from dpopt.releases.plan import FreeAttributes
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, plan
 
-ESTIMATED = {
-    "free_attributes": FreeAttributes.ESTIMATED,
-    "one_way": OneWayMeasurement(scale=12.5, gaussian=True),
-}
+ESTIMATED = {"free_attributes": FreeAttributes.ESTIMATED, "one_way": OneWayMeasurement(scale=12.5, gaussian=True)}
 PLANS: dict[str, dict[str, Any]] = {
     "the usual one": {},
     "estimated free attributes": ESTIMATED,
@@ -88,9 +85,7 @@ def test_noise_of_no_scale_is_refused(scale: Any) -> None:
         OneWayMeasurement(scale, gaussian=True)
 
 
-@pytest.mark.parametrize(
-    ("key", "value"), [("free_attributes", "zeros"), ("encoding", "one-hot"), ("step", None)]
-)
+@pytest.mark.parametrize(("key", "value"), [("free_attributes", "zeros"), ("encoding", "one-hot"), ("step", None)])
 def test_a_damaged_plan_is_refused(key: str, value: object) -> None:
     with pytest.raises(PlanError, match="plan.json at"):
         DualQueryPlan.from_json({**plan().to_json(), key: value})

@@ -56,11 +56,7 @@ def test_a_release_takes_the_plan_of_every_accountant(
     tmp_path: Path, table: Path, accountant: str, size: dict[str, Any]
 ) -> None:
     """Also where the accountant bounds no rho."""
-    asked: dict[str, Any] = {
-        "epsilon": 300.0,
-        "delta": 0.0 if accountant == "pure" else 1e-6,
-        "predict": False,
-    }
+    asked: dict[str, Any] = {"epsilon": 300.0, "delta": 0.0 if accountant == "pure" else 1e-6, "predict": False}
     made = plan(SCHEMA, "marginals:1", algorithm="dualquery", accountant=accountant, **size, **asked)
     made.save(tmp_path / "plan.json")
     json.dumps(made.explained, allow_nan=False)
@@ -80,9 +76,7 @@ def test_a_plan_says_how_a_table_is_read_and_what_is_its_neighbour(tmp_path: Pat
     with pytest.raises(PlanError, match="the plan fixes neighbours="):
         release(table, plan=replace_one, neighbours="add-remove")
     assert release(
-        table,
-        plan=plan(SCHEMA, "marginals:1", n=200, **{**ASKED, "epsilon": 10.0}),
-        neighbours="add-remove",
+        table, plan=plan(SCHEMA, "marginals:1", n=200, **{**ASKED, "epsilon": 10.0}), neighbours="add-remove"
     ).job.plan.size
 
 
@@ -190,9 +184,7 @@ SIZES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("budget", [{"epsilon": 20}, {"epsilon": 20, "delta": 0}], ids=str)
 @pytest.mark.parametrize("algorithm", [GIVEN, "dualquery", "mwem", "projection"], ids=str)
-def test_a_plan_states_what_its_release_states(
-    algorithm: Any, budget: dict[str, Any], size: str, table: Path
-) -> None:
+def test_a_plan_states_what_its_release_states(algorithm: Any, budget: dict[str, Any], size: str, table: Path) -> None:
     planned, released = SIZES[size]
     asked: Any = {"algorithm": algorithm, "predict": False, "values_share": 0.1, **budget}
     delta = asked.get("delta", 1e-9 if "n0" not in planned else None)

@@ -118,9 +118,7 @@ def test_three_given_numbers_beyond_the_budget_are_refused_with_what_they_cost()
     asked = request(rounds=500, draws=700, step=Decimal(2))
     with pytest.raises(PlanError) as refusal:
         make_plan(asked, WORKLOAD)
-    cost = ZCDP.spent(
-        replace(make_plan(request(), WORKLOAD), rounds=500, draws=700, step=Decimal(2)).charges()
-    )
+    cost = ZCDP.spent(replace(make_plan(request(), WORKLOAD), rounds=500, draws=700, step=Decimal(2)).charges())
     text = str(refusal.value)
     assert f"T = 500, s = 700, eta = 2 cost epsilon = {cost.epsilon:.6g} at delta = 1e-06" in text
     assert f"(rho = {cost.rho:.6g}) under replace-one with public n" in text
@@ -190,11 +188,7 @@ def test_the_bound_is_no_larger_than_that_of_any_other_way_of_choosing() -> None
 
     def bound(made: DualQueryPlan) -> float:
         return proven_error(
-            rounds=made.rounds,
-            draws=made.draws,
-            step=float(made.step),
-            queries=queries,
-            log_universe=universe,
+            rounds=made.rounds, draws=made.draws, step=float(made.step), queries=queries, log_universe=universe
         ).bound
 
     asked = request(size=1_000_000)
@@ -228,13 +222,9 @@ def test_the_logarithm_of_the_universe_is_the_rounded_sum_over_all_attributes(se
 
 @pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE], ids=lambda relation: str(relation.value))
 @pytest.mark.parametrize("name", ["pure", "zcdp", "gdp", "rho"])
-def test_estimated_free_attributes_get_a_twentieth_of_the_budget(
-    name: str, relation: NeighbouringRelation
-) -> None:
+def test_estimated_free_attributes_get_a_twentieth_of_the_budget(name: str, relation: NeighbouringRelation) -> None:
     budget = BUDGETS[name]
-    made = make_plan(
-        request(budget=budget, relation=relation, free_attributes=FreeAttributes.ESTIMATED), WORKLOAD
-    )
+    made = make_plan(request(budget=budget, relation=relation, free_attributes=FreeAttributes.ESTIMATED), WORKLOAD)
     assert made.one_way is not None
     measured, *drawn = made.charges()
     assert measured == made.one_way_charge()

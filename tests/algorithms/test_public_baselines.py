@@ -35,9 +35,7 @@ def test_noisy_columns_stand_beside_the_prediction_of_every_plan_for_marginals(a
     budget: Any = {"epsilon": 1e6, "delta": 1e-9} if accountant == "zcdp" else {"epsilon": 1e6}
     found = {}
     for epsilon in (1e6, 0.01):
-        terms = Terms.of(
-            "projection", measure="counts", accountant=accountant, **{**budget, "epsilon": epsilon}
-        )
+        terms = Terms.of("projection", measure="counts", accountant=accountant, **{**budget, "epsilon": epsilon})
         _, statement = plan_and_statement(terms, 5000, asked, Progress())
         found[epsilon] = statement["predicted"]["baselines"]["independence"]
     records = np.stack(public_population(SCHEMA, ROWS, seed=1), axis=1).astype(np.int32)
@@ -61,17 +59,13 @@ def test_baselines_are_those_of_the_population_of_predictions(text: str) -> None
         truth = asked.answers_on(records)
         zeros = asked.answers_on(np.zeros((1, len(SCHEMA)), dtype=np.int32))
         expected.append([np.abs(zeros - truth).max(), np.abs(zeros - truth).mean()])
-    assert [found["zeros"]["max_error"], found["zeros"]["mean_error"]] == pytest.approx(
-        np.mean(expected, axis=0)
-    )
+    assert [found["zeros"]["max_error"], found["zeros"]["mean_error"]] == pytest.approx(np.mean(expected, axis=0))
     assert set(found) == {"zeros", "uniform"}
     assert 0 < found["uniform"]["mean_error"] < found["uniform"]["max_error"] < 1
 
 
 def test_uniform_answers_are_those_of_all_records() -> None:
-    schema = Schema(
-        (Attribute("a", AttributeKind.BOOLEAN), Attribute("b", AttributeKind.CATEGORICAL, ("x", "y", "z")))
-    )
+    schema = Schema((Attribute("a", AttributeKind.BOOLEAN), Attribute("b", AttributeKind.CATEGORICAL, ("x", "y", "z"))))
     asked = parse_workload("marginals:2", schema)
     truth = asked.answers_on(np.stack(public_population(schema, ROWS, seed=1), axis=1).astype(np.int32))
     found = public_baselines(asked)["uniform"]
@@ -106,8 +100,8 @@ SMALL = {"zeros": errors(0.0007, 0.00002), "uniform": errors(0.125, 0.12)}
 def test_positive_queries_that_zeros_answer_best_are_pointed_out() -> None:
     said = verdict(errors(0.03, 0.01), SMALL, workload_from_json(POSITIVE, WIDE))
     assert said == (
-        "on the public population, one record of zeros has largest error 0.0007 and mean error 2e-05: this plan's 0.03 and "
-        "0.01 cannot beat it; ask signed queries, more popular items, or use a larger budget"
+        "on the public population, one record of zeros has largest error 0.0007 and mean error 2e-05: this plan's 0.03 "
+        "and 0.01 cannot beat it; ask signed queries, more popular items, or use a larger budget"
     )
 
 
@@ -116,10 +110,7 @@ def test_positive_queries_that_zeros_answer_best_are_pointed_out() -> None:
     [
         (workload_from_json(SIGNED, WIDE), "cannot beat it; ask fewer or other queries, or use a larger"),
         (workload(), "one record of first values has largest error 0.0007"),
-        (
-            parse_workload("marginals:1", WIDE),
-            "cannot beat it; ask for fewer or smaller marginals, or use a larger",
-        ),
+        (parse_workload("marginals:1", WIDE), "cannot beat it; ask for fewer or smaller marginals, or use a larger"),
     ],
 )
 def test_the_advice_suits_the_queries(asked: Workload, expected: str) -> None:
@@ -157,8 +148,8 @@ def test_independent_columns_tie_win_or_lose() -> None:
     own = errors(0.03, 0.01)
     tie = verdict(own, {"independence": errors(0.05, 0.0081)}, workload())
     assert tie == (
-        "on the public population, noisy columns, taken as independent, have largest error 0.05 and mean error 0.0081: a tie "
-        "with this plan's 0.03 and 0.01; ask for fewer or smaller marginals, or use a larger budget"
+        "on the public population, noisy columns, taken as independent, have largest error 0.05 and mean error 0.0081: "
+        "a tie with this plan's 0.03 and 0.01; ask for fewer or smaller marginals, or use a larger budget"
     )
     won = verdict(own, {"independence": errors(0.02, 0.0079)}, workload())
     assert won is not None

@@ -17,10 +17,7 @@ from dpopt.private.tables.dataset import PrivateDataset
 
 NUMERIC = dpopt.AttributeKind.NUMERIC
 SCHEMA = dpopt.Schema(
-    (
-        dpopt.Attribute("x", dpopt.AttributeKind.CATEGORICAL, ("a", "b")),
-        dpopt.Attribute("n", NUMERIC, edges=(0, 2, 4)),
-    )
+    (dpopt.Attribute("x", dpopt.AttributeKind.CATEGORICAL, ("a", "b")), dpopt.Attribute("n", NUMERIC, edges=(0, 2, 4)))
 )
 TABLE = pd.DataFrame({"x": ["a", "b"] * 500, "n": [1, 3, 3, 1] * 250})
 ASKED: dict[str, Any] = {"epsilon": 1, "delta": 1e-6, "n0": 1000, "predict": False, "algorithm": "projection"}
@@ -49,9 +46,7 @@ WHOLE: dict[str, Callable[[Any], Any]] = {
     "rows": lambda k: released(rows=k(7)),
     "seed": lambda k: released(seed=k(7)).seed,
     "options": lambda k: dpopt.DualQuery(rounds=k(3), draws=k(2), step=0.1),
-    "values": lambda k: dpopt.Attribute(
-        "x", dpopt.AttributeKind.CATEGORICAL, values=(k(0), k(5)), occurring=(k(0),)
-    ),
+    "values": lambda k: dpopt.Attribute("x", dpopt.AttributeKind.CATEGORICAL, values=(k(0), k(5)), occurring=(k(0),)),
     "values in JSON": lambda k: declared(type="categorical", values=[k(0), k(5)]),
     "bins": lambda k: declared(type="numeric", bins=k(3), range=[k(0), k(3)]),
     "prefix": lambda k: dpopt.Attribute("x", dpopt.AttributeKind.CATEGORICAL, values=("a",), prefix=k(1)),
@@ -81,9 +76,7 @@ def test_what_is_no_number_stays_as_it_is() -> None:
     array, frame = np.arange(3), pd.DataFrame({"x": [1]})
     assert plain(array) is array
     assert plain(frame) is frame
-    given = plain(
-        {"a": [np.int64(1), (np.float32(2), {"b": np.arange(2)})], "c": np.str_("x"), "d": np.bool_(True)}
-    )
+    given = plain({"a": [np.int64(1), (np.float32(2), {"b": np.arange(2)})], "c": np.str_("x"), "d": np.bool_(True)})
     assert repr(given) == "{'a': [1, (2.0, {'b': [0, 1]})], 'c': np.str_('x'), 'd': True}"
 
 

@@ -17,26 +17,10 @@ from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.algorithms import release as releases
 from dpopt.algorithms.after.reweighted_release import ReweightedRelease
 from dpopt.algorithms.run_release import run_release
-from dpopt.errors import (
-    BudgetError,
-    NoSolutionError,
-    PlanError,
-    ReleaseFolderError,
-    SchemaError,
-    TranscriptError,
-)
+from dpopt.errors import BudgetError, NoSolutionError, PlanError, ReleaseFolderError, SchemaError, TranscriptError
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.transcript.journal import read_journal
-from tests.algorithms.small_runs import (
-    AMPLE,
-    ROWS,
-    SCHEMA,
-    WITH_BUCKETS,
-    codes,
-    job,
-    small_release,
-    write_table,
-)
+from tests.algorithms.small_runs import AMPLE, ROWS, SCHEMA, WITH_BUCKETS, codes, job, small_release, write_table
 from tests.cli.command_line import refuse, release_arguments, succeed
 
 DRIVERS = {
@@ -47,11 +31,7 @@ DRIVERS = {
     "mwem": "multiplicative_weights",
     "pmw": "multiplicative_weights",
 }
-SIZES: dict[str, dict[str, Any]] = {
-    "measured": {},
-    "declared": {"n0": ROWS},
-    "replace": {"neighbours": "replace"},
-}
+SIZES: dict[str, dict[str, Any]] = {"measured": {}, "declared": {"n0": ROWS}, "replace": {"neighbours": "replace"}}
 
 
 def asked(tmp_path: Path, **changes: Any) -> dict[str, Any]:
@@ -158,14 +138,9 @@ def test_a_number_of_records_that_ends_a_run_is_on_file_and_the_message_says_whe
         return 10**12 if len(needed) == 1 else 10
 
     monkeypatch.setattr(releases, "available_memory", available)
-    with pytest.raises(
-        PlanError, match="keeps the number of records that was measured, and its charge; name"
-    ):
+    with pytest.raises(PlanError, match="keeps the number of records that was measured, and its charge; name"):
         dpopt.release(table, SCHEMA, algorithm="dualquery", **asked(tmp_path))
-    assert [entry["kind"] for entry in read_journal(out / "transcript.jsonl").entries] == [
-        "charge",
-        "measurement",
-    ]
+    assert [entry["kind"] for entry in read_journal(out / "transcript.jsonl").entries] == ["charge", "measurement"]
 
 
 @pytest.mark.parametrize(

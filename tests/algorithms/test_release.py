@@ -117,13 +117,7 @@ def tables(folder: Path) -> dict[str, AnyTable]:
     with csv.open("rb") as source, gzip.open(zipped, "wb") as target:
         shutil.copyfileobj(source, target)
     parquet = write_table(folder, name="people.parquet")
-    return {
-        "CSV": csv,
-        "CSV.gz": zipped,
-        "Parquet": parquet,
-        "DataFrame": frame(),
-        "Arrow": pq.read_table(parquet),
-    }
+    return {"CSV": csv, "CSV.gz": zipped, "Parquet": parquet, "DataFrame": frame(), "Arrow": pq.read_table(parquet)}
 
 
 def test_every_form_of_a_table_gives_the_same_release(tmp_path: Path) -> None:
@@ -136,10 +130,7 @@ def test_every_form_of_a_table_gives_the_same_release(tmp_path: Path) -> None:
     for name, other in results.items():
         assert other.statement == first.statement, name
         assert np.array_equal(other.records.distinct, first.records.distinct), name
-        drawn = [
-            (one.sampled.queries.tolist(), one.sampled.counts.tolist())
-            for one in (*first.rounds, *other.rounds)
-        ]
+        drawn = [(one.sampled.queries.tolist(), one.sampled.counts.tolist()) for one in (*first.rounds, *other.rounds)]
         assert drawn[:6] == drawn[6:], name
 
 
@@ -148,11 +139,7 @@ class OpenedError(Exception):
 
 
 REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
-    "no budget": (
-        {"epsilon": None},
-        PlanError,
-        "give the budget as epsilon= .with delta=, or without., or as rho=",
-    ),
+    "no budget": ({"epsilon": None}, PlanError, "give the budget as epsilon= .with delta=, or without., or as rho="),
     "two budgets": ({"rho": 1.0}, PlanError, "and not both"),
     "negative epsilon": ({"epsilon": -1.0}, AccountingError, "epsilon of a budget: found -1.0"),
     "delta of 1": ({"delta": 1.0}, AccountingError, "delta of a budget: found 1.0"),
@@ -197,17 +184,9 @@ REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
 
 
 NO_PROJECTION: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
-    "no weights": (
-        {"solver": "cp-sat"},
-        PlanError,
-        "cp-sat does not take convex quadratic programs; .*clarabel",
-    ),
+    "no weights": ({"solver": "cp-sat"}, PlanError, "cp-sat does not take convex quadratic programs; .*clarabel"),
     "unknown": ({"solver": "clarable"}, SolverUnavailableError, "did you mean 'clarabel'"),
-    "no records": (
-        {"pricing_solver": "clarabel"},
-        DpoptError,
-        "clarabel does not take mixed-integer programs",
-    ),
+    "no records": ({"pricing_solver": "clarabel"}, DpoptError, "clarabel does not take mixed-integer programs"),
     "unknown records": ({"pricing_solver": "cpsat"}, SolverUnavailableError, "did you mean 'cp-sat'"),
 }
 
@@ -251,9 +230,7 @@ def test_a_setting_is_refused_before_the_table_is_opened(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_public_inputs_are_refused_before_the_table_is_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_public_inputs_are_refused_before_the_table_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def open_it(*_: object, **__: object) -> None:
         raise OpenedError
 
@@ -326,12 +303,7 @@ def test_an_accepted_draft_is_recorded(tmp_path: Path) -> None:
 
 
 def test_rows_and_parquet_come_out_as_asked(tmp_path: Path) -> None:
-    settings = {
-        **USUAL,
-        "rows": np.int64(12),
-        "format": "parquet",
-        "rounds": np.int32(5),
-    }
+    settings = {**USUAL, "rows": np.int64(12), "format": "parquet", "rounds": np.int32(5)}
     finished = release(frame(), SCHEMA, "marginals:2", out=str(tmp_path / "out"), **settings)
     table = pq.read_table(tmp_path / "out" / "synthetic.parquet")
     assert (table.num_rows, table.num_columns) == (12, len(SCHEMA))
@@ -373,9 +345,9 @@ def test_predictions_are_in_the_statement() -> None:
     predicted = finished.statement["accuracy"]["predicted"]
     assert (
         predicted
-        == plan_statement(
-            finished.job.plan, workload("marginals:1"), predict_errors=True, accept_draft=False
-        )["predicted"]
+        == plan_statement(finished.job.plan, workload("marginals:1"), predict_errors=True, accept_draft=False)[
+            "predicted"
+        ]
     )
     assert 0 < predicted["mean_error"] < predicted["max_error"] < 1
 
@@ -394,9 +366,7 @@ def test_terms_give_the_budget(terms: Terms, budget: Budget) -> None:
     assert terms.budget() == budget
 
 
-@pytest.mark.parametrize(
-    ("step", "exact"), [("0.1", "0.1"), (0.1, "0.1"), (2, "2"), (Decimal("1e-3"), "0.001")]
-)
+@pytest.mark.parametrize(("step", "exact"), [("0.1", "0.1"), (0.1, "0.1"), (2, "2"), (Decimal("1e-3"), "0.001")])
 def test_a_step_is_an_exact_decimal(step: Any, exact: str) -> None:
     assert DualQuery(step=step).step == Decimal(exact)
 
@@ -477,9 +447,7 @@ def test_a_run_does_not_go_on_with_a_table_of_another_size(tmp_path: Path) -> No
     assert (folder / "transcript.jsonl").read_bytes() == before
 
 
-def test_adult_is_released_and_every_record_decodes(
-    tmp_path: Path, data_folder: Path, checkout: Path
-) -> None:
+def test_adult_is_released_and_every_record_decodes(tmp_path: Path, data_folder: Path, checkout: Path) -> None:
     """Adult's raw file under its declared schema; the bound on the error is loose so that the test is stable."""
     schema = Schema.read(checkout / "experiments" / "schemas" / "adult.json")
     table = data_folder / "adult" / "adult-train.csv.gz"

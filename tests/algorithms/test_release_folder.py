@@ -103,9 +103,7 @@ def test_a_file_in_the_place_of_a_folder_is_refused(tmp_path: Path, inside: bool
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_a_folder_that_must_not_be_written_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_must_not_be_written_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests may run as root, who may write everywhere: the question to the operating system is answered here."""
     monkeypatch.setattr(os, "access", lambda place, mode: False)
     with pytest.raises(ReleaseFolderError, match="cannot make .*: Permission denied"):
@@ -162,9 +160,7 @@ def test_a_disk_that_fills_while_the_inputs_are_written_leaves_nothing_behind(
     assert (tmp_path / "deep").exists() == existed
 
 
-def test_two_runs_that_begin_in_one_folder_at_once_do_not_mix(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_runs_that_begin_in_one_folder_at_once_do_not_mix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second one passes the first checks before the first one has written anything."""
     first = create_folder(tmp_path / "release", job(), expected_bytes=1)
     before = {path.name: path.read_bytes() for path in (tmp_path / "release").iterdir()}
@@ -208,9 +204,7 @@ def test_what_is_refused_before_the_reservation_leaves_nothing_behind(tmp_path: 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_plan_of_which_something_is_spent_stays_on_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plan_of_which_something_is_spent_stays_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise PlanError("too late")
 
@@ -247,9 +241,7 @@ def test_a_workload_over_another_schema_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["plan.json", "schema.json", "workload.json"])
 @pytest.mark.parametrize("damage", ["missing", "cut", "no object", "another object", "not UTF-8"])
-def test_a_damaged_input_of_a_folder_is_refused(
-    tmp_path: Path, finished: Path, name: str, damage: str
-) -> None:
+def test_a_damaged_input_of_a_folder_is_refused(tmp_path: Path, finished: Path, name: str, damage: str) -> None:
     folder = shutil.copytree(finished, tmp_path / "release")
     path = folder / name
     whole = path.read_bytes()

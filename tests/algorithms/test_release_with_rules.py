@@ -29,43 +29,23 @@ from dpopt.solvers import registry
 from dpopt.transcript.journal import read_journal
 from dpopt.transcript.past import Past
 from tests.algorithms.measured_runs import CLAUSES, FIT, MEASURED, measured_job
-from tests.algorithms.small_runs import (
-    AMPLE,
-    REPLACE,
-    ROWS,
-    SCHEMA,
-    Heard,
-    codes,
-    dataset,
-    job,
-    seeded,
-    write_table,
-)
+from tests.algorithms.small_runs import AMPLE, REPLACE, ROWS, SCHEMA, Heard, codes, dataset, job, seeded, write_table
 from tests.algorithms.small_runs import plan as plan_of_dualquery
 from tests.algorithms.test_dualquery import Answer, Fake, codes_of, result
 
 TAKES_RULES = frozenset({Capability.MAX_CSP, Capability.PRESOLVES, Capability.RULES})
 RULES = (
     Rule(implies(literal("colour", "=", "red"), literal("town", "=", "north")), "red lives in the north"),
+    Rule(equivalent(literal("age", "<", 20), literal("smoker", "=", False)), "nobody below 20 smokes, all others do"),
     Rule(
-        equivalent(literal("age", "<", 20), literal("smoker", "=", False)),
-        "nobody below 20 smokes, all others do",
-    ),
-    Rule(
-        at_most(
-            1, [literal("colour", "=", "red"), literal("smoker", "=", True), literal("town", "is", "missing")]
-        ),
+        at_most(1, [literal("colour", "=", "red"), literal("smoker", "=", True), literal("town", "is", "missing")]),
         "at most one of three",
     ),
 )
 RULED = Schema(SCHEMA.attributes, rules=RULES)
 CONTRADICTING = Schema(
     SCHEMA.attributes,
-    rules=(
-        *RULES,
-        Rule(literal("colour", "=", "red"), "all red"),
-        Rule(literal("town", "=", "south"), "all south"),
-    ),
+    rules=(*RULES, Rule(literal("colour", "=", "red"), "all red"), Rule(literal("town", "=", "south"), "all south")),
 )
 
 
@@ -137,14 +117,7 @@ def test_a_table_that_obeys_is_not_worth_a_word(tmp_path: Path) -> None:
         Heard(),
     )
     release(
-        write_table(tmp_path),
-        schema,
-        "marginals:2",
-        progress=reported,
-        epsilon=1.0,
-        delta=1e-6,
-        n0=200,
-        predict=False,
+        write_table(tmp_path), schema, "marginals:2", progress=reported, epsilon=1.0, delta=1e-6, n0=200, predict=False
     )
     assert reported.for_the_owner == []
 
@@ -248,9 +221,7 @@ def test_a_solver_that_lies_costs_quality_and_breaks_no_rule(
 
 
 @pytest.mark.parametrize("algorithm", ["fem"])
-def test_where_every_search_fails_a_batch_of_fem_still_obeys(
-    algorithm: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_every_search_fails_a_batch_of_fem_still_obeys(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Then its records are the starts of the searches, which are feasible."""
     failing = Fake(LIES["breaks down"], capabilities=TAKES_RULES)
     monkeypatch.setattr(registry, "get_solver", lambda name: failing)

@@ -13,13 +13,7 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.measured.allocation import (
-    DISTANCES,
-    VARIANCES,
-    factors_of,
-    likely_distances,
-    likely_variances,
-)
+from dpopt.algorithms.measured.allocation import DISTANCES, VARIANCES, factors_of, likely_distances, likely_variances
 from dpopt.algorithms.measured.known import Known, best_parts, normals
 from dpopt.algorithms.measured.plan import FitPlan, MeasuredPlan
 from dpopt.algorithms.measured.planning import make_measured_plan
@@ -67,9 +61,7 @@ def codes(seed: int = 0) -> np.ndarray:
     return np.stack([first, second, third, fourth], axis=1).astype(np.int32)
 
 
-def request(
-    rho: float, relation: NeighbouringRelation = ADD_REMOVE, **options: Any
-) -> PlanRequest[Projection]:
+def request(rho: float, relation: NeighbouringRelation = ADD_REMOVE, **options: Any) -> PlanRequest[Projection]:
     budget = Budget(None, 1e-9, rho, Accountant.ZCDP)
     return PlanRequest(ROWS, relation, budget, Projection(**options))
 
@@ -419,9 +411,7 @@ def test_factors_that_the_plan_allows_are_read_back() -> None:
 
 
 def test_replaced_records_are_charged_more() -> None:
-    added, replaced = (
-        make_measured_plan(request(0.1, relation), workload()) for relation in (ADD_REMOVE, REPLACE)
-    )
+    added, replaced = (make_measured_plan(request(0.1, relation), workload()) for relation in (ADD_REMOVE, REPLACE))
     known = [Known(Job(plan, SCHEMA, workload(), {}, {}), plan) for plan in (added, replaced)]
     factors = [one.choose(1, MOST_BOUND >> 3, 1e7) for one in known]
     assert 1.4 < factors[0].sum() / factors[1].sum() < 2.1

@@ -114,11 +114,7 @@ def test_the_log_of_a_run_tells_of_each_round_what_its_transcript_and_ledger_hol
     for line, done in zip(rounds, made.rounds, strict=True):
         assert (line["algorithm"], line["draws"], line["rounds"]) == ("dualquery", 8, 6)
         assert (line["objective"], line["bound"]) == (done.certificate.objective, done.certificate.bound)
-        assert (line["stopped"], line["fallback"], line["solver"]) == (
-            done.stopped,
-            done.fallback,
-            done.solver,
-        )
+        assert (line["stopped"], line["fallback"], line["solver"]) == (done.stopped, done.fallback, done.solver)
         assert line["from_file"] is False
         assert 0 <= line["solve_seconds"] <= line["taken_seconds"]
     for path in (tmp_path / "out").iterdir():
@@ -140,9 +136,7 @@ def test_the_spent_budget_grows_to_what_is_released(tmp_path: Path, algorithm: s
     made = release(write_table(tmp_path), SCHEMA, "marginals:2", **settings, progress=log)
     log.close()
     spent = [
-        line["rho"]
-        for line in lines(tmp_path / "run.log")
-        if line["event"] in {"round", "step"} and "rho" in line
+        line["rho"] for line in lines(tmp_path / "run.log") if line["event"] in {"round", "step"} and "rho" in line
     ]
     assert len(spent) == 3
     assert spent == sorted(spent)
@@ -160,12 +154,7 @@ def test_together_passes_everything_on() -> None:
         both.step(1, 2, "s")
         both.figures(lambda: {"rho": 1.0})
     for heard in (one, other):
-        assert (heard.notes, heard.for_the_owner, heard.stages, heard.shares) == (
-            ["n"],
-            ["o"],
-            ["playing"],
-            [0.5],
-        )
+        assert (heard.notes, heard.for_the_owner, heard.stages, heard.shares) == (["n"], ["o"], ["playing"], [0.5])
         assert (heard.rounds, heard.steps) == ([(1, 2, 0.5)], [(1, 2, "s")])
         assert heard.of_rounds == [{"rho": 1.0}]
         assert set(heard.seconds) == set(both.seconds) == {"playing"}

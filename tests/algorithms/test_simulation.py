@@ -56,11 +56,7 @@ def test_a_better_plan_is_predicted_to_be_better() -> None:
 def test_size_relation_and_budget_do_not_change_a_prediction() -> None:
     """The weights depend on the answers alone, and the simulated run is charged to a ledger of its own."""
     other = good(
-        size=123_456,
-        relation=ADD_REMOVE,
-        budget=Budget(1e-9, 1e-6, None, Accountant.GDP),
-        solver="cp-sat",
-        seed=5,
+        size=123_456, relation=ADD_REMOVE, budget=Budget(1e-9, 1e-6, None, Accountant.GDP), solver="cp-sat", seed=5
     )
     assert predict_error(other, WORKLOAD) == predict_error(good(), WORKLOAD)
 
@@ -109,9 +105,7 @@ def made(algorithm: str, queries: Workload, **options: Any) -> Any:
 @pytest.mark.parametrize("accountant", ["zcdp", "pure"])
 def test_errors_of_noise_are_those_of_the_noise(accountant: str) -> None:
     queries = workload("marginals:2")
-    plan: MeasuredPlan = made(
-        "noise", queries, accountant=accountant, delta=1e-9 if accountant == "zcdp" else None
-    )
+    plan: MeasuredPlan = made("noise", queries, accountant=accountant, delta=1e-9 if accountant == "zcdp" else None)
     found = predict_measured(plan, queries)
     assert (found.kind, found.simulated_queries, found.runs) == (CLOSED_FORM, len(queries), 0)
     source, scale = PublicNoise(1), plan.measurements[0].scale

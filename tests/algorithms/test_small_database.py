@@ -18,18 +18,9 @@ from dpopt.algorithms.options import PlanRequest, SmallDatabase
 from dpopt.algorithms.registry import predict
 from dpopt.algorithms.replay import differing_files, replay
 from dpopt.algorithms.run_release import run_release
-from dpopt.algorithms.small_database.accuracy import (
-    distinct_queries,
-    impossible,
-    log_multisets,
-    nearest,
-    vc_dimension,
-)
+from dpopt.algorithms.small_database.accuracy import distinct_queries, impossible, log_multisets, nearest, vc_dimension
 from dpopt.algorithms.small_database.plan import SmallDatabasePlan
-from dpopt.algorithms.small_database.planning import (
-    make_small_database_plan,
-    proven_small_database,
-)
+from dpopt.algorithms.small_database.planning import make_small_database_plan, proven_small_database
 from dpopt.algorithms.small_database.simulation import drawn_databases
 from dpopt.algorithms.small_database.universe import Universe, answers_on_each
 from dpopt.errors import PlanError
@@ -60,8 +51,7 @@ def run(folder: Path, job: Job | None = None) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["marginals:2", "conjunctions:2,count=9,seed=3", "threshold:2of3,count=5,seed=1", "parity:3,count=4"],
+    "text", ["marginals:2", "conjunctions:2,count=9,seed=3", "threshold:2of3,count=5,seed=1", "parity:3,count=4"]
 )
 def test_a_universe_has_every_record_and_what_each_query_says_of_it(text: str) -> None:
     workload = parse_workload(text, SCHEMA)
@@ -104,10 +94,7 @@ def test_what_a_universe_holds_does_not_grow_with_the_attributes_that_nobody_ask
 
 
 def test_records_that_break_a_rule_are_no_elements(tmp_path: Path) -> None:
-    ruled = {
-        **SCHEMA.to_json(),
-        "rules": [{"name": "p0 means q1", "if": ["p", "=", "p0"], "then": ["q", "=", "q1"]}],
-    }
+    ruled = {**SCHEMA.to_json(), "rules": [{"name": "p0 means q1", "if": ["p", "=", "p0"], "then": ["q", "=", "q1"]}]}
     path = tmp_path / "schema.json"
     path.write_text(json.dumps(ruled), encoding="utf-8")
     schema = Schema.read(path)
@@ -117,9 +104,7 @@ def test_records_that_break_a_rule_are_no_elements(tmp_path: Path) -> None:
 
 
 def test_a_universe_that_cannot_be_listed_is_refused() -> None:
-    wide = parse_workload(
-        "marginals:2", Schema(tuple(Attribute(f"a{i}", AttributeKind.BOOLEAN) for i in range(19)))
-    )
+    wide = parse_workload("marginals:2", Schema(tuple(Attribute(f"a{i}", AttributeKind.BOOLEAN) for i in range(19))))
     with pytest.raises(PlanError, match="lists every possible record.*projection"):
         Universe.of(wide)
 
@@ -149,9 +134,7 @@ def test_a_nearest_database_is_as_near_as_the_bound_says(answers: np.ndarray, re
 def test_rounding_is_tight_for_all_subsets() -> None:
     """A = 4, m = 2: counts of 1/2 each; two of them rounded up, two down: A / (4 m) = 1/2."""
     every = np.array([[x >> i & 1 for i in range(4)] for x in range(1, 15)], dtype=np.int8)
-    errors = [
-        np.abs(every @ np.array(counts) / 2 - every.sum(axis=1) / 4).max() for counts in all_multisets(4, 2)
-    ]
+    errors = [np.abs(every @ np.array(counts) / 2 - every.sum(axis=1) / 4).max() for counts in all_multisets(4, 2)]
     assert min(errors) == 0.5 == 4 / (4 * 2)
 
 
@@ -334,6 +317,4 @@ def test_errors_of_large_tables_are_predicted_to_be_small(size: int) -> None:
     plan = make_small_database_plan(request(size), WORKLOAD)
     predicted = predict(plan, WORKLOAD)
     assert predicted.max_error < 0.5 * proven_small_database(plan, WORKLOAD)["bound"]  # type: ignore[operator]
-    assert (
-        predicted.max_error < predict(make_small_database_plan(request(2_000), WORKLOAD), WORKLOAD).max_error
-    )
+    assert predicted.max_error < predict(make_small_database_plan(request(2_000), WORKLOAD), WORKLOAD).max_error

@@ -29,12 +29,7 @@ def test_the_privacy_statement_gives_the_ledger_s_figures_under_every_accountant
     made, ledger = plan(), spent_ledger()
     found = privacy_statement(made, ledger)
     spent = ledger.spent()
-    assert (found["private"], found["epsilon"], found["delta"], found["rho"]) == (
-        True,
-        spent.epsilon,
-        1e-6,
-        spent.rho,
-    )
+    assert (found["private"], found["epsilon"], found["delta"], found["rho"]) == (True, spent.epsilon, 1e-6, spent.rho)
     for accountant in COMPARED:
         delta = 0.0 if accountant is Accountant.PURE else 1e-6
         figure = total_epsilon(ledger.entries, accountant, delta)
@@ -45,10 +40,7 @@ def test_the_privacy_statement_gives_the_ledger_s_figures_under_every_accountant
 
 
 def test_an_accountant_without_a_figure_says_why() -> None:
-    changes = {
-        "free_attributes": FreeAttributes.ESTIMATED,
-        "one_way": OneWayMeasurement(50.0, gaussian=True),
-    }
+    changes = {"free_attributes": FreeAttributes.ESTIMATED, "one_way": OneWayMeasurement(50.0, gaussian=True)}
     found = privacy_statement(plan(**changes), spent_ledger(**changes))
     assert "no theorem for a concentrated charge" in found["epsilon_by_accountant"]["gdp"]
     assert math.isfinite(found["epsilon_by_accountant"]["zcdp"])
@@ -77,9 +69,7 @@ def test_certificates_are_summed_up() -> None:
     gaps = [done.certificate.gap for done in finished.rounds if done.certificate.gap is not None]
     assert found["rounds_with_a_bound_reported_by_the_solver"] == len(gaps)
     expected = float(np.mean(gaps)) / 8 if gaps else None
-    assert found["mean_gap_over_draws_by_reported_bounds"] == (
-        None if expected is None else pytest.approx(expected)
-    )
+    assert found["mean_gap_over_draws_by_reported_bounds"] == (None if expected is None else pytest.approx(expected))
 
 
 def test_a_statement_names_queries_schema_plan_and_decoding(tmp_path: Path) -> None:

@@ -79,9 +79,7 @@ def test_a_run_without_a_record_is_refused() -> None:
         SyntheticRecords.of([])
 
 
-@given(
-    rows=st.lists(st.tuples(*[st.integers(0, 1)] * 11), min_size=1, max_size=30), number=st.integers(1, 99)
-)
+@given(rows=st.lists(st.tuples(*[st.integers(0, 1)] * 11), min_size=1, max_size=30), number=st.integers(1, 99))
 def test_records_as_bits_are_the_same_records(rows: list[tuple[int, ...]], number: int) -> None:
     codes = records_of(rows)
     bits = SyntheticRecords.of([BitRecords.of(np.array([row])) for row in rows])

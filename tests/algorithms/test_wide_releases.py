@@ -66,10 +66,7 @@ def test_a_file_is_released_read_again_and_replayed(tmp_path: Path, name: str) -
     published = "".join(path.read_text() for path in out.iterdir() if path.suffix == ".json")
     assert str(tmp_path) not in published
     how = json.loads((out / "plan.json").read_text())["statement"]["reading"]
-    assert (
-        how["layout"]
-        == {"csr": "npz", "packed mtx": "mtx", "baskets from 1": "baskets", "bits": "bits"}[name]
-    )
+    assert how["layout"] == {"csr": "npz", "packed mtx": "mtx", "baskets from 1": "baskets", "bits": "bits"}[name]
     assert how["first_item"] == (1 if name == "baskets from 1" else None)
     assert finished.statement["records"]["file"] == "synthetic.npz"
     assert finished.statement["records"]["rows"] == finished.job.plan.size
@@ -110,9 +107,7 @@ def test_a_run_that_was_cut_off_is_continued_with_the_table_as_it_was_read(tmp_p
 
 @pytest.mark.parametrize("rows", [None, 12])
 def test_the_npz_file_is_read_back_to_the_same_records(tmp_path: Path, rows: int | None) -> None:
-    finished = release(
-        matrix(), BINARY, WORKLOAD, out=tmp_path / "out", rows=rows, weights=rows is None, **USUAL
-    )
+    finished = release(matrix(), BINARY, WORKLOAD, out=tmp_path / "out", rows=rows, weights=rows is None, **USUAL)
     path = tmp_path / "out" / "synthetic.npz"
     expected = finished.records.distinct if rows is None else finished.written.rows()
     np.testing.assert_array_equal(cells_of(read_binary_table(path, BINARY)), expected.astype(np.bool_))
@@ -134,14 +129,7 @@ def test_baskets_are_read_back_to_the_same_records(tmp_path: Path, rows: int | N
     names = [f"item {number}" for number in range(WIDTH)]
     schema = Schema.binary(WIDTH, names)
     finished = release(
-        matrix(),
-        schema,
-        WORKLOAD,
-        out=tmp_path / "out",
-        format="baskets",
-        rows=rows,
-        weights=rows is None,
-        **USUAL,
+        matrix(), schema, WORKLOAD, out=tmp_path / "out", format="baskets", rows=rows, weights=rows is None, **USUAL
     )
     path = tmp_path / "out" / "synthetic.txt"
     expected = finished.records.distinct if rows is None else finished.written.rows()
@@ -184,9 +172,7 @@ def test_small_wide_tables_may_be_written_as_csv(tmp_path: Path) -> None:
 def test_fitted_records_of_a_wide_table_are_kept_as_bits(tmp_path: Path) -> None:
     out = tmp_path / "out"
     budget: dict[str, Any] = {"epsilon": 10.0, "delta": 1e-6}
-    made = release(
-        matrix(), BINARY, WORKLOAD, out=out, algorithm="projection", predict=False, records=20, **budget
-    )
+    made = release(matrix(), BINARY, WORKLOAD, out=out, algorithm="projection", predict=False, records=20, **budget)
     lines = (out / "transcript.jsonl").read_text().splitlines()
     entries = [json.loads(line)["entry"] for line in lines if '"records":' in line]
     assert [entry["kind"] for entry in entries] == ["records", "rows"]
@@ -198,9 +184,7 @@ def test_fitted_records_of_a_wide_table_are_kept_as_bits(tmp_path: Path) -> None
     assert differing_files(out, tmp_path / "again") == []
 
 
-def test_a_projection_of_a_wide_table_counts_all_single_columns_at_once_and_ends_in_time(
-    tmp_path: Path,
-) -> None:
+def test_a_projection_of_a_wide_table_counts_all_single_columns_at_once_and_ends_in_time(tmp_path: Path) -> None:
     out = tmp_path / "out"
     budget: dict[str, Any] = {"epsilon": 10.0, "delta": 1e-6, "n0": 50, "predict": False}
     made = release(matrix(), BINARY, WORKLOAD, out=out, algorithm="projection", fit_seconds=1e-9, **budget)
@@ -222,11 +206,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
     "parquet": ({"format": "parquet"}, PlanError, "take npz"),
     "npz of answers": ({"format": "npz", "algorithm": "noise"}, PlanError, "this run releases answers"),
     "clip": ({"on_invalid": "clip"}, PlanError, "keep the items that are known"),
-    "person": (
-        {"person": "a", "rows_per_person": 1, "neighbours": "add-remove", "n0": 3},
-        PlanError,
-        "leave person=",
-    ),
+    "person": ({"person": "a", "rows_per_person": 1, "neighbours": "add-remove", "n0": 3}, PlanError, "leave person="),
     "names": ({"column_names": ["a"]}, PlanError, "no columns by name"),
     "rows": ({"rows": 10**8, "rounds": 5, "draws": 20}, PlanError, "ones, more than the 1,000,000,000"),
     "engine": ({"engine": "stream"}, PlanError, "use engine='memory'"),
@@ -237,9 +217,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
 def test_what_does_not_suit_a_wide_table_is_refused_and_leaves_nothing(tmp_path: Path, name: str) -> None:
     changes, kind, message = REFUSED[name]
     usual = {
-        key: value
-        for key, value in USUAL.items()
-        if changes.get("algorithm") is None or key in ("epsilon", "delta")
+        key: value for key, value in USUAL.items() if changes.get("algorithm") is None or key in ("epsilon", "delta")
     }
     table = sp.csr_array((3, 20_000), dtype=np.uint8)
     with pytest.raises(kind, match=message):
@@ -316,13 +294,7 @@ def test_records_of_multiplicative_weights_are_bits_on_file_and_the_same_codes(
     pairs = (("item3", "item500"), ("item500", "item1099"), ("item3", "item1099"))
     asked = [[[one, "=", 1], [other, "!=", 1]] for one, other in pairs]
     workload = workload_from_json({"dpopt_workload": 1, "queries": asked}, BINARY)
-    plan: dict[str, Any] = {
-        "algorithm": algorithm,
-        "epsilon": 1e3,
-        "delta": 1e-6,
-        "predict": False,
-        "weights": True,
-    }
+    plan: dict[str, Any] = {"algorithm": algorithm, "epsilon": 1e3, "delta": 1e-6, "predict": False, "weights": True}
     finished = release(matrix(), BINARY, workload, out=tmp_path / "out", **plan)
     assert isinstance(finished.records.held, BitRecords)
     lines = (tmp_path / "out" / "transcript.jsonl").read_text().splitlines()
@@ -366,7 +338,5 @@ def test_nothing_of_the_folder_before_the_first_draw_depends_on_the_records(one:
     jobs = []
     for seed in (one, other):
         table = sp.csr_array(some_cells(20, 30, seed=seed))
-        jobs.append(
-            release(table, Schema.binary(30), "conjunctions:2,count=50,seed=1", **USUAL).job.fingerprint()
-        )
+        jobs.append(release(table, Schema.binary(30), "conjunctions:2,count=50,seed=1", **USUAL).job.fingerprint())
     assert jobs[0] == jobs[1]

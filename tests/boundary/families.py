@@ -39,17 +39,7 @@ from tests import exact_halfspace_loss as points
 from tests import exact_sanitizer_loss as sanitizers
 from tests import exact_summary_loss as summaries
 from tests import tiny_lists as lists
-from tests.exact_counts_loss import (
-    AMPLE,
-    BINS,
-    NODES,
-    ROWS,
-    CountingGame,
-    TinyTables,
-    binned,
-    graphs,
-    neighbours_of,
-)
+from tests.exact_counts_loss import AMPLE, BINS, NODES, ROWS, CountingGame, TinyTables, binned, graphs, neighbours_of
 from tests.tiny_runs import ADD_REMOVE, Table
 
 NOISES = (False, True)
@@ -144,9 +134,7 @@ class Family:
 
     def asked(self, gaussian: bool) -> list[Asked]:
         return [
-            Asked(
-                row.tables().held(table), row.make(SCALE, gaussian), row.make(9.0, gaussian), other(gaussian)
-            )
+            Asked(row.tables().held(table), row.make(SCALE, gaussian), row.make(9.0, gaussian), other(gaussian))
             for row, table, other in self.questions
         ]
 
@@ -261,9 +249,7 @@ NUMBERS = list(product((0, 1, 2, 3), (0, 1)))
 def column_tables() -> TinyTables:
     def held(table: Sequence[tuple[int, int]]) -> ColumnCounts:
         first, second = np.array(table, dtype=np.int64).reshape(-1, 2).T
-        return ColumnCounts.of(
-            [np.bincount(first, minlength=4)[:3], np.bincount(second, minlength=2)], len(table)
-        )
+        return ColumnCounts.of([np.bincount(first, minlength=4)[:3], np.bincount(second, minlength=2)], len(table))
 
     return TinyTables(partial(neighbours_of, NUMBERS), lambda table: table, held)
 
@@ -276,9 +262,7 @@ def halves(
 
 COLUMN_FAMILY = Family(
     measured={
-        "halves of columns": Measured(
-            column_tables, partial(halves, starts=(0, 1, 3, 4), stops=(1, 3, 4, 5))
-        ),
+        "halves of columns": Measured(column_tables, partial(halves, starts=(0, 1, 3, 4), stops=(1, 3, 4, 5))),
         # Half of what is charged: intervals of one column, where two were planned.
         "halves of a column": Measured(column_tables, partial(halves, starts=(0, 1), stops=(1, 3)), ANYTHING),
     },
@@ -312,9 +296,7 @@ def release_of_summary(kind: str, least: Least = ALL, *, planted: bool = False) 
 
 CONJUNCTION_FAMILY = Family(
     measured={
-        f"{kind}, {size}": Measured(
-            partial(summaries.literal_tables, literals), partial(ConjunctionCounts, size)
-        )
+        f"{kind}, {size}": Measured(partial(summaries.literal_tables, literals), partial(ConjunctionCounts, size))
         for kind, literals in summaries.UNIVERSES.items()
         for size in (1, 2)
     },
@@ -356,9 +338,7 @@ def measured_lists(kind: str, size: int) -> Measured:
 
 LIST_FAMILY = Family(
     measured={
-        f"{kind}, {size}": measured_lists(kind, size)
-        for kind in ("lists", "disjunctions")
-        for size in (0, 1, 2)
+        f"{kind}, {size}": measured_lists(kind, size) for kind in ("lists", "disjunctions") for size in (0, 1, 2)
     },
     released={f"release of {kind}": release_of_lists(kind) for kind in ("lists", "disjunctions")},
     runs=[(release_of_lists("lists"), LIST_ROWS, Draws(3, 3))],
@@ -372,9 +352,7 @@ RELEASE_OF_POINTS = Released(
     points.point_tables, release_halfspaces, lambda relation, g: points.tiny_plan(relation, gaussian=g)
 )
 POINT_FAMILY = Family(
-    measured={
-        f"sides, {kind}": Measured(partial(points.point_tables, kind), Sides) for kind in ("plane", "line")
-    },
+    measured={f"sides, {kind}": Measured(partial(points.point_tables, kind), Sides) for kind in ("plane", "line")},
     released={"all sides": RELEASE_OF_POINTS},
     runs=[(RELEASE_OF_POINTS, points.UNIVERSE[:ROWS], Draws(2, 1))],
     questions=[
@@ -423,9 +401,7 @@ RELEASED_POLYNOMIAL = Released(
 )
 COEFFICIENT_FAMILY = Family(
     measured={
-        kind: Measured(
-            partial(tables_of_family, kind), coefficients, least_of(kind), kind in PLANTED_FAMILIES
-        )
+        kind: Measured(partial(tables_of_family, kind), coefficients, least_of(kind), kind in PLANTED_FAMILIES)
         for kind in dict.fromkeys((*PLANTED_FAMILIES, *sanitizers.FAMILIES))
         if not kind.startswith(("bits, sets", "bits, powers"))
     },

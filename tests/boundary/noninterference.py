@@ -39,16 +39,12 @@ class Watcher(Progress):
     behaviour: str = "local-search"
     seen: list[str] = field(default_factory=list)
     name: str = "watcher"
-    capabilities: frozenset[Capability] = frozenset(
-        {Capability.MAX_CSP, Capability.PRESOLVES, Capability.RULES}
-    )
+    capabilities: frozenset[Capability] = frozenset({Capability.MAX_CSP, Capability.PRESOLVES, Capability.RULES})
 
     def availability(self) -> Availability:
         return Availability(AvailabilityStatus.AVAILABLE, "for tests")
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         assert isinstance(program, MaxCsp)
         hinted = None if hint is None else hint.tolist()
         self.seen.append(f"program {program.fingerprint()} limits {limits} hint {hinted}")

@@ -109,9 +109,7 @@ def before_it_is_spent(usual: object, self: Door[Any], charge: Charge, **where: 
 def charge_half_of_the_range(*modules: object) -> Plant:
     """Return a plant under which plan and curator agree on half of what is drawn with."""
     return wrap(
-        list(modules),
-        "selection_charge",
-        lambda usual, number, range_, relation: usual(number, range_ / 2, relation),
+        list(modules), "selection_charge", lambda usual, number, range_, relation: usual(number, range_ / 2, relation)
     )
 
 
@@ -180,11 +178,7 @@ def cases(mechanisms: Mapping[str, Mechanism]) -> list[Any]:
     """Return each defect with each check that it turns red."""
     return [
         pytest.param(
-            planted.plant,
-            check,
-            relation,
-            message,
-            id=f"{name}-{called}-{place}-{check_name(check)}-{relation.value}",
+            planted.plant, check, relation, message, id=f"{name}-{called}-{place}-{check_name(check)}-{relation.value}"
         )
         for name, mechanism in mechanisms.items()
         for called, planted in mechanism.defects.items()

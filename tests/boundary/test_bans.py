@@ -21,18 +21,11 @@ FILES = source_files()
 BANS: dict[str, tuple[str, ...]] = {
     "random": (),
     "numpy.random": ("dpopt/private/mechanisms/randomness.py", "dpopt/public_random.py"),
-    "secrets": (
-        "dpopt/private/mechanisms/randomness.py",
-        "dpopt/studio/*.py",
-    ),  # tokens of pages are no private draws
+    "secrets": ("dpopt/private/mechanisms/randomness.py", "dpopt/studio/*.py"),  # tokens of pages are no private draws
     "os.urandom": ("dpopt/private/mechanisms/randomness.py",),
     "os.getrandom": ("dpopt/private/mechanisms/randomness.py",),
     "opendp": ("dpopt/private/mechanisms/*.py",),
-    "importlib.import_module": (
-        "dpopt/__init__.py",
-        "dpopt/algorithms/registry.py",
-        "dpopt/solvers/registry.py",
-    ),
+    "importlib.import_module": ("dpopt/__init__.py", "dpopt/algorithms/registry.py", "dpopt/solvers/registry.py"),
     "importlib": ("dpopt/__init__.py", "dpopt/algorithms/registry.py", "dpopt/solvers/*.py"),
     "pickle": ("dpopt/solvers/*child*.py",),
     "marshal": (),
@@ -42,11 +35,7 @@ BANS: dict[str, tuple[str, ...]] = {
     "joblib": (),
     # Files are read where their sizes, nesting, keys and numbers are checked.
     "json.load": (),
-    "json.loads": (
-        "dpopt/files/json_files.py",
-        "dpopt/transcript/journal.py",
-        "dpopt/solvers/pulp_other.py",
-    ),
+    "json.loads": ("dpopt/files/json_files.py", "dpopt/transcript/journal.py", "dpopt/solvers/pulp_other.py"),
     "numpy.load": (),
     "scipy.io": (),
     "tomllib": ("dpopt/comparison/instances.py",),
@@ -133,9 +122,7 @@ def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
         return
     yield node
-    if isinstance(
-        node, ast.Module | ast.stmt | ast.excepthandler | ast.match_case
-    ):  # expressions import nothing
+    if isinstance(node, ast.Module | ast.stmt | ast.excepthandler | ast.match_case):  # expressions import nothing
         for inner in ast.iter_child_nodes(node):
             yield from _outside_functions(inner)
 
@@ -174,10 +161,7 @@ def test_heavy_libraries_are_loaded_inside_functions() -> None:
 def test_only_drivers_and_the_command_line_import_the_private_room() -> None:
     outside = [file for file in FILES if file.room not in ROOMS_WITH_THE_CURATOR and file.room]
     imports = [
-        file.path
-        for file in outside
-        for name, _ in imported_names(nodes(file.tree))
-        if covers("dpopt.private", name)
+        file.path for file in outside for name, _ in imported_names(nodes(file.tree)) if covers("dpopt.private", name)
     ]
     texts = [
         file.path
@@ -219,11 +203,7 @@ def _modes(call: ast.Call) -> list[ast.expr]:
 
 def _writes(argument: ast.expr) -> bool:
     text = argument.value if isinstance(argument, ast.Constant) else None
-    return (
-        isinstance(text, str)
-        and re.fullmatch("[rwaxbt+]{1,3}", text) is not None
-        and not text.startswith("r")
-    )
+    return isinstance(text, str) and re.fullmatch("[rwaxbt+]{1,3}", text) is not None and not text.startswith("r")
 
 
 def test_files_come_to_be_in_one_place() -> None:
@@ -231,8 +211,7 @@ def test_files_come_to_be_in_one_place() -> None:
 
 
 @pytest.mark.parametrize(
-    "code",
-    ["open(p, 'w')", "p.open(mode='ab')", "Path(p).open('x')", "p.parent.write_text('x')", "p.chmod(0o644)"],
+    "code", ["open(p, 'w')", "p.open(mode='ab')", "Path(p).open('x')", "p.parent.write_text('x')", "p.chmod(0o644)"]
 )
 def test_a_file_that_is_made_is_found_however_it_is_written(code: str) -> None:
     assert made_files(SourceFile("dpopt/cli/example.py", code))

@@ -73,11 +73,7 @@ def test_every_solver_is_bound_to_know_no_other(tools: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("file", "line", "contract"),
     [
-        (
-            "private/curators/door.py",
-            "import dpopt.solvers.registry",
-            "The private side reaches no optimization room",
-        ),
+        ("private/curators/door.py", "import dpopt.solvers.registry", "The private side reaches no optimization room"),
         ("programs/max_csp.py", "import dpopt.algorithms", "The rooms are layered"),
         ("solvers/registry.py", "import dpopt.private", "Only drivers and the command line hold the curator"),
         ("algorithms/plan.py", "import ortools", "Solver libraries are imported in dpopt.solvers alone"),

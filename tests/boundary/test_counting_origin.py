@@ -292,8 +292,7 @@ def test_exact_counts_are_made_for_the_curator_alone() -> None:
     assert callers("coefficient_sums") == {"dpopt/private/measurements/sanitizer_sums.py"}
     exact = {path for path in FILES if any(name.endswith(".exact") for name in called(FILES[path].tree))}
     assert exact == {
-        f"dpopt/private/curators/{name}.py"
-        for name in ("counting_curator", "dualquery_curator", "prefix_curator")
+        f"dpopt/private/curators/{name}.py" for name in ("counting_curator", "dualquery_curator", "prefix_curator")
     }
 
 
@@ -330,9 +329,7 @@ def test_a_driver_takes_values_out_of_what_was_measured_only(path: str) -> None:
         if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("curator.measure(")
     }
     taken = [
-        ast.unparse(node.value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and node.attr == "values"
+        ast.unparse(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "values"
     ]
     assert bool(taken) == (path in {PATH, SORTED})
     assert [text for text in taken if not text.startswith("curator.measure(") and text not in measured] == []

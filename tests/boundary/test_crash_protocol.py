@@ -87,9 +87,7 @@ def test_a_kill_at_any_step_costs_nothing_that_is_not_charged(tmp_path: Path, na
                 again += any(label.startswith(f"{SIZE}, draw 2") for label in charged_of(made))
             assert all(times == 1 for label, times in seen.items() if not _drawn_again(name, label))
     assert killed > 2 * len(first.drawn)
-    assert again == {"dualquery": 2, NUMBERS: 2, MEASURED_FIRST: 1}.get(
-        name.removesuffix(" with one-way marginals"), 0
-    )
+    assert again == {"dualquery": 2, NUMBERS: 2, MEASURED_FIRST: 1}.get(name.removesuffix(" with one-way marginals"), 0)
 
 
 def _drawn_again(name: str, label: str) -> bool:
@@ -214,9 +212,7 @@ def test_another_table_is_refused_when_a_run_goes_on(tmp_path: Path, name: str) 
     assert (folder / "transcript.jsonl").read_bytes() == b"".join(lines[:2])
 
 
-@pytest.mark.parametrize(
-    ("kind", "change"), [("selection", {"candidate": 7}), ("measurement", {"values": [1]})]
-)
+@pytest.mark.parametrize(("kind", "change"), [("selection", {"candidate": 7}), ("measurement", {"values": [1]})])
 def test_a_draw_on_file_that_does_not_fit_stops_the_run_before_anything_is_drawn(
     tmp_path: Path, kind: str, change: dict[str, Any]
 ) -> None:
@@ -269,21 +265,14 @@ def test_a_number_on_file_is_the_one_that_the_plan_is_made_with(tmp_path: Path, 
     Where the number was drawn from noise that is not trusted, the ledger of the resumed run still says that it is not private.
     """
     folder, sources = tmp_path / "release", Sources(noise=OtherNoise()) if seeded else Sources()
-    with (
-        mock.patch("dpopt.algorithms.run_release.add_plan", side_effect=Killed),
-        pytest.raises(Killed),
-    ):
+    with mock.patch("dpopt.algorithms.run_release.add_plan", side_effect=Killed), pytest.raises(Killed):
         run_release(dataset_of(SCHEMA, TABLE), asked_job(), folder, sources=sources)
-    (value,) = [
-        entry["values"] for entry in read_journal(folder / "transcript.jsonl").entries if "values" in entry
-    ]
+    (value,) = [entry["values"] for entry in read_journal(folder / "transcript.jsonl").entries if "values" in entry]
     begun = read_begun(folder)
     assert isinstance(begun, Asked)
     mark = NOT_PRIVATE_DRAWS if seeded else None
     assert begun == replace(asked_job(), workload=begun.workload, not_private=mark)
-    with mock.patch(
-        "dpopt.releases.measured_size.CountingCurator", side_effect=AssertionError("drawn again")
-    ):
+    with mock.patch("dpopt.releases.measured_size.CountingCurator", side_effect=AssertionError("drawn again")):
         made = resume_run(folder, dataset_of(SCHEMA, TABLE), begun)
     assert [made.job.plan.size] == value
     assert made.ledger.is_private is not seeded
@@ -340,19 +329,11 @@ def test_each_further_torn_draw_costs_a_further_round(tmp_path: Path) -> None:
     folder = cut_off(whole, tmp_path / "cut", b"".join(lines[:2]) + lines[2][:4])
     assert go_on(folder, job, World()) is not None
     again = (folder / "transcript.jsonl").read_bytes().splitlines(keepends=True)
-    assert [json.loads(text)["entry"]["kind"] for text in again[:5]] == [
-        "reserve",
-        "charge",
-        "torn",
-        "charge",
-        "draw",
-    ]
+    assert [json.loads(text)["entry"]["kind"] for text in again[:5]] == ["reserve", "charge", "torn", "charge", "draw"]
     cut_off(whole, folder, b"".join(again[:4]) + again[4][:4])
     made = go_on(folder, job, World())
     assert made is not None
-    assert [charge.label for charge in made.ledger.entries] == [
-        f"round {number}" for number in (1, 1, 1, 2, 3)
-    ]
+    assert [charge.label for charge in made.ledger.entries] == [f"round {number}" for number in (1, 1, 1, 2, 3)]
     given_up = [entry.get("given_up") for entry in read_journal(folder / "transcript.jsonl").entries]
     assert [number for number in given_up if number is not None] == [5, 4]
 
@@ -418,10 +399,7 @@ def test_a_full_disk_keeps_what_was_drawn(tmp_path: Path) -> None:
             return write(file, data)
 
         first = World()
-        with (
-            mock.patch("os.write", full),
-            pytest.raises(ReleaseFolderError, match="What was drawn so far is kept"),
-        ):
+        with mock.patch("os.write", full), pytest.raises(ReleaseFolderError, match="What was drawn so far is kept"):
             run_release(dataset_of(SCHEMA, TABLE), job, folder)
         second = World()
         made = go_on(folder, job, second)
@@ -455,9 +433,7 @@ def kill_when_it_has_come_so_far(folder: Path, lines: int, checkout: Path) -> bo
         [sys.executable, "-c", CHILD, str(folder), str(MANY)], env={**os.environ, "PYTHONPATH": path}
     )
     transcript = folder / "transcript.jsonl"
-    while process.poll() is None and (
-        not transcript.exists() or transcript.read_bytes().count(b"\n") < lines
-    ):
+    while process.poll() is None and (not transcript.exists() or transcript.read_bytes().count(b"\n") < lines):
         time.sleep(0.001)
     time.sleep(0.003 * (lines % 7))
     process.send_signal(signal.SIGKILL)
@@ -466,9 +442,7 @@ def kill_when_it_has_come_so_far(folder: Path, lines: int, checkout: Path) -> bo
 
 
 @pytest.mark.slow
-def test_runs_that_are_really_killed_go_on_to_a_release_within_the_budget(
-    tmp_path: Path, checkout: Path
-) -> None:
+def test_runs_that_are_really_killed_go_on_to_a_release_within_the_budget(tmp_path: Path, checkout: Path) -> None:
     """kill -9 at three instants of a run; each time it goes on, the last time to its end."""
     folder = tmp_path / "release"
     kills = 0

@@ -15,9 +15,7 @@ from tests.source_code import ROOT
 if TYPE_CHECKING:
     from experiments.fuzz.__main__ import Cases
 
-pytestmark = pytest.mark.skipif(
-    not (ROOT / "experiments").is_dir(), reason="the experiments are not part of this copy"
-)
+pytestmark = pytest.mark.skipif(not (ROOT / "experiments").is_dir(), reason="the experiments are not part of this copy")
 
 
 @pytest.fixture(scope="module")

@@ -71,15 +71,7 @@ from tests.exact_interval_loss import (
     tiny_intervals,
     tiny_split,
 )
-from tests.exact_loss import (
-    DIGITS,
-    Game,
-    as_decimal,
-    check_game,
-    check_losses,
-    hockey_stick,
-    implemented_weights,
-)
+from tests.exact_loss import DIGITS, Game, as_decimal, check_game, check_losses, hockey_stick, implemented_weights
 from tests.exact_measuring_loss import check_measurement, check_selection, check_selection_and_measurement
 from tests.exact_net_loss import NetGame, check_net_game
 from tests.exact_sanitizer_loss import FAMILIES as POLYNOMIALS
@@ -88,24 +80,13 @@ from tests.exact_summary_loss import UNIVERSES, literal_tables, table_neighbours
 from tests.tiny_measuring import SCHEMA, marginals, selection
 from tests.tiny_multiplicative import CLAUSES, RoundGame, check_round
 from tests.tiny_multiplicative import tiny_plan as round_plan
-from tests.tiny_runs import (
-    ADD_REMOVE,
-    REPLACE,
-    CallbackSampler,
-    Table,
-    bits_schema,
-    conjunctions,
-    play,
-)
+from tests.tiny_runs import ADD_REMOVE, REPLACE, CallbackSampler, Table, bits_schema, conjunctions, play
 
 Share = float | Decimal
 Row = tuple[str, Callable[[NeighbouringRelation], Share], float]
 """A name, what gives the share of the charge that is used up, and how much of it is reached at least."""
 BOTH, SCORES, ANYTHING = (False, True), ("l1", "max"), -1.0
-BUDGETS = {
-    False: Budget(1.5, 0.0, None, Accountant.PURE),
-    True: Budget(None, 1e-9, 0.1, Accountant.ZCDP),
-}
+BUDGETS = {False: Budget(1.5, 0.0, None, Accountant.PURE), True: Budget(None, 1e-9, 0.1, Accountant.ZCDP)}
 """Given whether noise is Gaussian."""
 
 
@@ -131,9 +112,7 @@ def run_of(
     """Return the share of pure epsilon that a run uses up, of tables with these numbers of records."""
     how = {"rounds": 3, "draws": 2, "size": 2, **more}
 
-    return lambda relation: check_game(
-        Game.of(workload, step=step, relation=relation, **how), sizes[relation]
-    )
+    return lambda relation: check_game(Game.of(workload, step=step, relation=relation, **how), sizes[relation])
 
 
 def dualquery() -> Iterator[Row]:
@@ -143,9 +122,7 @@ def dualquery() -> Iterator[Row]:
     parity = run_of(PARITY_AND_THRESHOLD, "3", {REPLACE: [2], ADD_REMOVE: [1, 2]})
     yield "parity and threshold", parity, ANYTHING
     for draws, rounds, step in ((2, 5, "0.3"), (3, 4, "1.1"), (1, 7, "0.8")):
-        run = run_of(
-            ONE_QUERY, step, {REPLACE: [3], ADD_REMOVE: [2, 3, 4]}, rounds=rounds, draws=draws, size=3
-        )
+        run = run_of(ONE_QUERY, step, {REPLACE: [3], ADD_REMOVE: [2, 3, 4]}, rounds=rounds, draws=draws, size=3)
         yield f"one query, {rounds} rounds", run, ANYTHING
     # So neither a charge twice too small nor one twice too large would go unnoticed.
     yield "tight", run_of(ONE_QUERY, "3", {REPLACE: [2], ADD_REMOVE: [1, 2, 3]}), 0.9
@@ -172,9 +149,7 @@ def measuring() -> Iterator[Row]:
         for range_, least in [*((range_, ANYTHING) for range_ in ("0.3", "1.5", "6", "60")), ("3", 0.8)]:
             yield f"{score}, {range_}", partial(check_selection, selection(score, range_=range_)), least
         for gaussian in BOTH:
-            both = partial(
-                check_selection_and_measurement, selection(score, range_="0.8"), 3.0, gaussian=gaussian
-            )
+            both = partial(check_selection_and_measurement, selection(score, range_="0.8"), 3.0, gaussian=gaussian)
             yield f"{score}, measured, {gaussian}", both, 0.3
     # The divergence of discrete Gaussians a whole number apart reaches the bound where the scale is not small.
     for name, gaussian in product(QUERIES, BOTH):
@@ -195,9 +170,7 @@ def measuring() -> Iterator[Row]:
 WHOLE = marginals([0], [1], [0, 1])
 
 
-def round_of(
-    queries: Any, relation: NeighbouringRelation, *, score: str = "max", part: int = 0, **more: Any
-) -> Share:
+def round_of(queries: Any, relation: NeighbouringRelation, *, score: str = "max", part: int = 0, **more: Any) -> Share:
     """Return the share of the range that a selection uses up, or of all that its round is charged."""
     return check_round(RoundGame(round_plan(relation, **more), queries, score))[part]
 
@@ -386,11 +359,7 @@ def of_person(check: Callable[..., Share], what: Any, relation: NeighbouringRela
 def of_persons() -> Iterator[Row]:
     for rows, gaussian in product((1, 2, 3), BOTH):
         budget = persons.budget_of(rows, gaussian=gaussian)
-        yield (
-            f"histogram, {rows} rows, {gaussian}",
-            partial(of_person, persons.check_histogram, budget),
-            0.999,
-        )
+        yield (f"histogram, {rows} rows, {gaussian}", partial(of_person, persons.check_histogram, budget), 0.999)
     for rows in (2, 3):
         yield f"draws, {rows} rows", partial(of_person, persons.check_draws, rows), 0.5
         yield f"selections, {rows} rows", partial(of_person, persons.check_selection, rows), 0.3
@@ -463,12 +432,8 @@ def test_a_run_is_charged_what_its_plan_reserves(relation: NeighbouringRelation)
         assert charges == game.plan.charges() == plan_charges(3, 2, 0.4, 2, relation)
 
 
-@pytest.mark.parametrize(
-    ("relation", "table"), [(REPLACE, ((0, 1), (1, 1))), (ADD_REMOVE, ((0, 1), (1, 1), (1, 0)))]
-)
-def test_the_weights_at_each_draw_are_those_of_the_records_so_far(
-    relation: NeighbouringRelation, table: Table
-) -> None:
+@pytest.mark.parametrize(("relation", "table"), [(REPLACE, ((0, 1), (1, 1))), (ADD_REMOVE, ((0, 1), (1, 1), (1, 0)))])
+def test_the_weights_at_each_draw_are_those_of_the_records_so_far(relation: NeighbouringRelation, table: Table) -> None:
     """The distribution that the checks above use is the theorem's: exp(eta / n times the sum of count - n q(x))."""
     plan = Game.of(TWO_QUERIES, rounds=4, draws=2, step="0.9", size=2, relation=relation).plan
     seen: list[list[Decimal]] = []
@@ -559,9 +524,7 @@ def test_files_with_and_without_a_person_lose_no_more(rows: str, gaussian: bool,
     without = drawn_from(others, tmp_path, budget)
     for place in (0, 3, 6):
         with_person = drawn_from(others[:place] + own + others[place:], tmp_path, budget)
-        sensitivity = [
-            np.abs(np.subtract(a.counts, b.counts)) for a, b in zip(without, with_person, strict=True)
-        ]
+        sensitivity = [np.abs(np.subtract(a.counts, b.counts)) for a, b in zip(without, with_person, strict=True)]
         assert max(int(one.sum()) for one in sensitivity) == most
         assert persons.lost_between(without, with_person, budget) <= 1.0 + 1e-9
 

@@ -68,9 +68,7 @@ def test_kills_while_records_and_statement_are_written_leave_nothing_behind(
     forks: Forks, inputs: Inputs, tmp_path: Path
 ) -> None:
     out, part = tmp_path / "out", dualquery(2, "--values-share", "0", "--weights")
-    finished = [
-        Kill(at=MAKING + 8, how="before")
-    ]  # reserved, charge, draw, record twice, finished, half the records
+    finished = [Kill(at=MAKING + 8, how="before")]  # reserved, charge, draw, record twice, finished, half the records
     kills = [Kill(at=0, how="within"), Kill(at=1, how="before"), Kill(at=1, how="after")]
     statement = [Kill(at=2, how="within"), Kill(at=3, how="before"), Kill(at=3, how="after")]
     ended = run_to_the_end(forks, inputs, part, out, [*finished, *kills, *statement])

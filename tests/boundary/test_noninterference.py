@@ -159,9 +159,7 @@ class Script:
         with ExitStack() as stack:
             for place, name, instead in scripted:
                 made = partial(decided, getattr(place, name), instead)
-                stack.enter_context(
-                    mock.patch.object(place, name, lambda *given, f=made, **more: f(*given, **more))
-                )
+                stack.enter_context(mock.patch.object(place, name, lambda *given, f=made, **more: f(*given, **more)))
             noise = ScriptedNoise(list(self.noise))
             stack.enter_context(mock.patch("dpopt.private.curators.door.OpendpNoise", return_value=noise))
             # Records of a batch are searched one by one: the watcher sees them in their order.
@@ -251,14 +249,10 @@ def residual_plan(relation: NeighbouringRelation = REPLACE, seed: int = 0) -> An
     """Return a plan that measures residuals for three attributes."""
     stages = plan_of(RESIDUALS).stages
     distances = replace(stages[1], bound=3 * stages[1].bound)
-    return plan_of(
-        RESIDUALS, relation=relation, size=SIZE, seed=seed, stages=(stages[0], distances, stages[2])
-    )
+    return plan_of(RESIDUALS, relation=relation, size=SIZE, seed=seed, stages=(stages[0], distances, stages[2]))
 
 
-def fem_plan(
-    algorithm: str, relation: NeighbouringRelation = REPLACE, range_: str = "1.5", seed: int = 0
-) -> Any:
+def fem_plan(algorithm: str, relation: NeighbouringRelation = REPLACE, range_: str = "1.5", seed: int = 0) -> Any:
     own = {"rounds": ROUNDS, "records": 3, "selection_range": Decimal(range_), "kept_from": 2, "seed": seed}
     return plan_of(algorithm, relation=relation, size=SIZE, **own)
 
@@ -305,9 +299,7 @@ def small_plan(relation: NeighbouringRelation = REPLACE, records: int = 4) -> An
 
 # Everything public about generated runs.
 
-OUTPUTS = st.fixed_dictionaries(
-    {"format": st.sampled_from(["csv", "parquet"]), "rows": st.sampled_from([None, 7])}
-)
+OUTPUTS = st.fixed_dictionaries({"format": st.sampled_from(["csv", "parquet"]), "rows": st.sampled_from([None, 7])})
 BEHAVIOURS = st.sampled_from(["local-search", "local-search", "fails", "answers nonsense"])
 FEM_TEXTS = ("marginals:2", "conjunctions:2,count=6,seed=1", "parity:2,count=6")
 FEW_CLASSES = "conjunctions:1,count=3,seed=1"
@@ -323,9 +315,7 @@ def scripts(draw: st.DrawFn) -> Script:
 
 def publics_of(plans: Strategy, text: Strategy = st.just("marginals:2"), **more: Strategy) -> Strategy:  # noqa: B008
     """Return runs of plans, cut off anywhere or nowhere, with rules or without."""
-    return st.builds(
-        Public, plans, scripts(), text, cut=st.none() | st.integers(0, 999), ruled=yes_or_no, **more
-    )
+    return st.builds(Public, plans, scripts(), text, cut=st.none() | st.integers(0, 999), ruled=yes_or_no, **more)
 
 
 @st.composite
@@ -333,11 +323,7 @@ def measured_publics(draw: st.DrawFn) -> Public:
     what, texts = draw(st.sampled_from(MEASURED)), ["marginals:2"]
     texts += ["conjunctions:2,count=6,seed=1", "parity:2,count=4"] * (what != SELECTED)
     text = draw(st.sampled_from(texts))
-    chosen: dict[str, Any] = {
-        "gaussian": draw(yes_or_no),
-        "chosen": draw(st.sampled_from(FITS)),
-        "text": text,
-    }
+    chosen: dict[str, Any] = {"gaussian": draw(yes_or_no), "chosen": draw(st.sampled_from(FITS)), "text": text}
     plan = measured_plan(what, draw(relations), **chosen)
     made: Public = draw(publics_of(st.just(plan), st.just(text), output=OUTPUTS))
     return made
@@ -440,8 +426,7 @@ ROWS: dict[str, Row] = {
     ),
     RESIDUALS: Row(
         publics_of(
-            st.builds(residual_plan, relations, st.integers(0, 3)),
-            st.sampled_from(["marginals:2", "marginals:3"]),
+            st.builds(residual_plan, relations, st.integers(0, 3)), st.sampled_from(["marginals:2", "marginals:3"])
         ),
         15,
         lambda public, seen: public.cut is not None or any(text.startswith("fit") for text in seen[0]),
@@ -505,13 +490,7 @@ def test_the_watcher_does_see_a_difference_between_other_draws(algorithm: str) -
 
 
 MEASURES = {*MEASURED, "mwem", RESIDUALS}
-LEAKS: list[Leak] = [
-    leak_into_a_log,
-    leak_into_a_warning,
-    leak_into_a_print,
-    leak_into_an_error,
-    leak_into_the_journal,
-]
+LEAKS: list[Leak] = [leak_into_a_log, leak_into_a_warning, leak_into_a_print, leak_into_an_error, leak_into_the_journal]
 
 
 @EACH
@@ -547,11 +526,7 @@ def stopping(usual: Callable[..., Any], *given: Any, **more: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("place", "name", "leak"),
-    [
-        (measurement, "exact_counts", logged),
-        (MeasuringCurator, "_select", noted),
-        (CandidateScores, "of", stopping),
-    ],
+    [(measurement, "exact_counts", logged), (MeasuringCurator, "_select", noted), (CandidateScores, "of", stopping)],
 )
 def test_a_leak_of_what_a_curator_computes_on_its_way_is_seen(
     place: object, name: str, leak: Callable[..., Any]
@@ -568,10 +543,7 @@ def test_a_leak_of_what_a_curator_computes_on_its_way_is_seen(
     [
         ("fem", QuerySelection, lambda selection, *given: 2 * int(selection._held[0])),
         ("fem", QuerySelection, lambda selection, *given: 2 * int(selection._held[-1])),
-        *(
-            (name, ScriptedNoise, lambda noise, counts, scale: counts + (counts > SIZE - 1))
-            for name in MEASURED
-        ),
+        *((name, ScriptedNoise, lambda noise, counts, scale: counts + (counts > SIZE - 1)) for name in MEASURED),
     ],
 )
 def test_a_decision_or_a_noisy_value_that_follows_the_table_is_seen(

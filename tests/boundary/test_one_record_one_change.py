@@ -64,23 +64,13 @@ EXAMPLES = settings(max_examples=30, deadline=None, suppress_health_check=list(H
 # What a record is made of. A line end is none: it ends a record by declaration, but in values that may hold one.
 _TOKENS = [b"\r", b"\0", b"\xef\xbb\xbf", b"\xff", b"\xe9", "é".encode(), b"x" * 700, b"\t", b" ", b""]
 _TOKENS += b', ; :: " "" NA null # % a b 0 1 2'.split()
-_MARKS = [
-    b"PK\x03\x04",
-    b"\x1f\x8b",
-    b"\xff\xfe",
-    b"x1 | !x2",
-    *b"PAR1 %%MatrixMarket DPOPTBIT a,b { x1".split(),
-]
+_MARKS = [b"PK\x03\x04", b"\x1f\x8b", b"\xff\xfe", b"x1 | !x2", *b"PAR1 %%MatrixMarket DPOPTBIT a,b { x1".split()]
 _USUAL = [b"p q", b"p,q", b"u 1", b"1,2", b"0,1", b"3\t1", b"1 2", b'"u",0', b"a b,c", b"0,1\t2", b"v\t1,1"]
-HOSTILE = st.one_of(
-    st.sampled_from(_USUAL + _MARKS), st.lists(st.sampled_from(_TOKENS), max_size=6).map(b"".join)
-)
+HOSTILE = st.one_of(st.sampled_from(_USUAL + _MARKS), st.lists(st.sampled_from(_TOKENS), max_size=6).map(b"".join))
 TEXTS = st.text(st.sampled_from('ab,;"\r\n\0#%é\ufeff 1'), max_size=5)
 VALUES = st.one_of(
     TEXTS,
-    st.sampled_from(
-        [None, True, False, 0, 1, -1, 10**20, 0.5, 1.0, np.nan, np.inf, pd.NA, "1", "NA", Decimal(1)]
-    ),
+    st.sampled_from([None, True, False, 0, 1, -1, 10**20, 0.5, 1.0, np.nan, np.inf, pd.NA, "1", "NA", Decimal(1)]),
 )
 
 
@@ -250,9 +240,7 @@ def test_every_line_is_a_row_where_the_reading_is_total(
 
 @EXAMPLES
 @given(pair=neighbours(st.tuples(TEXTS, TEXTS)))
-def test_values_with_line_ends_are_read_as_a_correct_writer_meant_them(
-    pair: tuple[list[tuple[str, str]], ...],
-) -> None:
+def test_values_with_line_ends_are_read_as_a_correct_writer_meant_them(pair: tuple[list[tuple[str, str]], ...]) -> None:
     how = TableReading(column_names=NAMES, multiline=True)
     for records in pair:
         stream = io.StringIO(newline="")
@@ -262,11 +250,7 @@ def test_values_with_line_ends_are_read_as_a_correct_writer_meant_them(
             assert rows_of(open_table(path, how)) == Counter(records)
 
 
-@given(
-    st.lists(
-        st.tuples(*[st.sampled_from(["NA", "null", "nan", "None", "", "#x", "0", "x#"])] * 2), min_size=1
-    )
-)
+@given(st.lists(st.tuples(*[st.sampled_from(["NA", "null", "nan", "None", "", "#x", "0", "x#"])] * 2), min_size=1))
 @EXAMPLES
 def test_every_name_of_a_node_is_one(records: list[tuple[str, str]]) -> None:
     with tempfile.TemporaryDirectory() as name:
@@ -293,9 +277,7 @@ def _categories(folder: Path, records: list[tuple[object, object]]) -> AnyTable:
 
 def _arrow(folder: Path, records: list[tuple[object, object]]) -> AnyTable:
     texts = [[None if value is None else str(value) for value in row] for row in records]
-    return pa.table(
-        {"a": pa.array([row[0] for row in texts], pa.string()), "b": [row[1] or "" for row in texts]}
-    )
+    return pa.table({"a": pa.array([row[0] for row in texts], pa.string()), "b": [row[1] or "" for row in texts]})
 
 
 def _parquet(folder: Path, records: list[tuple[object, object]]) -> AnyTable:
@@ -430,12 +412,7 @@ def _points(folder: Path, records: Records) -> Counted:
 def _lists(folder: Path, records: Records) -> Counted:
     found = read_lists(written(folder / "rows.txt", lines(records)), FAMILY)
     return Counter(
-        map(
-            str,
-            zip(
-                *(getattr(found, name).tolist() for name in ("_variables", "_positive", "_bits")), strict=True
-            ),
-        )
+        map(str, zip(*(getattr(found, name).tolist() for name in ("_variables", "_positive", "_bits")), strict=True))
     )
 
 
@@ -466,10 +443,7 @@ REFUSING: dict[str, tuple[TextReader, int]] = {
     "pairs, other": (_wide("t.txt", layout="pairs", header=False, on_invalid=OnInvalid.OTHER), 2),
     # One line changes one user: the old one goes, and the new one comes. A line that is changed may leave one user for another.
     "pairs": (_wide("t.csv", layout="pairs", header=False), 2),
-    "pairs of three columns": (
-        _wide("t.gz", layout="pairs", header=False, separator="blanks", pair_columns=(1, 3)),
-        2,
-    ),
+    "pairs of three columns": (_wide("t.gz", layout="pairs", header=False, separator="blanks", pair_columns=(1, 3)), 2),
     "baskets": (_wide("t.txt", layout="baskets"), 1),
     "baskets by commas": (_wide("t.txt.gz", layout="baskets", separator=","), 1),
     "streamed engine": (_streamed, 1),
@@ -548,9 +522,7 @@ def _npz(folder: Path, records: list[Row]) -> Path:
 def _mtx(folder: Path, records: list[Row]) -> Path:
     values, (rows, items) = _coordinates(records)
     head = f"%%MatrixMarket matrix coordinate real general\n{len(records)} {ITEMS} {len(values)}\n"
-    entries = [
-        f"{row + 1} {item + 1} {value}\n" for value, row, item in zip(values, rows, items, strict=True)
-    ]
+    entries = [f"{row + 1} {item + 1} {value}\n" for value, row, item in zip(values, rows, items, strict=True)]
     return written(folder / "t.mtx", (head + "".join(entries)).encode())
 
 
@@ -563,17 +535,14 @@ def _bit_file(folder: Path, records: list[Row]) -> Path:
 
 
 ROWS = st.lists(
-    st.tuples(st.integers(0, ITEMS - 1), st.sampled_from([1.0, 1.0, 0.0, -1.0, 1e300, np.nan, np.inf])),
-    max_size=4,
+    st.tuples(st.integers(0, ITEMS - 1), st.sampled_from([1.0, 1.0, 0.0, -1.0, 1e300, np.nan, np.inf])), max_size=4
 )
 
 
 @pytest.mark.parametrize("write", [_npz, _mtx, _bit_file])
 @EXAMPLES
 @given(pair=neighbours(ROWS, 2))
-def test_rows_of_matrices_are_read_one_by_one(
-    write: Callable[..., Path], pair: tuple[list[Row], list[Row]]
-) -> None:
+def test_rows_of_matrices_are_read_one_by_one(write: Callable[..., Path], pair: tuple[list[Row], list[Row]]) -> None:
     def read(folder: Path, records: list[Row]) -> Counted:
         found = read_binary_table(write(folder, records), Schema.binary(ITEMS))
         return Counter(map(tuple, cells_of(found).tolist()))
@@ -614,9 +583,7 @@ def _nodes_by_arrow(edges: Path, columns: None, how: TableReading) -> TableSourc
     return open_table(table)
 
 
-def _pieces_by_arrow(
-    source: CsvSource, positions: Sequence[int], *_: object
-) -> Iterable[tuple[int, pa.Array]]:
+def _pieces_by_arrow(source: CsvSource, positions: Sequence[int], *_: object) -> Iterable[tuple[int, pa.Array]]:
     """Yield the columns as Arrow's reader finds them where values may hold line ends."""
     table = pyarrow.csv.read_csv(
         source.files[0],

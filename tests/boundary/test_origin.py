@@ -57,9 +57,7 @@ def _harmless(tree: ast.Module) -> Iterator[ast.AST]:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "TypeVar":
             yield from node.args
         elif (  # an alias of types: Released = SampledQueries | NoisyAnswers
-            isinstance(node, ast.Assign)
-            and isinstance(node.value, ast.BinOp)
-            and isinstance(node.value.op, ast.BitOr)
+            isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.BitOr)
         ):
             yield node.value
         elif isinstance(node, ast.Subscript):  # Iterator[SampledQueries]
@@ -68,10 +66,7 @@ def _harmless(tree: ast.Module) -> Iterator[ast.AST]:
 
 def test_released_values_are_constructed_only_on_the_private_side_or_from_a_transcript() -> None:
     found = [
-        f"{file.path}, {place}"
-        for file in FILES
-        if file.room not in ORIGINS
-        for place in constructions(file.tree)
+        f"{file.path}, {place}" for file in FILES if file.room not in ORIGINS for place in constructions(file.tree)
     ]
     assert found == []
 

@@ -36,9 +36,7 @@ def job(algorithm: str) -> Job:
         small = plan_of("smalldb", selection_range=Decimal("0.9"), size=RECORDS, budget=budget)
         return Job(small, BITS, parse_workload("marginals:2", BITS), {}, {})
     if algorithm == "dualquery":
-        drawn = plan_of(
-            algorithm, rounds=ROUNDS, size=RECORDS, draws=EACH, step=Decimal(3), attributes=len(SCHEMA)
-        )
+        drawn = plan_of(algorithm, rounds=ROUNDS, size=RECORDS, draws=EACH, step=Decimal(3), attributes=len(SCHEMA))
         return Job(drawn, SCHEMA, workload(), {}, {})
     fem = plan_of(algorithm, rounds=ROUNDS, size=RECORDS, records=EACH, selection_range=Decimal("1.5"))
     return Job(fem, SCHEMA, workload(), {}, {})
@@ -67,9 +65,7 @@ def test_a_run_is_a_function_of_the_bytes_of_the_operating_system(
     algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the same bytes it repeats, so nothing else is random; with others it does not, so they are what is drawn with."""
-    run_release(
-        table(algorithm), job(algorithm), None
-    )  # kernels are compiled: numba names files by random bytes, too
+    run_release(table(algorithm), job(algorithm), None)  # kernels are compiled: numba names files by random bytes, too
     folders, given = [], []
     for number, name in enumerate(["one", "one", "two"]):
         generator = Generator(name)
@@ -96,9 +92,7 @@ UNTRUSTED: dict[str, Sources] = {
 }
 UNTRUSTED_OF_DUALQUERY: dict[str, Sources] = {
     "seeded sampler": Sources(sampler=ExactSampler(SeededWords(1))),
-    "seeded sampler beside the system's words": Sources(
-        sampler=ExactSampler(SeededWords(1)), words=SystemWords()
-    ),
+    "seeded sampler beside the system's words": Sources(sampler=ExactSampler(SeededWords(1)), words=SystemWords()),
     "sampler that calls itself private": Sources(
         sampler=ClaimingSampler([[0] * EACH] * ROUNDS), words=ScriptedWords([0] * 1_000)
     ),

@@ -66,12 +66,7 @@ def test_a_type_that_holds_records_is_no_plain_dataclass(holder: str) -> None:
 def test_the_private_side_prints_and_logs_nothing() -> None:
     for file in source_files():
         if file.room == "private":
-            imported = {
-                alias.name
-                for node in nodes(file.tree)
-                if isinstance(node, ast.Import)
-                for alias in node.names
-            }
+            imported = {alias.name for node in nodes(file.tree) if isinstance(node, ast.Import) for alias in node.names}
             called = {ast.unparse(node.func) for node in nodes(file.tree) if isinstance(node, ast.Call)}
             assert not imported & {"logging", "warnings"}, file.path
             assert "print" not in called, file.path

@@ -71,9 +71,7 @@ def dataset() -> PrivateDataset:
 def make_curator() -> Curator:
     ledger = Ledger(AMPLE, REPLACE)
     ledger.reserve([CHARGE])
-    return Curator(
-        dataset_of(SCHEMA, TABLE), WORKLOAD.clauses, ledger, MemoryJournal(), size=3, step=Decimal(1)
-    )
+    return Curator(dataset_of(SCHEMA, TABLE), WORKLOAD.clauses, ledger, MemoryJournal(), size=3, step=Decimal(1))
 
 
 def make_measuring_curator() -> MeasuringCurator:
@@ -118,12 +116,8 @@ def test_records_do_not_pass_into_a_journal_on_file(tmp_path: Path, dataset: Pri
     assert (tmp_path / "j").read_bytes() == b""
 
 
-@pytest.mark.parametrize(
-    "attempt", [pickle.dumps, copy.copy, copy.deepcopy], ids=["pickle", "copy", "deepcopy"]
-)
-def test_neither_the_curator_nor_its_weights_can_be_copied_or_stored(
-    attempt: Callable[[object], object],
-) -> None:
+@pytest.mark.parametrize("attempt", [pickle.dumps, copy.copy, copy.deepcopy], ids=["pickle", "copy", "deepcopy"])
+def test_neither_the_curator_nor_its_weights_can_be_copied_or_stored(attempt: Callable[[object], object]) -> None:
     curator, measuring = make_curator(), make_measuring_curator()
     for held in (curator, curator._weights, measuring, measuring._scores):
         with pytest.raises(PrivacyBoundaryError):
@@ -145,9 +139,7 @@ def reachable(start: object) -> set[type]:
     waiting = [start]
     while waiting:
         thing = waiting.pop()
-        if id(thing) in seen or isinstance(
-            thing, types.ModuleType | types.FunctionType | type | types.CodeType
-        ):
+        if id(thing) in seen or isinstance(thing, types.ModuleType | types.FunctionType | type | types.CodeType):
             continue
         seen.add(id(thing))
         found.add(type(thing))
@@ -171,9 +163,7 @@ def test_no_record_can_be_reached_from_what_a_solver_gets(dataset: PrivateDatase
     got: list[object] = []
 
     class Collecting(LocalSearch):
-        def solve(
-            self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-        ) -> SolveResult:
+        def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
             got.append((program, limits, hint))
             return super().solve(program, limits, hint=hint)
 
@@ -242,15 +232,11 @@ def test_a_budget_that_does_not_suffice_is_refused_before_anything_is_drawn(tmp_
         run_release(dataset_of(SCHEMA, TABLE), job, tmp_path / "release")
 
 
-def test_a_solver_that_raises_ends_no_run_and_its_text_goes_nowhere(
-    dataset: PrivateDataset, tmp_path: Path
-) -> None:
+def test_a_solver_that_raises_ends_no_run_and_its_text_goes_nowhere(dataset: PrivateDataset, tmp_path: Path) -> None:
     """The draw is spent, so the round is answered by a public rule."""
 
     class Breaking(Enumeration):
-        def solve(
-            self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-        ) -> SolveResult:
+        def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
             raise RuntimeError("this text may hold anything")
 
     def get_solver(name: str) -> object:

@@ -240,9 +240,7 @@ FORGERIES: dict[str, Forgery] = {
     "a cheaper charge": lambda e: of_kind(e, "charge")["charge"].update(parameter=1e-9),
     "a charge for fewer draws": lambda e: of_kind(e, "charge")["charge"].update(count=1),
     "a charge of another relation": lambda e: of_kind(e, "charge")["charge"].update(relation="add-remove"),
-    "the charge of another round": lambda e: of_kind(e, "charge").update(
-        charge=of_kind(e, "charge", 3)["charge"]
-    ),
+    "the charge of another round": lambda e: of_kind(e, "charge").update(charge=of_kind(e, "charge", 3)["charge"]),
     "a cheaper reservation": lambda e: e[0]["charges"].pop(),
     "no reservation": lambda e: e.pop(0),
     "two reservations": lambda e: e.insert(0, e[0]),

@@ -81,10 +81,7 @@ from tests.tiny_lists import family_of, private, rows_of
 from tests.tiny_runs import ADD_REMOVE, REPLACE, dataset_of, trusted, universe
 
 BINS, NODES, RECORDS = 6, 7, 5
-BUDGETS = {
-    True: Budget(None, 1e-9, 0.7, Accountant.ZCDP),
-    False: Budget(1.5, 0.0, None, Accountant.PURE),
-}
+BUDGETS = {True: Budget(None, 1e-9, 0.7, Accountant.ZCDP), False: Budget(1.5, 0.0, None, Accountant.PURE)}
 SCHEMA = Schema(
     (
         Attribute("smoker", AttributeKind.BOOLEAN),
@@ -154,10 +151,7 @@ class Kind:
         watcher = Watcher()
         with tempfile.TemporaryDirectory() as temporary:
             # The statement is to be that of a private run, so that the claim of this noise is taken.
-            with (
-                watched(watcher.seen),
-                mock.patch("dpopt.private.curators.door.is_trusted", trusted),
-            ):
+            with watched(watcher.seen), mock.patch("dpopt.private.curators.door.is_trusted", trusted):
                 scripted = WatchedNoise(noise, watcher.seen)
                 released, answers = self.release(plan, table, noise=scripted, progress=watcher)
                 self.write(released, Path(temporary))
@@ -190,10 +184,7 @@ def writing(name: str) -> Callable[[Any, Path], object]:
 @pytest.fixture(autouse=True, scope="module")
 def rounds_that_halve_once() -> Iterator[None]:
     """Have few bins measured in several rounds, so that what is divided is decided."""
-    with (
-        mock.patch.object(histogram_plan, "ROUND_HEIGHT", 1),
-        mock.patch.object(grid_plan, "ROUND_DEPTH", 1),
-    ):
+    with mock.patch.object(histogram_plan, "ROUND_HEIGHT", 1), mock.patch.object(grid_plan, "ROUND_DEPTH", 1):
         yield
 
 
@@ -434,13 +425,7 @@ KINDS: dict[str, Kind] = {
         plan=sanitizer_plan,
         variants=[
             (kind, asked)
-            for kind in (
-                "mixed, sets",
-                "mixed, positive, powers",
-                "table",
-                "function, huge",
-                "function, not a number",
-            )
+            for kind in ("mixed, sets", "mixed, positive, powers", "table", "function, huge", "function, not a number")
             for asked in (False, True)
         ],
         records=tables_of(lambda plan: plan.family.schema),
@@ -450,12 +435,7 @@ KINDS: dict[str, Kind] = {
         draws=lambda plan: 1,
         pairs={
             "replace": (REPLACE, False, ("mixed, sets", False), (PAIRS_OF_CODES, ((1, 1),) * 5)),
-            "add-remove": (
-                ADD_REMOVE,
-                True,
-                ("mixed, positive, powers", False),
-                (PAIRS_OF_CODES, ((1, 1),) * 3),
-            ),
+            "add-remove": (ADD_REMOVE, True, ("mixed, positive, powers", False), (PAIRS_OF_CODES, ((1, 1),) * 3)),
             "function": (ADD_REMOVE, False, ("function, huge", True), (PAIRS_OF_CODES, ((1, 1),) * 3)),
         },
         secret=lambda curator: 1 + int((curator._dataset._records._columns[0] == 0).sum()),
@@ -469,21 +449,14 @@ LEAKS: list[Leak] = [
     leak_into_an_error,
     leak_into_the_number_of_draws,
 ]
-EACH = pytest.mark.parametrize(
-    ("kind", "pair"), [(name, pair) for name in KINDS for pair in KINDS[name].pairs]
-)
+EACH = pytest.mark.parametrize(("kind", "pair"), [(name, pair) for name in KINDS for pair in KINDS[name].pairs])
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_two_tables_cannot_be_told_apart_once_the_noisy_values_are_given(name: str) -> None:
     """Replace-one: any two of the public size. Add-remove: any two of any sizes, graphs with any numbers of nodes too."""
     kind = KINDS[name]
-    plans = st.builds(
-        kind.plan,
-        st.sampled_from(NeighbouringRelation),
-        st.booleans(),
-        st.sampled_from(kind.variants),
-    )
+    plans = st.builds(kind.plan, st.sampled_from(NeighbouringRelation), st.booleans(), st.sampled_from(kind.variants))
     values = st.lists(st.integers(-3, 9) | st.integers(-60, 60), min_size=1, max_size=12).map(tuple)
 
     @settings(max_examples=kind.examples, suppress_health_check=list(HealthCheck), deadline=None)
@@ -526,9 +499,7 @@ def test_a_planted_leak_is_seen(leak: Leak, kind: str, pair: str) -> None:
 
 @EACH
 def test_a_noisy_value_that_depends_on_the_table_is_seen(kind: str, pair: str) -> None:
-    def leaky(
-        self: WatchedNoise, distribution: str, counts: NDArray[np.int64], scale: float
-    ) -> NDArray[np.int64]:
+    def leaky(self: WatchedNoise, distribution: str, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
         return np.asarray(counts % 1000)
 
     with mock.patch.object(WatchedNoise, "_next", leaky):
@@ -579,10 +550,7 @@ def test_blocks_that_are_divided_by_exact_counts_are_seen(pair: str) -> None:
             exact.append(replace(one, counts=sums.astype(np.int64)))
         return decide(shape, exact, *given, **more)
 
-    with (
-        mock.patch.object(CountingCurator, "measure", measured),
-        mock.patch.object(in_rounds, "next_nodes", decided),
-    ):
+    with mock.patch.object(CountingCurator, "measure", measured), mock.patch.object(in_rounds, "next_nodes", decided):
         one, two = KINDS["bins"].both(pair)
     assert one != two
 
@@ -610,9 +578,7 @@ def test_every_round_is_charged_by_the_plan_before_it_is_drawn(pair: str) -> Non
             events.clear()
             released, _ = release_bins(plan, tables[1], noise=WatchedNoise(noise, []))
             divided.add(tuple(len(nodes) for nodes, _ in released.noisy))
-            assert events == [
-                event for charge in plan.charges()[::-1] for event in (f"charge {charge.label}", "draw")
-            ]
+            assert events == [event for charge in plan.charges()[::-1] for event in (f"charge {charge.label}", "draw")]
     assert len(divided) > 1
 
 
@@ -704,10 +670,7 @@ COMMANDS = {
     "lists": Command(
         ("lists", "--variables", "x1,x2,x3", "--k", 2),
         ("answer", "FOLDER/out.npz", "--query", "010", "--query", "111"),
-        (
-            ("x1:1, else:0", "!x2:0, x3:1, else:0", "else:1"),
-            ("x3:0, else:1", "x1:1, x2:0, else:1", "else:0"),
-        ),
+        (("x1:1, else:0", "!x2:0, x3:1, else:0", "else:1"), ("x3:0, else:1", "x1:1, x2:0, else:1", "else:0")),
         ("x1:0, else:0",),
         frozenset({"out.npz"}),
         sized=True,

@@ -79,9 +79,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
     def given(_: OpendpNoise, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
         return np.resize(np.array([700, 3, -2, 11], dtype=np.int64), counts.shape)
 
-    monkeypatch.setattr(
-        "dpopt.cli.reports.progress.LINES_APART", 1e9
-    )  # no line because a step takes its time
+    monkeypatch.setattr("dpopt.cli.reports.progress.LINES_APART", 1e9)  # no line because a step takes its time
     monkeypatch.setattr(OpendpNoise, "discrete_gaussian", given)
     monkeypatch.setattr(OpendpNoise, "discrete_laplace", given)
 
@@ -173,15 +171,7 @@ def test_every_algorithm_holds_a_table_without_records(tmp_path: Path, options: 
     table = tmp_path / "t.csv"
     table.write_bytes(HEADER + b"ann,?,?,?\n")
     command = COMMANDS["release"]
-    words = [
-        *command[: command.index(BUDGET[0])],
-        *ADD_REMOVE,
-        "--n0",
-        1000,
-        "--no-predict",
-        "--on-invalid",
-        "drop",
-    ]
+    words = [*command[: command.index(BUDGET[0])], *ADD_REMOVE, "--n0", 1000, "--no-predict", "--on-invalid", "drop"]
     code, _, told, files = seen(tmp_path / "run", table, [*words, "--algorithm", *options])
     assert code == 0, told
     assert "out/release.json" in files
@@ -216,8 +206,6 @@ def test_a_private_number_of_records_is_never_taken_for_a_public_one(
             place = words.index(option)
             words = words[:place] + words[place + 2 :]
     table = csv_files(tmp_path)[0]
-    code, _, told, files = seen(
-        tmp_path / "run", table, [*words, *READINGS[reading], "--neighbours", "replace"]
-    )
+    code, _, told, files = seen(tmp_path / "run", table, [*words, *READINGS[reading], "--neighbours", "replace"])
     assert (code, set(files)) == (2, {"schema.json"})
     assert "use --neighbours add-remove" in " ".join(told.split())

@@ -38,16 +38,10 @@ def left_by(seed: int, layout: str, script: list[list[int]], file_format: str) -
     job = Job(plan, SCHEMA, WORKLOAD, {"format": file_format, "rows": None}, {})
     watcher = Watcher()
     with tempfile.TemporaryDirectory() as folder, watched(watcher.seen):
-        reading = FILES[layout](
-            Path(folder) / "table", some_cells(ROWS, WIDTH, seed=seed, share=0.01 + seed % 7 / 10)
-        )
+        reading = FILES[layout](Path(folder) / "table", some_cells(ROWS, WIDTH, seed=seed, share=0.01 + seed % 7 / 10))
         dataset = read_binary_table(Path(folder) / "table", SCHEMA, reading)
         run_release(
-            dataset,
-            job,
-            Path(folder) / "out",
-            sources=Sources(sampler=ScriptedSampler(script)),
-            progress=watcher,
+            dataset, job, Path(folder) / "out", sources=Sources(sampler=ScriptedSampler(script)), progress=watcher
         )
         files: dict[str, object] = {path.name: path.read_bytes() for path in (Path(folder) / "out").iterdir()}
     return {**files, "seen": [text.replace(folder, "") for text in watcher.seen]}

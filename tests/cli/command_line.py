@@ -83,9 +83,7 @@ def demonstration() -> tuple[str, Path]:
 
 def start(*arguments: object) -> subprocess.Popen[str]:
     """Start dpopt as a process of its own."""
-    return subprocess.Popen(
-        [*COMMAND, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    return subprocess.Popen([*COMMAND, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def inputs(folder: Path, *, rows: int = 200) -> tuple[Path, Path]:

@@ -63,9 +63,7 @@ def test_every_algorithm_leaves_a_release_that_evaluates_and_replays(
     assert "byte for byte" in succeed("replay", out, "-o", tmp_path / "again")
 
 
-def test_a_release_says_which_algorithm_was_chosen_and_why(
-    demonstration: list[object], tmp_path: Path
-) -> None:
+def test_a_release_says_which_algorithm_was_chosen_and_why(demonstration: list[object], tmp_path: Path) -> None:
     done = call("release", *demonstration, "--out", tmp_path / "out", "--details")
     assert done.exit_code == 0, done.output
     chosen = statement(tmp_path / "out")["chosen"]
@@ -76,9 +74,7 @@ def test_a_release_says_which_algorithm_was_chosen_and_why(
     assert predicted["mean_error"] == chosen["considered"][chosen["algorithm"]]["mean_error"]
 
 
-def test_a_plan_prints_the_choice_and_what_was_considered(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plan_prints_the_choice_and_what_was_considered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, schema = inputs(tmp_path)
     asked = ["plan", "--schema", schema, "--workload", "marginals:2", "--n", 500, *BUDGET]
     assert set(json.loads(succeed(*asked, "--json"))["chosen"]["considered"]) == {"projection"}
@@ -91,23 +87,13 @@ def test_a_plan_prints_the_choice_and_what_was_considered(
     text = capsys.readouterr().out
     assert f"chosen:    {chosen['because']}" in text
     for name, errors in chosen["considered"].items():
-        assert (
-            f"{name}: largest error {errors['max_error']:.4f}, mean error {errors['mean_error']:.6f}" in text
-        )
+        assert f"{name}: largest error {errors['max_error']:.4f}, mean error {errors['mean_error']:.6f}" in text
 
 
 @pytest.mark.parametrize("algorithm", NAMED)
 def test_a_named_algorithm_is_planned(tmp_path: Path, algorithm: str) -> None:
     _, schema = inputs(tmp_path)
-    asked = [
-        "plan",
-        "--schema",
-        schema,
-        *words("--workload marginals:2 --n 5000"),
-        *BUDGET,
-        "--algorithm",
-        algorithm,
-    ]
+    asked = ["plan", "--schema", schema, *words("--workload marginals:2 --n 5000"), *BUDGET, "--algorithm", algorithm]
     found = json.loads(succeed(*asked, "--no-predict", "--json"))
     assert found["plan"]["algorithm"] == algorithm
     assert found["chosen"] is None
@@ -127,13 +113,7 @@ def test_a_reason_against_an_algorithm_is_printed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typo", "meant"),
-    [
-        ("projecton", "projection"),
-        ("dualqury", "dualquery"),
-        ("nois", "noise"),
-        ("atuo", "auto"),
-    ],
+    ("typo", "meant"), [("projecton", "projection"), ("dualqury", "dualquery"), ("nois", "noise"), ("atuo", "auto")]
 )
 def test_a_typo_is_answered_with_what_was_meant(tmp_path: Path, typo: str, meant: str) -> None:
     table, schema = inputs(tmp_path)
@@ -167,16 +147,7 @@ REFUSED = {
 @pytest.mark.parametrize("options", REFUSED)
 def test_what_cannot_be_is_refused_before_anything_is_spent(tmp_path: Path, options: str) -> None:
     table, schema = inputs(tmp_path)
-    usual = [
-        "--schema",
-        schema,
-        "--workload",
-        "marginals:2",
-        *BUDGET,
-        "--out",
-        tmp_path / "out",
-        "--no-predict",
-    ]
+    usual = ["--schema", schema, "--workload", "marginals:2", *BUDGET, "--out", tmp_path / "out", "--no-predict"]
     assert REFUSED[options] in refuse("release", table, *usual, *words(options))
     assert {path.name for path in tmp_path.iterdir()} == {"people.csv", "schema.json"}
 

@@ -65,9 +65,7 @@ def test_show_lists_releases_and_what_is_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [["--n0", ROWS], []], ids=["declared", "measured"])
-def test_the_replay_of_a_release_that_is_paid_from_a_budget_is_the_release(
-    size: list[object], tmp_path: Path
-) -> None:
+def test_the_replay_of_a_release_that_is_paid_from_a_budget_is_the_release(size: list[object], tmp_path: Path) -> None:
     table, schema = inputs(tmp_path)
     budget, out = tmp_path / "owner.budget", tmp_path / "out"
     succeed("budget", "create", budget, "--epsilon", 1000, "--delta", 1e-6)
@@ -78,9 +76,7 @@ def test_the_replay_of_a_release_that_is_paid_from_a_budget_is_the_release(
 
 
 @pytest.mark.parametrize("size", [["--n0", ROWS], []], ids=["declared", "measured"])
-def test_a_run_that_is_stopped_right_after_its_reservation_goes_on_under_it(
-    size: list[object], tmp_path: Path
-) -> None:
+def test_a_run_that_is_stopped_right_after_its_reservation_goes_on_under_it(size: list[object], tmp_path: Path) -> None:
     table, schema = inputs(tmp_path)
     budget, out = tmp_path / "owner.budget", tmp_path / "out"
     succeed("budget", "create", budget, "--epsilon", 1000, "--delta", 1e-6)
@@ -133,12 +129,7 @@ def test_a_replaced_record_costs_two_steps_and_the_list_says_so(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     "wrong",
-    [
-        [],
-        ["--epsilon", 1, "--rho", 1],
-        ["--epsilon", -1],
-        ["--rho", 1, "--person", "p", "--neighbours", "replace"],
-    ],
+    [[], ["--epsilon", 1, "--rho", 1], ["--epsilon", -1], ["--rho", 1, "--person", "p", "--neighbours", "replace"]],
 )
 def test_what_is_no_budget_is_refused(wrong: list[object], tmp_path: Path) -> None:
     refuse("budget", "create", tmp_path / "owner.budget", *wrong)

@@ -22,9 +22,7 @@ FILES = ["performance_profile.png", "results.csv", "results.json"]
 def test_instances_are_compared_and_everything_is_written(tmp_path: Path) -> None:
     instance = write(tmp_path / "set" / "tiny.toml")
     write(tmp_path / "set" / "other.toml", "[problem]\nrows = 3\n")
-    result = call(
-        *("compare", instance.parent, "--solvers", SOLVERS, "--seconds", 1, "--out", tmp_path / "out")
-    )
+    result = call(*("compare", instance.parent, "--solvers", SOLVERS, "--seconds", 1, "--out", tmp_path / "out"))
     assert result.exit_code == 0, result.output
     assert "left out:" in result.stderr
     text = result.stdout
@@ -105,10 +103,7 @@ def test_a_model_is_compared_on_numbers_of_a_file_and_of_a_released_histogram(tm
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (
-            [],
-            "give instances (files *.toml or folders of them), or --release with a release folder, or --model",
-        ),
+        ([], "give instances (files *.toml or folders of them), or --release with a release folder, or --model"),
         (["x.toml", "--model", "projection"], "and not both"),
         (["x.toml", "--data", "y.json"], "--data and --histogram belong to --model"),
         (["--model", "projection,projection"], "names a model twice"),
@@ -153,9 +148,7 @@ def test_an_interruption_keeps_the_rows_that_are_done(tmp_path: Path) -> None:
     assert code == 130, messages
     kept = len(json.loads(results.read_text())["rows"])
     assert 1 <= kept < 20
-    assert (
-        messages.splitlines()[-1] == f"interrupted after {kept} of 20 rows; they are kept in {results.parent}"
-    )
+    assert messages.splitlines()[-1] == f"interrupted after {kept} of 20 rows; they are kept in {results.parent}"
     assert sorted(path.name for path in results.parent.iterdir()) == FILES
 
 
@@ -184,9 +177,7 @@ def test_the_release_folder_is_never_written_to(tmp_path: Path, below: str) -> N
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_an_interruption_before_the_first_row_claims_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interruption_before_the_first_row_claims_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 

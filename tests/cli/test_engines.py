@@ -26,9 +26,7 @@ def test_a_streamed_release_says_what_one_in_memory_says(tmp_path: Path) -> None
 def test_a_streamed_release_is_evaluated_and_resumed_by_any_engine(tmp_path: Path) -> None:
     succeed(*release_arguments(tmp_path, "--engine", "stream"))
     out, table = tmp_path / "out", tmp_path / "people.csv"
-    errors = [
-        succeed("evaluate", out, table, "--json", "--engine", engine) for engine in ("memory", "stream")
-    ]
+    errors = [succeed("evaluate", out, table, "--json", "--engine", engine) for engine in ("memory", "stream")]
     assert errors[0] == errors[1]
     expected = {path.name for path in out.iterdir()}
     for engine in ("memory", "stream"):

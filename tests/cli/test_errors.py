@@ -32,19 +32,13 @@ OWNER = "(This message may quote the table: it is for its owner and is stored no
         ("--rho 1 --algorithm dualquery --free-attributes zero", "--free-attributes is one of"),
         ("--rho 1 --on-invalid keep", "found 'keep'"),
         ("--rho 1 --solver simplex", "there is no solver 'simplex'"),
-        (
-            "--rho 1 --solver highs:tight",
-            "a formulation is one of aggregated, per-literal, clique; found 'tight'",
-        ),
+        ("--rho 1 --solver highs:tight", "a formulation is one of aggregated, per-literal, clique; found 'tight'"),
         ("--rho 1 --algorithm mst", f"--algorithm is one of {', '.join(ALGORITHMS)}; found 'mst'"),
         ("--rho 1 --algorithm projetcion", "found 'projetcion' (did you mean 'projection'?)"),
         ("--rho 1 --format xlsx", "the format is one of csv, parquet, npz, baskets; found 'xlsx'"),
         ("--rho 1 --rows 0", "the number of rows must be a whole number of at least 1, found 0"),
         ("--rho 1 --algorithm dualquery --work 0", "the work per round must be a whole number of at least 1"),
-        (
-            "--rho 1 --algorithm dualquery --seconds -1",
-            "the seconds per round must be a finite number above 0",
-        ),
+        ("--rho 1 --algorithm dualquery --seconds -1", "the seconds per round must be a finite number above 0"),
         ("--rho 1 --seed -1", "the seed must be a whole number of at least 0"),
         ("--rho 1 --algorithm dualquery --step x", "the step eta must be a decimal number"),
         ("--rho 1 --neighbours replace --n0 150", "n0 belongs to add-remove"),
@@ -100,9 +94,7 @@ def damaged(text: str, damage: str) -> str:
         ("quotation", ["people.csv"]),
     ],
 )
-def test_a_table_that_does_not_fit_is_explained_to_its_owner(
-    tmp_path: Path, damage: str, messages: list[str]
-) -> None:
+def test_a_table_that_does_not_fit_is_explained_to_its_owner(tmp_path: Path, damage: str, messages: list[str]) -> None:
     arguments = release_arguments(tmp_path)
     table = tmp_path / "people.csv"
     table.write_text(damaged(table.read_text(), damage))
@@ -157,19 +149,13 @@ def test_an_out_folder_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
 
 def test_folders_that_are_no_releases_are_refused_by_each_command(tmp_path: Path) -> None:
     table, _ = inputs(tmp_path)
-    for asked in (
-        ["resume", tmp_path, table],
-        ["evaluate", tmp_path, table],
-        ["replay", tmp_path, "-o", "x"],
-    ):
+    for asked in (["resume", tmp_path, table], ["evaluate", tmp_path, table], ["replay", tmp_path, "-o", "x"]):
         assert "is no release folder: there is no file plan.json" in refuse(*asked)
 
 
 def test_a_finished_run_is_not_resumed_and_its_table_is_not_even_opened(tmp_path: Path) -> None:
     succeed(*release_arguments(tmp_path))
-    assert "has ended; there is nothing to resume" in refuse(
-        "resume", tmp_path / "out", tmp_path / "none.csv"
-    )
+    assert "has ended; there is nothing to resume" in refuse("resume", tmp_path / "out", tmp_path / "none.csv")
 
 
 def test_a_run_that_has_not_ended_is_neither_replayed_nor_evaluated(tmp_path: Path) -> None:
@@ -222,9 +208,7 @@ def test_every_error_of_a_command_is_one_message(
     assert (result.exit_code, result.stdout, result.stderr) == (code, "", message)
 
 
-def test_a_defect_is_reported_without_what_it_saw_unless_the_owner_asks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_defect_is_reported_without_what_it_saw_unless_the_owner_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     defect = ZeroDivisionError("division of the private value 17")
     monkeypatch.setattr("dpopt.solvers.registry.solver_names", raising(defect))
     result = call("solvers")
@@ -241,9 +225,7 @@ def test_a_reader_that_goes_away_is_no_error_worth_a_traceback(tmp_path: Path) -
     budget = ["--rho", "1", "--algorithm", "projection", "--no-predict", "--json"]
     read_end, write_end = os.pipe()
     os.close(read_end)
-    done = subprocess.run(
-        [*planned, *budget], stdout=write_end, stderr=subprocess.PIPE, text=True, check=False
-    )
+    done = subprocess.run([*planned, *budget], stdout=write_end, stderr=subprocess.PIPE, text=True, check=False)
     os.close(write_end)
     assert "Traceback" not in done.stderr
     assert done.returncode != 0
@@ -254,9 +236,7 @@ def test_outputs_that_cannot_encode_a_name_show_escapes(tmp_path: Path, encoding
     """Tables, lines, progress and errors of every command; files are UTF-8 all the same."""
     towns = ["北京", "上海", "广州"]
     table, draft, out = tmp_path / "t.csv", tmp_path / "草稿.json", tmp_path / "out"
-    table.write_text(
-        "城市,n\n" + "".join(f"{towns[row % 3]},{row % 40}\n" for row in range(400)), encoding="utf-8"
-    )
+    table.write_text("城市,n\n" + "".join(f"{towns[row % 3]},{row % 40}\n" for row in range(400)), encoding="utf-8")
     environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
 
     def run(*arguments: object) -> subprocess.CompletedProcess[bytes]:

@@ -28,9 +28,7 @@ WRITES: Sequence[tuple[str, str]] = (
 """Commands that write, as the words before and after the name of the file."""
 
 
-@pytest.mark.parametrize(
-    "write", WRITES, ids=lambda write: " ".join(write[0].split()[:2] + write[0].split()[-1:])
-)
+@pytest.mark.parametrize("write", WRITES, ids=lambda write: " ".join(write[0].split()[:2] + write[0].split()[-1:]))
 @pytest.mark.parametrize("named", ["table", "schema", "one line"])
 def test_no_command_writes_over_another_file(tmp_path: Path, write: tuple[str, str], named: str) -> None:
     Schema.write(SCHEMA, tmp_path / "s.json")
@@ -54,5 +52,6 @@ def test_what_a_command_wrote_it_replaces(tmp_path: Path) -> None:
         succeed(f"plan --schema {tmp_path}/s.json --n 300 --epsilon 1 --no-predict -o {tmp_path}/plan.json")
         succeed(f"polynomial --k 3 --degree 1 -o {tmp_path}/polynomial.json")
         succeed(
-            f"release {write_table(tmp_path)} --plan {tmp_path}/plan.json -o {tmp_path}/{times} --timings {tmp_path}/t.json"
+            f"release {write_table(tmp_path)} --plan {tmp_path}/plan.json -o {tmp_path}/{times} --timings "
+            f"{tmp_path}/t.json"
         )

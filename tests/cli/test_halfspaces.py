@@ -26,9 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def release(folder: Path, out: Path, *more: object, table: str = "t.csv") -> str:
-    return succeed(
-        "halfspaces release --margin 0.45 --epsilon 1000000.0", folder / table, *SHAPE, "-o", out, *more
-    )
+    return succeed("halfspaces release --margin 0.45 --epsilon 1000000.0", folder / table, *SHAPE, "-o", out, *more)
 
 
 def test_a_plan_needs_no_table_and_shows_the_theorem() -> None:
@@ -39,12 +37,7 @@ def test_a_plan_needs_no_table_and_shows_the_theorem() -> None:
     assert "theorem (printed), error 0.1: T = 5,609" in text
     assert "|U| = 10^15,579" in text
     assert text.count("not practical") == 2
-    found = told(
-        "halfspaces plan --n0 1000 --margin 0.5 --epsilon 1 --queries 5",
-        *SHAPE,
-        "--columns",
-        "a, b,c",
-    )
+    found = told("halfspaces plan --n0 1000 --margin 0.5 --epsilon 1 --queries 5", *SHAPE, "--columns", "a, b,c")
     assert found["columns"]["names"] == ["a", "b", "c"]
     assert found["canonical_directions"] == 8
     assert found["prediction"]["queries"] == 5
@@ -54,9 +47,7 @@ def test_a_plan_needs_no_table_and_shows_the_theorem() -> None:
 def test_queries_are_answered_as_they_are_true(folder: Path) -> None:
     asked = queries()[:6]
     texts = [",".join(map(str, row)) for row in asked.tolist()]
-    found = told(
-        "halfspaces answer", folder / "r.npz", *(part for text in texts for part in ("--query", text))
-    )
+    found = told("halfspaces answer", folder / "r.npz", *(part for text in texts for part in ("--query", text)))
     truth = (POINTS @ asked.T > 0).mean(axis=0)
     assert found["columns"] == ["a", "b", "c", "d"]
     for one, text, true in zip(found["answers"], texts, truth, strict=True):
@@ -104,9 +95,9 @@ def test_replace_one_and_arrays(folder: Path, tmp_path: Path) -> None:
 
 def test_bounds_come_from_an_option_or_from_a_schema(folder: Path, tmp_path: Path) -> None:
     edges = (-5.0, 5.0)
-    Schema(
-        tuple(Attribute(name, AttributeKind.NUMERIC, edges=edges, integer=False) for name in "abcd")
-    ).write(tmp_path / "s.json")
+    Schema(tuple(Attribute(name, AttributeKind.NUMERIC, edges=edges, integer=False) for name in "abcd")).write(
+        tmp_path / "s.json"
+    )
     for more in (("--bounds", "-5:5"), ("--schema", tmp_path / "s.json")):
         out = tmp_path / f"{more[0]}.npz"
         release(folder, out, *more, "--n0", 1500)
@@ -141,8 +132,6 @@ def test_what_is_missing_is_named(folder: Path) -> None:
     answer = f"halfspaces answer {folder / 'r.npz'}"
     refused("no budget", "halfspaces plan --attributes 3 --n0 10 --margin 0.4")
     refused("how many coordinates", "halfspaces plan --n0 10 --margin 0.4 --epsilon 1")
-    refused(
-        "together, or none", "halfspaces plan --attributes 3 --n0 10 --margin 0.4 --epsilon 1 --projections 5"
-    )
+    refused("together, or none", "halfspaces plan --attributes 3 --n0 10 --margin 0.4 --epsilon 1 --projections 5")
     refused("nothing is asked", answer)
     refused("--estimate is one of", f"{answer} --query 1,2,3,4 --estimate best")

@@ -25,9 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("histogram")
     write_table(folder)
     SCHEMA.write(folder / "schema.json")
-    (folder / "counts.csv").write_text(
-        "name,n\n" + "".join(f"bin{place},{place % 7}\n" for place in range(50))
-    )
+    (folder / "counts.csv").write_text("name,n\n" + "".join(f"bin{place},{place % 7}\n" for place in range(50)))
     succeed("histogram release --epsilon 1000 --column age", *people(folder), "-o", folder / "age.npz")
     release_grid(folder, folder / "grid.npz", 1000)
     return folder
@@ -220,9 +218,7 @@ def test_the_unbiased_estimate_of_cells_is_answered_and_written(folder: Path, tm
         ("grid export {grid} -o {new}.txt", "ends in .csv or .png"),
     ],
 )  # fmt: skip
-def test_bad_input_is_refused_and_nothing_is_written(
-    folder: Path, tmp_path: Path, command: str, message: str
-) -> None:
+def test_bad_input_is_refused_and_nothing_is_written(folder: Path, tmp_path: Path, command: str, message: str) -> None:
     files = {name: tmp_path / name for name in ("bad", "whole", "lines")}
     files["bad"].write_text('[["[0, 20)"], "[40, 60]"]')
     files["whole"].write_text("[0, 1, 2]")

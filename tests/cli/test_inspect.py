@@ -39,33 +39,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     column = ("--column", "age", "--epsilon", 5, "-o")
     run("plan", "--schema", schema, *SMALL, *PAID, "-o", folder / "asked.json")
     run("budget", "create", folder / "all.budget", "--epsilon", 50, "--delta", 1e-6)
-    logs = (
-        "--log",
-        folder / "run.log",
-        "--timings",
-        folder / "seconds.json",
-        "--budget",
-        folder / "all.budget",
-    )
+    logs = ("--log", folder / "run.log", "--timings", folder / "seconds.json", "--budget", folder / "all.budget")
     run("release", *read, *SMALL, *PAID, *logs, "-o", folder / "release")
-    run(
-        "release", *read, "--workload", "marginals:1", "--algorithm", "noise", *PAID, "-o", folder / "answers"
-    )
+    run("release", *read, "--workload", "marginals:1", "--algorithm", "noise", *PAID, "-o", folder / "answers")
     run("certify", folder / "release", "-o", folder / "bounds.json")
     run("reweight", folder / "release", "-o", folder / "weights")
     run("report", folder / "release", "-o", folder / "page.html")
     run("histogram release", *read, *column, folder / "histogram.npz")
-    run(
-        "grid release",
-        *read,
-        "--columns",
-        "age,smoker",
-        "--ordered",
-        "--epsilon",
-        5,
-        "-o",
-        folder / "grid.npz",
-    )
+    run("grid release", *read, "--columns", "age,smoker", "--ordered", "--epsilon", 5, "-o", folder / "grid.npz")
     run("intervals release", *read, "--columns", "age", *PAID, "-o", folder / "intervals.npz")
     run("summary release", *read, "--k", 1, *PAID, "-o", folder / "summary.npz")
     steps = ("--column", "age", "--steps", 2, "--rho", 1, "-o")
@@ -139,9 +120,7 @@ def test_a_run_that_has_not_ended_says_how_to_go_on(made: Path, tmp_path: Path) 
     assert "2 entries" in succeed("inspect", begun / "transcript.jsonl")
 
 
-@pytest.mark.parametrize(
-    "name", ["release/release.json", "asked.json", "all.budget", "histogram.npz", "steps.jsonl"]
-)
+@pytest.mark.parametrize("name", ["release/release.json", "asked.json", "all.budget", "histogram.npz", "steps.jsonl"])
 def test_a_damaged_one_is_refused_in_one_line(name: str, made: Path, tmp_path: Path) -> None:
     damaged = tmp_path / Path(name).name
     damaged.write_bytes((made / name).read_bytes()[:60])

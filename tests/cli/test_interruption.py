@@ -70,9 +70,7 @@ def stop(folder: Path, how: signal.Signals) -> tuple[int, str]:
 
 def check_finished(folder: Path) -> None:
     """Check that a run has ended, was charged once for each round, and is replayed byte for byte."""
-    entries = [
-        json.loads(line)["entry"] for line in (folder / "out" / "transcript.jsonl").read_text().splitlines()
-    ]
+    entries = [json.loads(line)["entry"] for line in (folder / "out" / "transcript.jsonl").read_text().splitlines()]
     for kind in ("charge", "draw", "record"):
         numbers = [entry["round"] for entry in entries if entry["kind"] == kind]
         assert numbers == list(range(1, ROUNDS + 1))
@@ -80,9 +78,7 @@ def check_finished(folder: Path) -> None:
     assert len(privacy["charges"]) == ROUNDS
     assert privacy["private"] is True
     succeed("replay", folder / "out", "-o", folder / "again")
-    assert {path.name for path in (folder / "again").iterdir()} == {
-        path.name for path in (folder / "out").iterdir()
-    }
+    assert {path.name for path in (folder / "again").iterdir()} == {path.name for path in (folder / "out").iterdir()}
     for path in (folder / "out").iterdir():
         assert (folder / "again" / path.name).read_bytes() == path.read_bytes()
 
@@ -90,9 +86,7 @@ def check_finished(folder: Path) -> None:
 def test_a_run_that_is_interrupted_says_how_to_go_on_and_goes_on(tmp_path: Path) -> None:
     code, messages = stop(tmp_path, signal.SIGINT)
     assert code == 130
-    assert messages.splitlines()[-1] == (
-        f"interrupted; continue with 'dpopt resume {tmp_path / 'out'} TABLE'"
-    )
+    assert messages.splitlines()[-1] == (f"interrupted; continue with 'dpopt resume {tmp_path / 'out'} TABLE'")
     assert "Traceback" not in messages
     before = (tmp_path / "out" / "transcript.jsonl").read_bytes()
     text = succeed("resume", tmp_path / "out", tmp_path / "people.csv", "--timings", tmp_path / "t.json")
@@ -181,9 +175,7 @@ with TerminalProgress() as progress:
 """
 
 
-@pytest.mark.parametrize(
-    "step", ["begin('a stage')", "round(1, 2, 0.5)", "share(0.5)", "step(1, 2, 'a table')"]
-)
+@pytest.mark.parametrize("step", ["begin('a stage')", "round(1, 2, 0.5)", "share(0.5)", "step(1, 2, 'a table')"])
 def test_an_interruption_that_a_library_drops_is_heard_at_the_next_step(step: str) -> None:
     script = SWALLOWED.replace("{step}", f"progress.{step}")
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

@@ -86,9 +86,7 @@ def test_synthetic_records_can_be_read_by_the_schema(folder: Path, tmp_path: Pat
 
 
 def test_bins_of_a_histogram_are_joined(folder: Path, tmp_path: Path) -> None:
-    text = succeed(
-        "intervals from-histogram --intervals 2", folder / "histogram.npz", "-o", tmp_path / "j.csv"
-    )
+    text = succeed("intervals from-histogram --intervals 2", folder / "histogram.npz", "-o", tmp_path / "j.csv")
     assert "2 intervals" in flat(text)
     with (tmp_path / "j.csv").open(newline="") as opened:
         rows = list(csv.reader(opened))[1:]
@@ -122,11 +120,7 @@ def test_counts_that_were_made_already_are_taken(tmp_path: Path) -> None:
 def test_what_cannot_be_released_is_refused_and_nothing_is_written(
     folder: Path, tmp_path: Path, arguments: list[object], message: str
 ) -> None:
-    schema = (
-        []
-        if "--counts" in arguments and "--columns" not in arguments
-        else ["--schema", folder / "schema.json"]
-    )
+    schema = [] if "--counts" in arguments and "--columns" not in arguments else ["--schema", folder / "schema.json"]
     text = refuse("intervals release", folder / "people.csv", *schema, "-o", tmp_path / "new.npz", *arguments)
     assert message in flat(text)
     assert list(tmp_path.iterdir()) == []

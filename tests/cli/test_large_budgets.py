@@ -52,9 +52,7 @@ def test_a_large_budget_is_warned_of_once(command: str) -> None:
     result = call(*command.split(), *CALLS[command], "--epsilon", 21)
     assert result.exit_code == 0, result.output
     assert result.stderr.count("promises next to nothing") == 1
-    assert (
-        result.stderr.count("warning: ") - result.stderr.count("cannot beat it") == 1
-    )  # of so small a table
+    assert result.stderr.count("warning: ") - result.stderr.count("cannot beat it") == 1  # of so small a table
 
 
 def test_every_command_that_takes_a_budget_is_tried() -> None:

@@ -83,12 +83,7 @@ def test_answers_are_printed_as_a_table(folder: Path) -> None:
 
 
 def test_the_release_is_what_was_planned(folder: Path, tmp_path: Path) -> None:
-    declared = {
-        "variables": FAMILY.variables,
-        "k": FAMILY.length,
-        "kind": FAMILY.kind.value,
-        "changes": FAMILY.changes,
-    }
+    declared = {"variables": FAMILY.variables, "k": FAMILY.length, "kind": FAMILY.kind.value, "changes": FAMILY.changes}
     (tmp_path / "declared.json").write_text(json.dumps(declared))
     shared = ["--variables", tmp_path / "declared.json", "--rho", 0.3, "--queries", 7, "--largest", 2]
     planned = told("lists plan --n0 300", *shared)
@@ -122,10 +117,7 @@ def test_other_kinds_of_rows_are_released(kind: str, tmp_path: Path) -> None:
 
 NAMES = ["--variables", "x1..x4"]
 RELEASES = [
-    (
-        [*NAMES, "--k", 3, "--n0", 0, "--epsilon", 1],
-        "the public size must be a whole number of at least 1, found 0",
-    ),
+    ([*NAMES, "--k", 3, "--n0", 0, "--epsilon", 1], "the public size must be a whole number of at least 1, found 0"),
     ([*NAMES, "--n0", 10, "--epsilon", 1], "give --k"),
     ([*NAMES, "--k", 5, "--n0", 10, "--epsilon", 1], "found k = 5; expected 1 to 4"),
     ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--kind", "trees"], "expected one of lists"),

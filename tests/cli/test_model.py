@@ -29,9 +29,7 @@ def test_an_example_is_shown_and_exported(name: str, tmp_path: Path) -> None:
     assert shown["variables"]
     assert shown["rows"]
     text = succeed("model", "show", name)
-    symbols = {block["symbol"] for block in shown["variables"] + shown["rows"]} - {
-        "clauses"
-    }  # named one by one
+    symbols = {block["symbol"] for block in shown["variables"] + shown["rows"]} - {"clauses"}  # named one by one
     assert all(symbol in text for symbol in symbols)
     assert len(succeed("model", "show", name, "--all").splitlines()) >= len(shown["formulas"])
     for ending in ("lp", "mps"):
@@ -71,9 +69,7 @@ def test_an_instance_and_a_round_are_models(tmp_path: Path) -> None:
 def test_a_released_histogram_is_a_model(tmp_path: Path) -> None:
     table, schema = inputs(tmp_path)
     archive = tmp_path / "ages.npz"
-    succeed(
-        "histogram", "release", table, "--schema", schema, "--column", "age", "--epsilon", 1, "-o", archive
-    )
+    succeed("histogram", "release", table, "--schema", schema, "--column", "age", "--epsilon", 1, "-o", archive)
     found = json.loads(succeed("model", "solve", "tree_consistency", "--histogram", archive, "--json"))
     assert found["solver"] == "closed-form"
     assert found["objective"] - found["proven_bound"] < 1e-6

@@ -21,9 +21,7 @@ from tests.comparison.test_cases import write as write_instance
 OWNERS = {"draft.json", "draft.html", "timings.json", "run.log", "later.log", "owner.html"}
 """What depends on the table without a charge."""
 
-READ = set(
-    words("--budget --plan --schema --names --hierarchy --release --evaluate --query-file --data --histogram")
-)
+READ = set(words("--budget --plan --schema --names --hierarchy --release --evaluate --query-file --data --histogram"))
 """Options of the command line whose file is read, or was made by `dpopt budget create`; those of all others are written."""
 
 

@@ -31,8 +31,8 @@ def test_a_plan_is_printed_as_json(public: list[object]) -> None:
     found = planned(public, *SMALL)
     assert set(found) == set(
         words(
-            "plan queries workload_fingerprint neighbours unit epsilon delta rho accountants accuracy chosen memory protects "
-            "like_a_sample_of"
+            "plan queries workload_fingerprint neighbours unit epsilon delta rho accountants accuracy chosen memory "
+            "protects like_a_sample_of"
         )
     )
     assert found["chosen"] is None
@@ -84,18 +84,7 @@ def test_trivial_data_sets_stand_beside_a_prediction(public: list[object]) -> No
 
 
 def test_a_plan_of_residuals_has_an_interval_and_independent_columns_beside_it(public: list[object]) -> None:
-    asked = [
-        "--workload",
-        "marginals:2",
-        "--n",
-        5000,
-        "--epsilon",
-        1,
-        "--delta",
-        1e-9,
-        "--algorithm",
-        "projection",
-    ]
+    asked = ["--workload", "marginals:2", "--n", 5000, "--epsilon", 1, "--delta", 1e-9, "--algorithm", "projection"]
     found = json.loads(succeed("plan", *public, *asked, "--json"))["accuracy"]["predicted"]
     text = succeed("plan", *public, *asked)
     assert (
@@ -192,29 +181,17 @@ def test_the_paper_s_parameters_for_a_wanted_accuracy(public: list[object]) -> N
         ("--n 9 --epsilon -1 --delta 1e-06", "epsilon of a budget: found -1.0"),
         ("--n 9 --epsilon 1 --delta 1", "delta of a budget: found 1.0"),
         ("--n 9 --epsilon nan --delta 1e-06", "epsilon of a budget: found nan"),
-        (
-            "--n 9 --epsilon 1 --delta 1e-12 --accountant gdp",
-            "expected at least 1e-9 with the accountant 'gdp'",
-        ),
+        ("--n 9 --epsilon 1 --delta 1e-12 --accountant gdp", "expected at least 1e-9 with the accountant 'gdp'"),
         ("--n 9 --rho 1 --accountant renyi", "--accountant is one of pure, zcdp, gdp; found 'renyi'"),
-        (
-            "--n 9 --epsilon 1 --delta 1e-6 --accountant theorem",
-            "found accountant 'theorem', removed",
-        ),
+        ("--n 9 --epsilon 1 --delta 1e-6 --accountant theorem", "found accountant 'theorem', removed"),
         ("--n 9 --rho 1 --neighbours swap", "--neighbours is one of replace, add-remove"),
         ("--n 9 --rho 1 --algorithm dualquery --plan-by luck", "--plan-by is rule or bound"),
         ("--n 9 --rho 1 --algorithm mst", f"--algorithm is one of {', '.join(ALGORITHMS)}; found 'mst'"),
         ("--n 9 --rho 1 --algorithm dualqury", "(did you mean 'dualquery'?)"),
         ("--n 9 --rho 1 --density 1", "--density is the public share of ones in the table"),
         ("--n 9 --rho 1 --density 0.1", "--density is the share of ones in a table of zeros and ones"),
-        (
-            "--n 9 --rho 1 --algorithm dualquery --step big",
-            "the step eta must be a decimal number such as 1.4",
-        ),
-        (
-            "--n 9 --rho 1 --algorithm dualquery --rounds 0",
-            "the number of rounds must be a whole number of at least 1",
-        ),
+        ("--n 9 --rho 1 --algorithm dualquery --step big", "the step eta must be a decimal number such as 1.4"),
+        ("--n 9 --rho 1 --algorithm dualquery --rounds 0", "the number of rounds must be a whole number of at least 1"),
         ("--algorithm dualquery --n0 100 --rho 1e-12", "is too small for two rounds on n = 100 records"),
         ("--n 100 --rho 0", "found 0, which allows nothing to be learned"),
         ("--n 100 --epsilon=-1", "found -1.0, expected a finite number above 0. Give --epsilon 1"),
@@ -249,9 +226,7 @@ def test_a_plan_on_file_is_what_a_release_takes(tmp_path: Path) -> None:
     assert {key: made[key] for key in kept["plan"]} == kept["plan"]
     assert made["budget"]["delta"] == 1e-6
     assert f"{kept['queries']:,} queries" in shown
-    assert "the plan fixes --epsilon" in refuse(
-        "release", table, "--plan", plan, "--epsilon", 2, "-o", tmp_path / "no"
-    )
+    assert "the plan fixes --epsilon" in refuse("release", table, "--plan", plan, "--epsilon", 2, "-o", tmp_path / "no")
     assert "give either --schema" in refuse("release", table, "--epsilon", 2, "-o", tmp_path / "no")
 
 

@@ -60,9 +60,7 @@ def test_it_is_said_how_far_a_solver_is_from_the_proven_least(sought: str) -> No
     polynomial = Polynomial(7, tuple(map(Fraction, answer["polynomial"]["coefficients"])))
     errors = [abs(polynomial.at(s) - (s > 0)) for s in range(8)]
     weights = map(Fraction, solution["problem"]["weights"])
-    value = sum(
-        (w * abs(a) for w, a in zip(weights, polynomial.coefficients, strict=False)), start=Fraction(0)
-    )
+    value = sum((w * abs(a) for w, a in zip(weights, polynomial.coefficients, strict=False)), start=Fraction(0))
     limit = solution["problem"]["error_limit"]
     breach = Fraction(0) if limit is None else max(Fraction(0), max(errors) - Fraction(limit))
     value += max(errors) if limit is None else 0
@@ -96,19 +94,7 @@ def test_least_coefficients_and_least_noise_are_found(tmp_path: Path) -> None:
     assert "monomial coefficients at most 1" in text
     assert "105/463" in text
     out = tmp_path / "p.json"
-    noise = (
-        "polynomial",
-        "--minimise",
-        "noise",
-        "--k",
-        6,
-        "--attributes",
-        20,
-        "--n",
-        10_000,
-        "--rho",
-        0.1,
-    )
+    noise = ("polynomial", "--minimise", "noise", "--k", 6, "--attributes", 20, "--n", 10_000, "--rho", 0.1)
     text = succeed(*noise, "-o", out, "--solver", "none")
     assert "degree:      3" in text
     assert "smaller objective (error and noise) than 0.203935" in text
@@ -173,10 +159,7 @@ def test_tables_of_least_degrees_are_written(tmp_path: Path) -> None:
         ("--k 5 --minimise noise --attributes 9 --n 9 --rho 0", "rho above 0"),
         ("--k 5 --minimise coefficients", "needs --error"),
         ("--k 5 --minimise coefficients --error .1", "needs --attributes"),
-        (
-            "--k 5 --minimise coefficients --error .1 --attributes 9 --coefficient-weights x",
-            "sensitivity or deviation",
-        ),
+        ("--k 5 --minimise coefficients --error .1 --attributes 9 --coefficient-weights x", "sensitivity or deviation"),
         ("--k 5 --minimise coefficients --coefficient-limit 1 --basis x", "monomial or chebyshev"),
         (
             "--k 5 --minimise coefficients --error .001 --degree 2 --attributes 9",

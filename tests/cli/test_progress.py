@@ -20,9 +20,7 @@ def go_through(shown: TerminalProgress) -> None:
             shown.round(2, 2, -0.5)
 
 
-def test_without_a_terminal_each_stage_is_a_line_of_standard_error(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_without_a_terminal_each_stage_is_a_line_of_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     go_through(TerminalProgress())
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -35,9 +33,7 @@ def test_a_terminal_shows_bars_rounds_and_values(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        module,
-        "Console",
-        lambda stderr, quiet: Console(stderr=stderr, quiet=quiet, force_terminal=True, width=120),
+        module, "Console", lambda stderr, quiet: Console(stderr=stderr, quiet=quiet, force_terminal=True, width=120)
     )
     go_through(TerminalProgress())
     shown = capsys.readouterr()
@@ -46,9 +42,7 @@ def test_a_terminal_shows_bars_rounds_and_values(
     assert "counting exact answers" in shown.err
 
 
-def test_quiet_progress_says_nothing_and_keeps_the_seconds(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_quiet_progress_says_nothing_and_keeps_the_seconds(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     shown = TerminalProgress(quiet=True)
     go_through(shown)
     assert capsys.readouterr() == ("", "")

@@ -10,16 +10,7 @@ import pytest
 
 from dpopt.schema.schema import Schema
 from tests.algorithms.small_runs import SCHEMA, WITH_BUCKETS, codes, write_table
-from tests.cli.command_line import (
-    call,
-    demonstration,
-    inputs,
-    refuse,
-    release_arguments,
-    statement,
-    succeed,
-    words,
-)
+from tests.cli.command_line import call, demonstration, inputs, refuse, release_arguments, statement, succeed, words
 
 
 def test_a_release_says_what_was_spent_and_where_it_is(tmp_path: Path) -> None:
@@ -37,9 +28,7 @@ def test_a_release_says_what_was_spent_and_where_it_is(tmp_path: Path) -> None:
 
 def test_progress_goes_to_standard_error_one_line_per_stage(tmp_path: Path) -> None:
     result = call(*release_arguments(tmp_path, "--details"))
-    reported = dict.fromkeys(
-        line.split(":")[0] for line in result.stderr.splitlines()
-    )  # long stages tell more
+    reported = dict.fromkeys(line.split(":")[0] for line in result.stderr.splitlines())  # long stages tell more
     assert list(reported) == [
         "warning",
         "note",
@@ -162,11 +151,7 @@ def test_unknown_values_are_clipped_and_put_into_the_declared_bucket(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.solver(name))
-        for name in ("cp-sat", "highs", "cbc", "local-search")
-    ],
+    "name", [pytest.param(name, marks=pytest.mark.solver(name)) for name in ("cp-sat", "highs", "cbc", "local-search")]
 )
 def test_a_run_ends_with_each_solver(tmp_path: Path, name: str) -> None:
     succeed(*release_arguments(tmp_path, "--solver", name, "--seconds", 20))
@@ -219,7 +204,9 @@ def test_a_release_is_replayed_byte_for_byte(tmp_path: Path) -> None:
 def test_an_evaluation_is_printed_as_json_and_for_people(tmp_path: Path) -> None:
     succeed(*release_arguments(tmp_path))
     found = json.loads(succeed("evaluate", tmp_path / "out", tmp_path / "people.csv", "--json"))
-    expected = "private note queries max_error mean_error worst_query baselines columns changed differences marginals weakest "
+    expected = (
+        "private note queries max_error mean_error worst_query baselines columns changed differences marginals weakest "
+    )
     expected += "scores unseen"
     assert set(found) == set(words(expected))
     assert set(found["baselines"]) == {"zeros", "uniform"}

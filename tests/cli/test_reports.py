@@ -54,29 +54,22 @@ def test_what_is_proven_and_what_solvers_report_are_distinguished() -> None:
         "0.3000 per draw, by bounds computed here without any solver's word"
     )
     assert reported == (
-        "with reported gaps: largest error at most 0.9500 with probability 0.95. Mean gap 0.0100 per draw, if the bounds that "
-        "solvers state in 21 of 60 rounds hold (their word, no proof)"
+        "with reported gaps: largest error at most 0.9500 with probability 0.95. Mean gap 0.0100 per draw, if the "
+        "bounds that solvers state in 21 of 60 rounds hold (their word, no proof)"
     )
 
 
 def test_reported_gaps_that_say_no_more_are_left_out() -> None:
     certified = {"by_proven_bounds": gaps(0.9, 0.3), "by_reported_bounds": gaps(0.9, 0.3)}
     (line,) = certified_lines(certified)
-    assert line.startswith(
-        "with the rounds' proven gaps: largest error at most 0.9000 with probability 0.95. Mean"
-    )
+    assert line.startswith("with the rounds' proven gaps: largest error at most 0.9000 with probability 0.95. Mean")
     assert certified_lines(None) == []
 
 
-def test_a_run_that_is_not_private_is_reported_as_such(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_is_not_private_is_reported_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report_release(small_release(tmp_path / "out").statement, "out")
     text = capsys.readouterr().out
-    assert (
-        "NOT PRIVATE: a part of the draws came from a seeded or scripted source; publish nothing of it\n"
-        in text
-    )
+    assert "NOT PRIVATE: a part of the draws came from a seeded or scripted source; publish nothing of it\n" in text
     assert "spent:" not in text
 
 
@@ -105,13 +98,7 @@ def test_rows_come_from_all_over_the_file(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_an_accountant_without_a_figure_is_shown_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    row = {
-        "accountant": "gdp",
-        "delta": 1e-12,
-        "epsilon": None,
-        "refused": "delta is too small",
-        "used": False,
-    }
+    row = {"accountant": "gdp", "delta": 1e-12, "epsilon": None, "refused": "delta is too small", "used": False}
     explained = {
         "plan": {
             "algorithm": "dualquery",

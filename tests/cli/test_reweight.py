@@ -21,10 +21,7 @@ def test_it_says_what_was_gained_and_where_it_is(folder: Path, tmp_path: Path) -
     assert "log-likelihood of the draws:" in text
     assert "No privacy was spent" in text
     assert "NOT private" not in text
-    assert sorted(path.name for path in (tmp_path / "weighted").iterdir()) == [
-        "reweighting.json",
-        "synthetic.csv",
-    ]
+    assert sorted(path.name for path in (tmp_path / "weighted").iterdir()) == ["reweighting.json", "synthetic.csv"]
 
 
 def test_a_comparison_with_the_table_is_marked_and_not_stored(folder: Path, tmp_path: Path) -> None:
@@ -42,12 +39,8 @@ def test_a_comparison_with_the_table_is_marked_and_not_stored(folder: Path, tmp_
 def test_a_named_solver_is_stated(folder: Path, tmp_path: Path) -> None:
     text = succeed("reweight", folder, "-o", tmp_path / "weighted", "--solver", "clarabel", "--seconds", 60)
     assert "weights by clarabel" in text
-    assert "--seconds is the time limit" in refuse(
-        "reweight", folder, "-o", tmp_path / "more", "--seconds", 9
-    )
-    assert "does not take convex programs" in refuse(
-        "reweight", folder, "-o", tmp_path / "more", "--solver", "cbc"
-    )
+    assert "--seconds is the time limit" in refuse("reweight", folder, "-o", tmp_path / "more", "--seconds", 9)
+    assert "does not take convex programs" in refuse("reweight", folder, "-o", tmp_path / "more", "--solver", "cbc")
 
 
 def test_bad_input_is_refused(folder: Path, tmp_path: Path) -> None:

@@ -26,13 +26,7 @@ def test_a_log_of_a_release_and_of_its_continuation(tmp_path: Path) -> None:
     first = events(log)
     assert (first[0]["event"], first[0]["command"], first[-1]["event"]) == ("run", "release", "finish")
     stages = [line["stage"] for line in first if line["event"] == "begin"]
-    assert stages == [
-        "reading the table",
-        "planning",
-        "counting exact answers",
-        "playing rounds",
-        "writing records",
-    ]
+    assert stages == ["reading the table", "planning", "counting exact answers", "playing rounds", "writing records"]
     assert [line["stage"] for line in first if line["event"] == "end"] == stages
     interrupted(tmp_path, 2)
     succeed("resume", tmp_path / "out", tmp_path / "people.csv", "--log", log, "--quiet")

@@ -126,15 +126,7 @@ def test_of_a_wide_draft_500_columns_to_check_are_printed(tmp_path: Path) -> Non
 
 def test_a_person_column_that_is_not_there_is_named(table: Path, tmp_path: Path) -> None:
     message = refuse(
-        "schema",
-        "check",
-        table,
-        "--schema",
-        schema_file(tmp_path, []),
-        "--person",
-        "nosuch",
-        "--rows-per-person",
-        2,
+        "schema", "check", table, "--schema", schema_file(tmp_path, []), "--person", "nosuch", "--rows-per-person", 2
     )
     assert "no column 'nosuch'" in message
     assert "--person" in message

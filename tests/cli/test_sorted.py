@@ -19,9 +19,7 @@ EDGES = [f"{a} {b}" for a in range(30) for b in range(a + 1, 30) if (a * b) % 7 
 def folder(tmp_path: Path) -> Path:
     write_table(tmp_path)
     SCHEMA.write(tmp_path / "schema.json")
-    (tmp_path / "counts.csv").write_text(
-        "name,n\n" + "".join(f"bin{place},{place % 3}\n" for place in range(60))
-    )
+    (tmp_path / "counts.csv").write_text("name,n\n" + "".join(f"bin{place},{place % 3}\n" for place in range(60)))
     (tmp_path / "edges.txt").write_text("\n".join(["# a graph", *EDGES]) + "\n")
     (tmp_path / "loop.txt").write_text("a b\nb b\n")
     return tmp_path
@@ -95,9 +93,7 @@ def test_the_number_of_nodes_can_be_bought(folder: Path) -> None:
 
 @pytest.mark.parametrize("estimate", ESTIMATES)
 @pytest.mark.parametrize("graphical", [[], ["--graphical"]])
-def test_the_estimate_and_the_number_of_edges_can_be_said(
-    folder: Path, estimate: str, graphical: list[str]
-) -> None:
+def test_the_estimate_and_the_number_of_edges_can_be_said(folder: Path, estimate: str, graphical: list[str]) -> None:
     succeed("degrees release --nodes 30 --epsilon 1", folder / "edges.txt", "-o", folder / "d.npz")
     export = ("degrees export", folder / "d.npz", "--estimate", estimate, *graphical)
     succeed(*export, "-o", folder / "free.csv")

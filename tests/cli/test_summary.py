@@ -48,20 +48,7 @@ def test_a_plan_needs_no_table(folder: Path) -> None:
         plan(folder, "--k", 3, "--n0", 300, "--epsilon", 1, "--predicate", "or")
     )
     found = json.loads(
-        plan(
-            folder,
-            "--k",
-            2,
-            "--n0",
-            10000,
-            "--rho",
-            0.5,
-            "--predicate",
-            "or",
-            "--columns",
-            "smoker, age",
-            "--json",
-        )
+        plan(folder, "--k", 2, "--n0", 10000, "--rho", 0.5, "--predicate", "or", "--columns", "smoker, age", "--json")
     )
     assert found["gaussian"]
     assert found["conjunctions"] == [5, 6]
@@ -72,9 +59,7 @@ def test_a_plan_needs_no_table(folder: Path) -> None:
 def test_queries_are_answered_as_they_are_true(folder: Path) -> None:
     """At a large budget, conditions of all kinds; `--json` has each answer with its bound."""
     queries = ["smoker=true", "colour=red,age>=20", "colour!=red,smoker=false,town=north"]
-    found = told(
-        "summary answer", folder / "summary.npz", *(part for query in queries for part in ("--query", query))
-    )
+    found = told("summary answer", folder / "summary.npz", *(part for query in queries for part in ("--query", query)))
     colour, age, smoker, town = codes().T
     truths = [smoker == 1, (colour == 0) & (age >= 1), (colour != 0) & (smoker == 0) & (town == 0)]
     assert [one["query"] for one in found["answers"]] == queries
@@ -82,9 +67,7 @@ def test_queries_are_answered_as_they_are_true(folder: Path) -> None:
         assert one["value"] == pytest.approx(truth.mean(), abs=2e-3)
         assert abs(one["value"] - truth.mean()) <= one["bound"]
         assert one["confidence"] == 0.95
-    some = told(
-        "summary answer --predicate atleast:2 --query smoker=true,age>=20,colour=red", folder / "summary.npz"
-    )
+    some = told("summary answer --predicate atleast:2 --query smoker=true,age>=20,colour=red", folder / "summary.npz")
     at_least_two = ((smoker == 1) * 1 + (age >= 1) + (colour == 0)) >= 2
     assert some["predicate"] == "atleast:2"
     assert some["answers"][0]["value"] == pytest.approx(at_least_two.mean(), abs=2e-3)
@@ -113,9 +96,7 @@ def test_answers_are_printed_as_a_table(folder: Path) -> None:
 def test_the_release_is_what_was_planned(folder: Path, tmp_path: Path) -> None:
     shared = ["--columns", "age,town", "--literals", "positive", "--predicate", "or"]
     planned = json.loads(plan(folder, "--k", 2, "--n0", 300, "--rho", 0.3, *shared, "--json"))
-    text = succeed(
-        "summary release --k 2 --rho 0.3 --n0 300", *people(folder), *shared, "-o", tmp_path / "s.npz"
-    )
+    text = succeed("summary release --k 2 --rho 0.3 --n0 300", *people(folder), *shared, "-o", tmp_path / "s.npz")
     made = Summary.read(tmp_path / "s.npz")
     counted = sum(noisy.size for noisy in made.noisy)
     assert f"{counted:,} noisy counts; queries of 2 conditions within {made.plan.predicted:.4g}" in flat(text)
@@ -195,9 +176,7 @@ def test_a_draft_is_refused_unless_it_is_accepted(folder: Path, tmp_path: Path) 
         (["--query", "smoker=true,age>=20", "--estimate", "best"], "expected consistent or polynomial"),
     ],
 )
-def test_queries_that_cannot_be_answered_say_what_to_do(
-    folder: Path, arguments: list[object], message: str
-) -> None:
+def test_queries_that_cannot_be_answered_say_what_to_do(folder: Path, arguments: list[object], message: str) -> None:
     assert message in flat(refuse("summary answer", folder / "summary.npz", *arguments))
 
 
@@ -232,9 +211,7 @@ def test_an_error_that_is_not_reached_is_refused_with_what_would_do_before_the_t
     ):
         assert "n = 300 is too small for the error 0.01" in flat(text)
         assert "is sufficient at this budget; or epsilon = " in flat(text)
-    refused = refuse(
-        "summary release --neighbours replace", folder / "people.csv", *some, "-o", tmp_path / "s.npz"
-    )
+    refused = refuse("summary release --neighbours replace", folder / "people.csv", *some, "-o", tmp_path / "s.npz")
     assert f"n = {ROWS:,} is too small" in flat(refused)
     assert list(tmp_path.iterdir()) == []
 

@@ -60,13 +60,7 @@ def test_baskets_and_pairs_say_how_they_are_numbered(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     write_pairs(other / "table", CELLS, separator=" ", header=False)
-    arguments = [
-        *COLUMNS,
-        *words("--layout pairs --no-header --pair-columns"),
-        "1, 2",
-        "--separator",
-        "blanks",
-    ]
+    arguments = [*COLUMNS, *words("--layout pairs --no-header --pair-columns"), "1, 2", "--separator", "blanks"]
     succeed(*release(other / "table", *arguments))
     assert reading_of(other / "out")["pair_columns"] == [1, 2]
     assert reading_of(other / "out")["header"] is False
@@ -102,10 +96,7 @@ def test_a_plan_needs_the_number_of_columns_alone() -> None:
         ("--binary-columns 39", "40 columns, and 39 are declared"),
         ("--binary-columns 40 --names NAMES", "40 columns are declared, and 2 names were given"),
         ("--binary-columns 40 --names none.txt", "none.txt cannot be read: No such file"),
-        (
-            "--binary-columns 40 --layout csv",
-            "the layout of a wide table is one of npz, mtx, baskets, pairs, bits",
-        ),
+        ("--binary-columns 40 --layout csv", "the layout of a wide table is one of npz, mtx, baskets, pairs, bits"),
         ("--binary-columns 40 --layout pairs", "first bytes show npz"),
         ("--binary-columns 40 --first-item 1", "--first-item) is for the layout baskets or pairs"),
         ("--binary-columns 40 --no-header", "--no-header) is for the layout pairs"),
@@ -120,9 +111,7 @@ def test_what_does_not_fit_together_is_refused(tmp_path: Path, arguments: str, m
     FILES["csr"](tmp_path / "table.npz", CELLS)
     (tmp_path / "names.txt").write_text("a\nb\n")
     places: dict[object, object] = {"SCHEMA": tmp_path / "schema.json", "NAMES": tmp_path / "names.txt"}
-    assert message in refuse(
-        *release(tmp_path / "table.npz", *(places.get(one, one) for one in words(arguments)))
-    )
+    assert message in refuse(*release(tmp_path / "table.npz", *(places.get(one, one) for one in words(arguments))))
     assert not (tmp_path / "out").exists()
 
 
@@ -165,13 +154,7 @@ def test_a_release_is_evaluated_against_its_records_in_another_file(tmp_path: Pa
     ):
         assert succeed("evaluate", tmp_path / "out", files[str(name)], *how, "--json") == expected
         text = succeed(
-            "reweight",
-            tmp_path / "out",
-            "-o",
-            tmp_path / f"again {name}",
-            "--evaluate",
-            files[str(name)],
-            *how,
+            "reweight", tmp_path / "out", "-o", tmp_path / f"again {name}", "--evaluate", files[str(name)], *how
         )
         assert "re-weighted" in text
 

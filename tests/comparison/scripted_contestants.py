@@ -10,17 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.programs import (
-    Capability,
-    Limit,
-    MaxCsp,
-    Point,
-    Program,
-    Progress,
-    SolveLimits,
-    SolveResult,
-    Termination,
-)
+from dpopt.programs import Capability, Limit, MaxCsp, Point, Program, Progress, SolveLimits, SolveResult, Termination
 
 WARM_UP = 2  # attributes of the problem that warms a solver up
 
@@ -127,9 +117,7 @@ class Telling(Right):
         assert value is not None
         time.sleep(0.7)
         steps = (Progress(0.05, value - 2, None), Progress(0.2, None, value + 3), Progress(0.6, value, value))
-        return replace(
-            claimed, termination=Termination.LIMIT, limit=Limit.TIME, bound=value + 3, history=steps
-        )
+        return replace(claimed, termination=Termination.LIMIT, limit=Limit.TIME, bound=value + 3, history=steps)
 
 
 class Exaggerating(Right):

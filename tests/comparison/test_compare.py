@@ -111,9 +111,7 @@ def test_every_row_has_a_child_of_its_own(scripted: Scripted) -> None:
     ("adapter", "status", "word"),
     [("Crashing", "failed", "signal 11"), ("Raising", "failed", "ZeroDivisionError: the library is unhappy")],
 )
-def test_a_breakdown_costs_its_row_and_not_the_run(
-    scripted: Scripted, adapter: str, status: str, word: str
-) -> None:
+def test_a_breakdown_costs_its_row_and_not_the_run(scripted: Scripted, adapter: str, status: str, word: str) -> None:
     rows = rows_of(scripted(adapter), scripted("Right"))
     row = rows[adapter.lower()]
     assert (row.status, row.value) == (status, None)
@@ -170,9 +168,7 @@ def test_a_solver_that_is_not_there_is_a_row_with_the_remedy(scripted: Scripted)
 
 
 def test_a_solver_that_cannot_take_a_case_is_a_row_with_the_reason() -> None:
-    continuous = InChildProcess(
-        "m:C", name="lp", capabilities=frozenset({Capability.LP}), availability=lambda: HERE
-    )
+    continuous = InChildProcess("m:C", name="lp", capabilities=frozenset({Capability.LP}), availability=lambda: HERE)
     row = rows_of(Contestant("lp", continuous, Formulation.CLIQUE))["lp"]
     assert row.status == "refused"
     assert "does not take mixed-integer programs" in row.detail
@@ -273,9 +269,7 @@ class Watched:
     def availability(self) -> Availability:
         return self._inner.availability()
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         assert isinstance(program, MixedIntegerProgram)
         self.asked.append(program.number_of_variables)
         return self._inner.solve(program, limits, hint=hint)
@@ -284,9 +278,7 @@ class Watched:
 @pytest.mark.solver("highs")
 def test_a_solver_behind_presolve_has_loaded_its_library_before_the_clock_starts() -> None:
     watched = Watched("highs")
-    row = rows_of(
-        contestant_named("highs:clique", watched), case=Case("hard", random_problem([3] * 8, 60, 1))
-    )
+    row = rows_of(contestant_named("highs:clique", watched), case=Case("hard", random_problem([3] * 8, 60, 1)))
     assert row["highs:clique"].status == "optimal"
     warm_up, *problems = watched.asked
     assert warm_up < 10 < min(problems)
@@ -301,9 +293,7 @@ class Here(Right):
     def availability(self) -> Availability:
         return Availability(AvailabilityStatus.AVAILABLE, "here")
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         return super().solve(program, limits, hint=hint)
 
 
@@ -381,9 +371,7 @@ def test_whatever_a_solver_in_this_process_does_costs_its_own_row(solver: Any) -
     assert bad.status == "failed"
 
 
-def test_what_a_solver_in_this_process_prints_goes_to_standard_error(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_a_solver_in_this_process_prints_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     def printing(claimed: SolveResult, program: MaxCsp) -> SolveResult:
         sys.stdout.write("hello\n")
         return claimed

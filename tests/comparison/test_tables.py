@@ -25,9 +25,7 @@ from dpopt.comparison.tables import (
 from tests.comparison.comparisons import comparison
 
 
-def facts(
-    best: float | None, proven: float | None = None, *, maximize: bool = True, whole: bool = True
-) -> CaseFacts:
+def facts(best: float | None, proven: float | None = None, *, maximize: bool = True, whole: bool = True) -> CaseFacts:
     return CaseFacts("a", {}, proven, "an argument", best, None, maximize, whole)
 
 
@@ -121,12 +119,7 @@ def test_the_json_holds_limits_cases_and_rows_with_their_gaps() -> None:
     assert found["limits"] == {"seconds": 5.0, "threads": 2, "seed": 3}
     assert [case["name"] for case in found["cases"]] == ["first", "second"]
     good, quick, second, crashed = found["rows"]
-    assert (good["reported_gap"], good["proven_gap"], good["proven_bound"], good["best_value"]) == (
-        4,
-        4,
-        104,
-        100,
-    )
+    assert (good["reported_gap"], good["proven_gap"], good["proven_bound"], good["best_value"]) == (4, 4, 104, 100)
     assert good["at_mark"][1] == {"seconds": 1.0, "value": 100}
     assert quick["remarks"] == [
         "FALSE: states the bound 90, and 100 is reached",

@@ -63,10 +63,7 @@ def test_arrays_are_read_as_numpy_writes_them(tmp_path: Path) -> None:
         (lambda path: archive(path, ("a.npy", npy(np.arange(3), shape=(2**50,)))), "takes 9,007"),
         (lambda path: archive(path, ("a.npy", npy(np.arange(3), shape=(2,)))), "takes 16 bytes; found 24"),
         (lambda path: archive(path, ("a.npy", npy(np.arange(3), shape=(-1,)))), "found 24"),
-        (
-            lambda path: archive(path, ("a.npy", npy(np.arange(0), descr="<U0", shape=(2**60,)))),
-            "of the type",
-        ),
+        (lambda path: archive(path, ("a.npy", npy(np.arange(0), descr="<U0", shape=(2**60,)))), "of the type"),
         (lambda path: archive(path, ("a.npy", npy(np.arange(3), descr="|O"))), "of the type object"),
         (lambda path: archive(path, ("a.npy", bytes(MOST + 1))), "at most 1,048,576"),
         (lambda path: archive(path, *((f"{i}.npy", b"") for i in range(5000))), "at most 4,096"),

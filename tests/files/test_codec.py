@@ -307,9 +307,7 @@ def test_a_text_chooses_a_class() -> None:
 
 def test_what_is_not_finite_is_not_written() -> None:
     with pytest.raises(ValueError, match="finite"):
-        encode(
-            Sample(**{name: getattr(SAMPLE, name) for name in Sample.__slots__} | {"step": Decimal("inf")})
-        )
+        encode(Sample(**{name: getattr(SAMPLE, name) for name in Sample.__slots__} | {"step": Decimal("inf")}))
 
 
 @dataclass(frozen=True)

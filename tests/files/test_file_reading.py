@@ -24,9 +24,7 @@ def test_a_text_is_read_without_the_mark_before_it(tmp_path: Path) -> None:
         ("\ufeff\ufeffc".encode(), "line 1 holds a byte order mark"),
     ],
 )
-def test_a_text_that_shows_otherwise_than_it_is_is_refused(
-    tmp_path: Path, content: bytes, message: str
-) -> None:
+def test_a_text_that_shows_otherwise_than_it_is_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "a").write_bytes(content)
     with pytest.raises(WorkloadError, match=message):
         read_text(tmp_path / "a", "a", WorkloadError)

@@ -41,9 +41,7 @@ def test_a_file_is_as_wide_as_the_umask_says_or_its_owners_alone(
 
 
 @pytest.mark.parametrize("before", [None, 0o644, 0o400, 0o666, 0o777])
-def test_a_private_file_that_grows_is_its_owners_alone(
-    tmp_path: Path, umask: int, before: int | None
-) -> None:
+def test_a_private_file_that_grows_is_its_owners_alone(tmp_path: Path, umask: int, before: int | None) -> None:
     path = tmp_path / "a"
     if before is not None:
         path.write_text("kept ")

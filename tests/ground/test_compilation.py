@@ -23,9 +23,7 @@ def test_a_kernel_computes_what_its_function_computes() -> None:
     assert kernel(double)(21) == 42
 
 
-def test_a_kernel_is_compiled_without_cache_when_no_folder_is_writable(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_kernel_is_compiled_without_cache_when_no_folder_is_writable(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[bool] = []
 
     def njit(*, cache: bool, **_: bool) -> Callable[[object], object]:
@@ -49,9 +47,7 @@ def test_importing_the_room_does_not_import_numba() -> None:
 
 def test_one_process_at_a_time_reads_and_writes_the_code_that_is_kept(tmp_path: Path) -> None:
     source = tmp_path / "kernels.py"
-    source.write_text(
-        "from dpopt.compilation import kernel\n\n\n@kernel\ndef twice(number):\n    return 2 * number\n"
-    )
+    source.write_text("from dpopt.compilation import kernel\n\n\n@kernel\ndef twice(number):\n    return 2 * number\n")
     names = runpy.run_path(str(source))
     place = Path(names["twice"]._cache.cache_path)
     with ThreadPoolExecutor(1) as pool:
@@ -78,8 +74,7 @@ def test_code_on_disk_is_not_taken_once_a_part_of_it_in_another_file_has_changed
     for factor in (2, 3):
         stamp_of.cache_clear()
         part.write_text(
-            "from dpopt.compilation import part\n\n\n"
-            f"@part\ndef times(number):\n    return {factor} * number\n"
+            f"from dpopt.compilation import part\n\n\n@part\ndef times(number):\n    return {factor} * number\n"
         )
         module = importlib.util.module_from_spec(spec)
         monkeypatch.setitem(sys.modules, "dpopt.part_kernels", module)

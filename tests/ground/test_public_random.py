@@ -128,13 +128,9 @@ def test_distinct_integers_are_distinct_sorted_and_in_range(bound: int, count: i
     assert all(0 <= number < bound for number in drawn)
 
 
-@pytest.mark.parametrize(
-    "given", [[2, 4, 2**40, 1], [3, 10, 41], [2, 2**63 + 1, 5, 2**64 - 1], [2**63 + 1] * 5, []]
-)
+@pytest.mark.parametrize("given", [[2, 4, 2**40, 1], [3, 10, 41], [2, 2**63 + 1, 5, 2**64 - 1], [2**63 + 1] * 5, []])
 @pytest.mark.parametrize("count", [0, 1, 9])
-def test_many_bounds_at_once_read_the_same_stream_as_one_after_the_other(
-    given: list[int], count: int
-) -> None:
+def test_many_bounds_at_once_read_the_same_stream_as_one_after_the_other(given: list[int], count: int) -> None:
     for seed in range(4):
         once, singly = PublicRandom(seed), PublicRandom(seed)
         found = once.below_each(bounds(*given), count)

@@ -18,10 +18,7 @@ from tests.strategies import naive_truth
 
 SIZES = (3, 2, 4, 3)
 RULES = circuit_of(
-    {
-        "tied": exactly_when((0, [0]), (2, [1, 2]), SIZES),
-        "some": [some(among(1, [1], SIZES), among(3, [0, 2], SIZES))],
-    }
+    {"tied": exactly_when((0, [0]), (2, [1, 2]), SIZES), "some": [some(among(1, [1], SIZES), among(3, [0, 2], SIZES))]}
 )
 RULED = pytest.mark.parametrize("rules", [NO_RULES, RULES], ids=["free", "rules"])
 

@@ -7,12 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.inference.interactions import (
-    interaction_scales,
-    onto_simplices,
-    predicted_counts,
-    shrunken_counts,
-)
+from dpopt.inference.interactions import interaction_scales, onto_simplices, predicted_counts, shrunken_counts
 from dpopt.queries.residuals import residuals_of
 from tests.queries.test_residuals import counts_of, sets_of
 
@@ -72,9 +67,7 @@ def test_scales_are_found_and_shrinkage_lowers_the_error() -> None:
 
 def test_what_is_not_measured_stays_as_it_was_predicted() -> None:
     predicted = np.full(PAIRS.number_of_cells, 7.0)
-    found = shrunken_counts(
-        PAIRS, np.full(predicted.size, 3.0), np.full(3, np.inf), predicted, np.zeros(3), 100.0
-    )
+    found = shrunken_counts(PAIRS, np.full(predicted.size, 3.0), np.full(3, np.inf), predicted, np.zeros(3), 100.0)
     np.testing.assert_array_equal(found, predicted)
 
 

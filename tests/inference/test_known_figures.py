@@ -40,9 +40,7 @@ def all_marginals(sizes: NDArray[np.int32], width: int) -> MarginalSet:
     return MarginalSet(domains, np.array(list(combinations(range(sizes.size), width)), dtype=np.int32))
 
 
-def shares(
-    marginals: MarginalSet, records: NDArray[np.int32], weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def shares(marginals: MarginalSet, records: NDArray[np.int32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(count_cells(marginals, list(records.T), weights=weights), dtype=np.float64)
 
 
@@ -109,6 +107,4 @@ def test_census_records_obey_their_rules_and_keep_their_shares(data_folder: Path
     assert error.mean() < 0.0011  # 0.0028 for the noise alone
     age = schema.index("AGEP")
     for code in range(4):
-        assert np.mean(fitted.records[:, age] == code) == pytest.approx(
-            np.mean(codes[:, age] == code), abs=0.01
-        )
+        assert np.mean(fitted.records[:, age] == code) == pytest.approx(np.mean(codes[:, age] == code), abs=0.01)

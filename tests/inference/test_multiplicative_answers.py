@@ -11,14 +11,7 @@ from numpy.typing import NDArray
 from dpopt.errors import ProgramError
 from dpopt.inference.distribution import answers as multiplicative_answers
 from dpopt.inference.distribution.answers import AnswerSheet
-from dpopt.inference.distribution.fit import (
-    UNITS,
-    Distribution,
-    Measured,
-    partition_of,
-    pulled_moves,
-    weighted_cells,
-)
+from dpopt.inference.distribution.fit import UNITS, Distribution, Measured, partition_of, pulled_moves, weighted_cells
 from dpopt.inference.distribution.kernels import walsh_hadamard
 from dpopt.inference.distribution.universe import ProductUniverse
 from dpopt.queries.workloads.workload import parse_workload, workload_from_json
@@ -30,10 +23,7 @@ def schema_of(*sizes: int) -> Schema:
     return Schema(
         tuple(
             Attribute(
-                f"a{place}",
-                AttributeKind.CATEGORICAL,
-                values=tuple(range(size)),
-                occurring=tuple(range(size))[::2],
+                f"a{place}", AttributeKind.CATEGORICAL, values=tuple(range(size)), occurring=tuple(range(size))[::2]
             )
             for place, size in enumerate(sizes)
         )
@@ -94,9 +84,7 @@ def test_parts_of_measurements_are_their_answers(schema: Schema, text: str) -> N
         one = Measured(high, low, labels, run, np.zeros(max(count, 2)), 0.0, 1.0)
         parts = distribution.parts(one)
         expected = (
-            answers[wholes.starts[number] : wholes.starts[number + 1]]
-            if wholes is not None
-            else [answers[number]]
+            answers[wholes.starts[number] : wholes.starts[number + 1]] if wholes is not None else [answers[number]]
         )
         np.testing.assert_allclose(parts[:count] if wholes is not None else parts[1:], expected, atol=1e-12)
         changed = Distribution(universe, distribution.p)
@@ -106,11 +94,7 @@ def test_parts_of_measurements_are_their_answers(schema: Schema, text: str) -> N
 
 
 def test_a_query_that_repeats_one_is_held_once_more() -> None:
-    listed = [
-        [["a0", "=", 1]],
-        [["a0", "=", 1]],
-        {"literals": [["a1", "=", 0], ["a2", "!=", 3]], "accepted": [0, 2]},
-    ]
+    listed = [[["a0", "=", 1]], [["a0", "=", 1]], {"literals": [["a1", "=", 0], ["a2", "!=", 3]], "accepted": [0, 2]}]
     workload = workload_from_json({"dpopt_workload": 1, "queries": listed}, MIXED)
     universe = ProductUniverse(Domains.of(MIXED, occurring=False), np.array([0, 1, 2]))
     p = probabilities(universe.cells)

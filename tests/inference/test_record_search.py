@@ -69,9 +69,7 @@ FAR = Clauses.conjunctions([[1]], [[3]], [[True]])
         ({"rules": circuit_of({"far": [some(among(2, [0], [2, 3, 2]))]})}, SchemaError, "outside"),
     ],
 )
-def test_a_problem_needs_parts_that_fit_together(
-    changes: dict[str, Any], error: type[Exception], says: str
-) -> None:
+def test_a_problem_needs_parts_that_fit_together(changes: dict[str, Any], error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
         replace(GOOD, **changes)
 
@@ -155,10 +153,7 @@ def test_sums_over_conditions_are_kept_where_they_cost_less() -> None:
         signs = np.ones((number, 3), dtype=np.bool_)
         clauses = Clauses.conjunctions(freeze(three), freeze(np.ones_like(three)), freeze(signs))
         problem = FitProblem(
-            sizes,
-            (FitTerm(clauses, np.zeros(number), 1.0),),
-            NO_RULES,
-            domains_of([tuple(range(codes))] * attributes),
+            sizes, (FitTerm(clauses, np.zeros(number), 1.0),), NO_RULES, domains_of([tuple(range(codes))] * attributes)
         )
         assert are_worthwhile(problem) is expected
 
@@ -178,9 +173,7 @@ def test_the_objective_that_is_kept_is_that_of_the_records(seed: int, rules: Thr
 @SEEDS
 @RULED
 @pytest.mark.usefixtures("_layout")
-def test_a_search_that_ends_by_itself_ends_where_no_change_of_a_code_helps(
-    seed: int, rules: ThresholdCircuit
-) -> None:
+def test_a_search_that_ends_by_itself_ends_where_no_change_of_a_code_helps(seed: int, rules: ThresholdCircuit) -> None:
     problem = mixed_problem(seed, rules=rules, allowed=ALLOWED if seed % 2 else None)
     fitted = fit_records(problem, FitSettings(records=11, sweeps=100, seed=seed))
     assert fitted.stopped.startswith("no single change")
@@ -217,9 +210,7 @@ def test_many_records_for_clauses_begin_as_fewer_that_were_fitted_each_several_t
 @pytest.mark.parametrize("scale", [1e-6, 1e12])
 def test_the_scale_of_the_weights_does_not_matter(scale: float) -> None:
     problem = mixed_problem(1, rules=RULES)
-    scaled = replace(
-        problem, terms=tuple(replace(term, weight=term.weight * scale) for term in problem.terms)
-    )
+    scaled = replace(problem, terms=tuple(replace(term, weight=term.weight * scale) for term in problem.terms))
     one, other = (fit_records(p, FitSettings(records=30, sweeps=3)) for p in (problem, scaled))
     assert other.objective == pytest.approx(scale * one.objective, rel=1e-9)
 
@@ -322,9 +313,7 @@ def test_a_search_stops_and_says_why() -> None:
     problem, reported = mixed_problem(0), list[FitProgress]()
     settings = FitSettings(records=30, sweeps=50)
     assert fit_records(problem, replace(settings, sweeps=1)).stopped == "all sweeps done"
-    assert fit_records(problem, replace(settings, improvement=0.5)).stopped.startswith(
-        "a sweep improved by less"
-    )
+    assert fit_records(problem, replace(settings, improvement=0.5)).stopped.startswith("a sweep improved by less")
     assert fit_records(problem, replace(settings, seconds=1e-9)).stopped == "time is up"
     fitted = fit_records(problem, settings, progress=reported.append)
     assert tuple(reported) == fitted.history

@@ -34,9 +34,7 @@ def test_every_record_gets_floor_or_ceil_of_its_share(masses: list[int], number:
     rows = systematic_multiplicities(given_masses, number)
     assert rows.sum() == number
     points = [(2 * j + 1) * total // (2 * number) for j in range(number)]
-    by_hand = np.bincount(
-        np.searchsorted(np.cumsum(given_masses), points, side="right"), minlength=len(masses)
-    )
+    by_hand = np.bincount(np.searchsorted(np.cumsum(given_masses), points, side="right"), minlength=len(masses))
     assert np.array_equal(rows, by_hand)
     copies, rest = whole_copies(given_masses, number)
     assert np.array_equal(copies * total + rest, number * given_masses)
@@ -65,9 +63,7 @@ def test_rows_come_nearer_than_resampled_ones_and_no_nearer_than_the_bound(
 
     held = codes_of(records, problem.sizes)
     usable = np.flatnonzero(~FitProblem(problem.sizes, (), rules, held).infeasible(every))
-    best = min(
-        distance(np.array(places)) for places in itertools.combinations_with_replacement(usable, number)
-    )
+    best = min(distance(np.array(places)) for places in itertools.combinations_with_replacement(usable, number))
     start = np.repeat(records, systematic_multiplicities(masses, number), axis=0)
     found = searched_rows(wanted, start, seed)
     assert found.shape == start.shape
@@ -83,9 +79,7 @@ def test_the_bound_rounds_each_marginal_to_whole_rows() -> None:
     problem = mixed_problem(0)
     marginals = problem.terms[0].queries
     assert isinstance(marginals, MarginalSet)
-    one = MarginalSet(
-        marginals.domains, np.array([[int(np.argmax(marginals.domains.counts))]], dtype=np.int32)
-    )
+    one = MarginalSet(marginals.domains, np.array([[int(np.argmax(marginals.domains.counts))]], dtype=np.int32))
     shares = np.zeros(one.number_of_cells)
     shares[:3] = 0.5, 0.3, 0.2
     assert least_distance(one, shares, 3) == pytest.approx(0.5**2 + 0.1**2 + 0.4**2)

@@ -45,13 +45,7 @@ def test_moments_are_those_of_the_posterior_by_numerical_integration() -> None:
     )
     weights = np.array([0.3, 0.7])
     for value, size in ((5.0, 1.0), (-20.0, 9.0)):
-        found = shrink(
-            [value],
-            9.0,
-            [size],
-            prior,
-            weights=weights,
-        )
+        found = shrink([value], 9.0, [size], prior, weights=weights)
         used = max(size, 4.0)
         parts = [(0.3, 0.0, 0.25 * used**2, 9.0), (0.7, 0.0, 2.0 * used, 9.0)]
 
@@ -60,16 +54,13 @@ def test_moments_are_those_of_the_posterior_by_numerical_integration() -> None:
         ) -> float:
             return float(
                 sum(
-                    w
-                    * stats.norm.pdf(theta, center, np.sqrt(v))
-                    * stats.norm.pdf(value, theta, np.sqrt(noise))
+                    w * stats.norm.pdf(theta, center, np.sqrt(v)) * stats.norm.pdf(value, theta, np.sqrt(noise))
                     for w, center, v, noise in parts
                 )
             )
 
         powers = [
-            integrate.quad(lambda t, k=k: t**k * density(t), -90, 90, epsabs=1e-13, limit=400)[0]
-            for k in range(3)
+            integrate.quad(lambda t, k=k: t**k * density(t), -90, 90, epsabs=1e-13, limit=400)[0] for k in range(3)
         ]
         mean = powers[1] / powers[0]
         assert found.means[0] == pytest.approx(mean, abs=1e-6)
@@ -114,10 +105,7 @@ def test_cells_without_noise_keep_their_values() -> None:
         (lambda: shrink([1.0], 1, 1, GRID, weights=np.zeros(11)), "11 weights"),
         (lambda: ScaleMixture.grid([-1.0]), "at least 0"),
         (lambda: ScaleMixture.grid([1.0], floor=0.0), "floor"),
-        (
-            lambda: ScaleMixture(np.ones(2), np.ones(1), 1.0, np.zeros(2, np.int64), np.ones(2)),
-            "each component",
-        ),
+        (lambda: ScaleMixture(np.ones(2), np.ones(1), 1.0, np.zeros(2, np.int64), np.ones(2)), "each component"),
         (lambda: fit_weights(np.array([[1.0, -1.0]])), "at least 0"),
         (lambda: fit_weights(np.zeros((1, 2))), "no likelihood"),
     ],

@@ -26,9 +26,7 @@ def anywhere(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        WORDS.get(key, key): (FORMS[key] if key in FORMS and isinstance(part, dict | list) else anywhere)(
-            part
-        )
+        WORDS.get(key, key): (FORMS[key] if key in FORMS and isinstance(part, dict | list) else anywhere)(part)
         for key, part in value.items()
     }
 
@@ -71,9 +69,7 @@ def plan(old: dict[str, Any]) -> dict[str, Any]:
     new = anywhere(old)
     if "noise" in new:
         new["noise"] = new["noise"] == DISCRETE_GAUSSIAN
-    return {
-        {"range": "selection_range", "noise": "gaussian"}.get(key, key): part for key, part in new.items()
-    }
+    return {{"range": "selection_range", "noise": "gaussian"}.get(key, key): part for key, part in new.items()}
 
 
 NAMES = {
@@ -161,10 +157,7 @@ def converted_synopsis(kept: Path, place: Path) -> Path:
     new = place / f"{kept.stem}.npz"
     plans = {part: synopsis_plan(stated[part]) for part in {"plan", "figures"} & stated.keys()}
     if "length_from_budget" in stated:
-        plans = {
-            "gaussian": stated["noise"] == DISCRETE_GAUSSIAN,
-            "noisy_length": stated["length_from_budget"],
-        }
+        plans = {"gaussian": stated["noise"] == DISCRETE_GAUSSIAN, "noisy_length": stated["length_from_budget"]}
     kind, whole = KINDS[key], {**anywhere(stated), **plans, "noisy": noisy}
     kind.from_json({name: part for name, part in whole.items() if name in kind.known_keys()}).write(new)
     return new

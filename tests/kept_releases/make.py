@@ -88,13 +88,9 @@ def write_tables(place: Path) -> None:
     lines = (f"{colour},{age},{smoker},{member}".lower() for colour, age, smoker, member in rows)
     (place / "people.csv").write_text("\n".join(["colour,age,smoker,member", *lines]) + "\n")
     (place / "schema.json").write_text(json.dumps(SCHEMA))
-    (place / "edges.txt").write_text(
-        "".join(f"n{i} n{(i * i + 1) % 30}\n" for i in range(30) if i != (i * i + 1) % 30)
-    )
+    (place / "edges.txt").write_text("".join(f"n{i} n{(i * i + 1) % 30}\n" for i in range(30) if i != (i * i + 1) % 30))
     (place / "rows.txt").write_text("x3:1, !x2:0, else:0\nx1:1, else:1\n" * 20)
-    np.savetxt(
-        place / "points.csv", generator.normal(size=(200, 3)), delimiter=",", header="a,b,c", comments=""
-    )
+    np.savetxt(place / "points.csv", generator.normal(size=(200, 3)), delimiter=",", header="a,b,c", comments="")
 
 
 def make(folder: Path, place: Path) -> None:

@@ -28,9 +28,7 @@ def instance_files() -> list[Path]:
 @cache
 def small_instances(page: str = "*") -> list[Instance]:
     """Return the instances of a page (of all pages) that are stated by hand, small enough to enumerate."""
-    found = [
-        read_instance(path) for path in instance_files() if path.match(f"models/{page}/instances/*.toml")
-    ]
+    found = [read_instance(path) for path in instance_files() if path.match(f"models/{page}/instances/*.toml")]
     return [instance for instance in found if "family" not in instance.stated]
 
 

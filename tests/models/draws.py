@@ -50,9 +50,7 @@ def rows_of_every_kind(draw: st.DrawFn, sizes: tuple[int, ...]) -> Row:
 
 
 @st.composite
-def problems(
-    draw: st.DrawFn, max_clauses: int = 8, max_attributes: int = 6, *, with_rules: bool = True
-) -> MaxCsp:
+def problems(draw: st.DrawFn, max_clauses: int = 8, max_attributes: int = 6, *, with_rules: bool = True) -> MaxCsp:
     """Draw a problem of clauses of every kind; with rules in about half of the cases, which no record may obey."""
     number = draw(st.integers(1, max_attributes))
     largest = 3 if number <= 4 else 2

@@ -57,8 +57,6 @@ def envelope(shares: NDArray[np.float64], accepts: Callable[[int], bool]) -> flo
 
     points = np.array(list(itertools.product((0, 1), repeat=shares.size)))
     value = np.array([accepts(int(point.sum())) for point in points], dtype=np.float64)
-    answer = linprog(
-        -value, A_eq=np.vstack((points.T, np.ones(len(points)))), b_eq=np.concatenate((shares, [1.0]))
-    )
+    answer = linprog(-value, A_eq=np.vstack((points.T, np.ones(len(points)))), b_eq=np.concatenate((shares, [1.0])))
     assert answer.fun is not None, answer.message
     return -float(answer.fun)

@@ -51,10 +51,7 @@ def least_by_vertices(
         if point is None:
             continue
         a = point[: len(weights)]
-        errors = [
-            abs(f - sum((one * comb(s, j) for j, one in enumerate(a)), start=ZERO))
-            for s, f in enumerate(values)
-        ]
+        errors = [abs(f - sum((one * comb(s, j) for j, one in enumerate(a)), start=ZERO)) for s, f in enumerate(values)]
         allowed = point[-1] if error is None else error
         if max(errors) > allowed or (keeps_zero and errors[0]):
             continue

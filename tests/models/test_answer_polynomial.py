@@ -26,9 +26,7 @@ from tests.models.catalogue import worked
 
 Values = tuple[Fraction | None, ...]
 Table = tuple[Values, ...]
-NAMED = st.integers(1, 12).flatmap(
-    lambda k: st.integers(1, k).map(lambda needed: Target.at_least(needed, k).values)
-)
+NAMED = st.integers(1, 12).flatmap(lambda k: st.integers(1, k).map(lambda needed: Target.at_least(needed, k).values))
 TABLES = st.lists(st.integers(0, 100).map(lambda part: Fraction(part, 100)), min_size=2, max_size=13)
 
 
@@ -52,8 +50,7 @@ def programs(draw: st.DrawFn) -> tuple[Values, NDArray[np.float64], float]:
     counted = draw(st.lists(st.integers(0, 4).map(bool), min_size=sizes, max_size=sizes))
     roots = [sqrt(max(1, comb(len(target) - 1, j))) for j in range(1, sizes + 1)]
     deviations = [
-        level * root * factor if one else inf
-        for root, factor, one in zip(roots, factors, counted, strict=True)
+        level * root * factor if one else inf for root, factor, one in zip(roots, factors, counted, strict=True)
     ]
     return target, np.array(deviations), draw(st.floats(0.5, 6))
 
@@ -78,9 +75,7 @@ def column(target: Values, deviations: NDArray[np.float64]) -> NDArray[np.float6
 
 @settings(max_examples=150)
 @given(program=programs())
-def test_no_polynomial_of_a_cone_solver_is_better(
-    program: tuple[Values, NDArray[np.float64], float],
-) -> None:
+def test_no_polynomial_of_a_cone_solver_is_better(program: tuple[Values, NDArray[np.float64], float]) -> None:
     """AQ-1 within 1e-6 of the optimum, relatively, or of 1e-9 where it is next to nothing."""
     target, deviations, zeta = program
     answer = best_answer(target, deviations, zeta)
@@ -92,9 +87,7 @@ def test_no_polynomial_of_a_cone_solver_is_better(
 
 
 @pytest.mark.parametrize("noise", [1e-9, 1e-7, 1e-5, 1e-3, 0.1, 10.0])
-@pytest.mark.parametrize(
-    ("needed", "k", "sizes"), [(16, 16, 6), (1, 16, 6), (8, 16, 16), (3, 10, 10), (1, 2, 1)]
-)
+@pytest.mark.parametrize(("needed", "k", "sizes"), [(16, 16, 6), (1, 16, 6), (8, 16, 16), (3, 10, 10), (1, 2, 1)])
 def test_noise_of_any_amount_is_weighed(needed: int, k: int, sizes: int, noise: float) -> None:
     """Never worse than inclusion and exclusion, a constant, or what is best with ten times the noise; stated exactly."""
     target = Target.at_least(needed, k).values
@@ -104,9 +97,7 @@ def test_noise_of_any_amount_is_weighed(needed: int, k: int, sizes: int, noise: 
     allowed = 1 + 1e-6
     assert answer.bound(3.0) <= 0.5 * allowed
     if sizes == k:
-        differences = [
-            sum((-1) ** (j - i) * comb(j, i) * (i >= needed) for i in range(j + 1)) for j in range(1, k + 1)
-        ]
+        differences = [sum((-1) ** (j - i) * comb(j, i) * (i >= needed) for i in range(j + 1)) for j in range(1, k + 1)]
         assert answer.bound(3.0) <= 3.0 * float(np.linalg.norm(differences * deviations)) * allowed
     louder = best_answer(target, 10 * deviations, 3.0)
     assert answer.bound(3.0) <= (louder.approximation + 0.3 * louder.deviation) * allowed
@@ -167,9 +158,7 @@ def test_the_worked_example_is_that_of_the_page() -> None:
 def table_of(target: Target, negated: int) -> Table:
     """Return f(s, u) of a predicate of which so many conditions are counted with their negations."""
     counted = target.width - negated
-    return tuple(
-        tuple(target.values[s + negated - u] for u in range(negated + 1)) for s in range(counted + 1)
-    )
+    return tuple(tuple(target.values[s + negated - u] for u in range(negated + 1)) for s in range(counted + 1))
 
 
 def deviations_of(table: Table, level: float, growth: float, sizes: int) -> NDArray[np.float64]:
@@ -177,10 +166,7 @@ def deviations_of(table: Table, level: float, growth: float, sizes: int) -> NDAr
     k, l = len(table) - 1, len(table[0]) - 1  # noqa: E741
     return np.array(
         [
-            [
-                level * growth ** (i + j) * sqrt(comb(k, i) * comb(l, j)) if i + j <= sizes else inf
-                for j in range(l + 1)
-            ]
+            [level * growth ** (i + j) * sqrt(comb(k, i) * comb(l, j)) if i + j <= sizes else inf for j in range(l + 1)]
             for i in range(k + 1)
         ]
     )
@@ -213,9 +199,7 @@ def mixed_reference(table: Table, deviations: NDArray[np.float64], zeta: float) 
             if value is not None:
                 basis = np.array([comb(s, i) * comb(u, j) for i, j in used]) / largest
                 limits.append(cvxpy.abs(basis @ scaled - float(value)) <= gamma)
-    program = cvxpy.Problem(
-        cvxpy.Minimize(gamma + zeta * cvxpy.norm(cvxpy.multiply(weights, scaled), 2)), limits
-    )
+    program = cvxpy.Problem(cvxpy.Minimize(gamma + zeta * cvxpy.norm(cvxpy.multiply(weights, scaled), 2)), limits)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
         program.solve(solver=cvxpy.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-9, tol_feas=1e-10)
@@ -226,9 +210,7 @@ def check_mixed(answer: MixedAnswerPolynomial, table: Table, deviations: NDArray
     """Evaluate AQ-4 in Fractions, and the deviation by hand."""
     exact = [[Fraction(one) for one in row] for row in answer.coefficients]
     worst = max(
-        abs(
-            sum(a * comb(s, i) * comb(u, j) for i, row in enumerate(exact) for j, a in enumerate(row)) - value
-        )
+        abs(sum(a * comb(s, i) * comb(u, j) for i, row in enumerate(exact) for j, a in enumerate(row)) - value)
         for s, values in enumerate(table)
         for u, value in enumerate(values)
         if value is not None

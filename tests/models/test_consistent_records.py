@@ -34,9 +34,7 @@ def patterns(counted: int, negated: int) -> list[tuple[int, ...]]:
     return list(product((0, 1), repeat=counted + negated))
 
 
-def matched(
-    counted: int, negated: int, sizes: tuple[int, ...]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def matched(counted: int, negated: int, sizes: tuple[int, ...]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the rows in records and the patterns' numbers."""
     rows = pattern_rows(counted, negated, sizes)
     return rows.matrix * rows.units[:, None], rows.held
@@ -119,9 +117,7 @@ def test_no_multipliers_prove_what_is_false(
     """CR-5, for random multipliers of all sizes: the records that the bands were made around are never beyond."""
     program, numbers = problem
     duals = wild * np.random.default_rng(seed).normal(size=program.number_of_rows)
-    exact = sum(
-        Fraction(a) * Fraction(x) for a, x in zip(program.objective.tolist(), numbers.tolist(), strict=True)
-    )
+    exact = sum(Fraction(a) * Fraction(x) for a, x in zip(program.objective.tolist(), numbers.tolist(), strict=True))
     for multipliers in (duals, np.zeros(duals.size)):
         end = proven_end(program, multipliers)
         if end is not None:
@@ -133,9 +129,7 @@ def test_no_multipliers_prove_what_is_false(
 
 @settings(max_examples=40)
 @given(problem=problems())
-def test_a_solvers_multipliers_prove_the_optimum(
-    problem: tuple[MixedIntegerProgram, NDArray[np.float64]],
-) -> None:
+def test_a_solvers_multipliers_prove_the_optimum(problem: tuple[MixedIntegerProgram, NDArray[np.float64]]) -> None:
     """CR-1 to CR-5: within 1e-5 of the records of what SciPy finds for the dense matrix, and never on its wrong side."""
     program, _ = problem
     for one in (program, reversed_sense(program)):

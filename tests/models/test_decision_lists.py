@@ -79,9 +79,7 @@ def test_the_objective_bounds_what_every_row_does(length: int, changes: int, gau
     total = error
     for j, weight in enumerate(weights.tolist()):
         vectors = np.array([counted(coefficients, row, j) for row in rows]) / unit
-        total += (
-            weight * (np.sqrt((vectors**2).sum(axis=1)) if gaussian else np.abs(vectors).sum(axis=1)).max()
-        )
+        total += weight * (np.sqrt((vectors**2).sum(axis=1)) if gaussian else np.abs(vectors).sum(axis=1)).max()
     assert total <= objective + 1e-4
     cheaper = decision_lists(length, changes, weights * 1e-6, gaussian=gaussian, replaced=False)
     alone, _ = solved(cheaper)

@@ -74,8 +74,6 @@ def test_estimates_that_know_nothing_get_no_weight() -> None:
         (np.ones((1, 1)), np.array([-1.0])),
     ],
 )
-def test_numbers_that_make_no_program_are_refused(
-    responses: NDArray[np.float64], noise: NDArray[np.float64]
-) -> None:
+def test_numbers_that_make_no_program_are_refused(responses: NDArray[np.float64], noise: NDArray[np.float64]) -> None:
     with pytest.raises(ProgramError):
         halfspace_debiasing(responses, noise)

@@ -49,9 +49,7 @@ WORKED = Tree.balanced(4, 2)
 NOISY = np.array([13.0, 3, 11, 4, 1, 12, 1])
 
 
-def example(
-    seed: int, *, exact: float = 0.0, most: int = 12
-) -> tuple[Tree, NDArray[np.float64], NDArray[np.float64]]:
+def example(seed: int, *, exact: float = 0.0, most: int = 12) -> tuple[Tree, NDArray[np.float64], NDArray[np.float64]]:
     """Return a tree with measured bins; other nodes are measured, not measured, or known exactly."""
     generator = np.random.default_rng(seed)
     tree = random_tree(generator, most=most, deepest=4)
@@ -128,9 +126,7 @@ def test_the_worked_example() -> None:
     assert tuple(point[WORKED.leaf_of_bin].astype(int).tolist()) in nearest
 
 
-CASES = [
-    (bounds, total) for bounds, total in itertools.product(((-np.inf, np.inf), (0.0, 9.0)), (None, 20.0))
-]
+CASES = [(bounds, total) for bounds, total in itertools.product(((-np.inf, np.inf), (0.0, 9.0)), (None, 20.0))]
 
 
 def solution(name: str, program: Program) -> np.ndarray:
@@ -186,10 +182,7 @@ def test_the_fast_solution_is_the_min_max_formula(seed: int) -> None:
     weights = generator.integers(1, 4, size).astype(float)
     means = np.array(
         [
-            [
-                np.average(values[i : j + 1], weights=weights[i : j + 1]) if i <= j else np.nan
-                for j in range(size)
-            ]
+            [np.average(values[i : j + 1], weights=weights[i : j + 1]) if i <= j else np.nan for j in range(size)]
             for i in range(size)
         ]
     )
@@ -206,10 +199,7 @@ def test_the_fast_solution_is_the_min_max_formula(seed: int) -> None:
 def test_example_four_of_the_paper(values: list[float], expected: list[float]) -> None:
     noisy = np.array(values, dtype=np.float64)
     np.testing.assert_allclose(isotonic(noisy), expected)
-    assert (
-        isotonic_regression(noisy, np.ones(len(values))).program.violation(np.array(expected, dtype=float))
-        == 0
-    )
+    assert isotonic_regression(noisy, np.ones(len(values))).program.violation(np.array(expected, dtype=float)) == 0
 
 
 @cache
@@ -223,9 +213,7 @@ def graphical_sequences(size: int) -> np.ndarray:
     """Return those of even sum within GS-3 and GS-4 with m_ir = min(d_i, r), from the definition."""
     kept = []
     for one in falling_sequences(size).tolist():
-        inside = all(
-            sum(one[:r]) <= r * (r - 1) + sum(min(d, r) for d in one[r:]) for r in range(1, size + 1)
-        )
+        inside = all(sum(one[:r]) <= r * (r - 1) + sum(min(d, r) for d in one[r:]) for r in range(1, size + 1))
         if inside and sum(one) % 2 == 0:
             kept.append(one)
     return np.array(kept)
@@ -367,8 +355,7 @@ def test_no_partition_is_better(by: str) -> None:
             values, best_intervals(values, intervals, by_depth=by == "depth"), by_depth=by == "depth"
         )
         least = min(
-            partition_cost(values, places, by_depth=by == "depth")
-            for places in every_partition(number, intervals)
+            partition_cost(values, places, by_depth=by == "depth") for places in every_partition(number, intervals)
         )
         assert found == pytest.approx(least, abs=1e-9)
 

@@ -187,10 +187,7 @@ def test_glpk_reads_every_column(written: Path, name: str) -> None:
     out = written / f"{name}.glpk"
     form = "--lp" if name.endswith(".lp") else "--freemps"
     done = subprocess.run(
-        ["glpsol", form, str(written / name), "--write", str(out)],
-        capture_output=True,
-        text=True,
-        check=False,
+        ["glpsol", form, str(written / name), "--write", str(out)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout
     columns = [line.split() for line in out.read_text().splitlines() if line.startswith("j ")]

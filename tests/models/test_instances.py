@@ -12,12 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpopt.comparison.instances import (
-    Instance,
-    clauses_from_text,
-    read_instance,
-    record_from_text,
-)
+from dpopt.comparison.instances import Instance, clauses_from_text, read_instance, record_from_text
 from dpopt.errors import ProgramError, WorkloadError
 from dpopt.models import AsMip, Formulation, point_from_record, record_from_point, round_program
 from dpopt.programs import Capability, MaxCsp, SolveLimits, Termination, certify
@@ -126,9 +121,7 @@ def test_a_compressed_program_holds_no_time_and_no_name() -> None:
 
 def test_every_file_of_a_program_belongs_to_an_instance() -> None:
     programs = [*MODELS.rglob("*.mps"), *MODELS.rglob("*.mps.gz")]
-    assert {path.parent / path.name.partition(".")[0] for path in programs} <= {
-        path.with_suffix("") for path in FILES
-    }
+    assert {path.parent / path.name.partition(".")[0] for path in programs} <= {path.with_suffix("") for path in FILES}
 
 
 def test_the_larger_instances_are_three_rounds_of_each_family() -> None:
@@ -140,10 +133,7 @@ def test_the_larger_instances_are_three_rounds_of_each_family() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=[pytest.mark.slow] if name.startswith("wide") else [])
-        for name in PUBLIC.FAMILIES
-    ],
+    [pytest.param(name, marks=[pytest.mark.slow] if name.startswith("wide") else []) for name in PUBLIC.FAMILIES],
 )
 def test_the_rounds_of_a_family_are_those_on_file(name: str) -> None:
     family = PUBLIC.FAMILIES[name]
@@ -158,9 +148,7 @@ def test_the_rounds_of_a_family_are_those_on_file(name: str) -> None:
         assert known is not None
         written = WRITE.statement(family, number, problem, known)
         stored = str(instance.stated.get("mip_fingerprint", ""))
-        assert written.replace('mip_fingerprint = ""', f'mip_fingerprint = "{stored}"') == path.read_text(
-            "utf-8"
-        )
+        assert written.replace('mip_fingerprint = ""', f'mip_fingerprint = "{stored}"') == path.read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", ["adult-rules", "kdd99-rules", "wide-rules"])
@@ -239,9 +227,7 @@ def test_rounds_that_a_release_does_not_have_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
 ) -> None:
     small_release(tmp_path / "run")
-    monkeypatch.setattr(
-        "sys.argv", ["x", "--release", str(tmp_path / "run"), "--out", str(tmp_path), *options]
-    )
+    monkeypatch.setattr("sys.argv", ["x", "--release", str(tmp_path / "run"), "--out", str(tmp_path), *options])
     with pytest.raises(SystemExit, match=message):
         WRITE.main()
 
@@ -261,9 +247,7 @@ EACH = pytest.mark.parametrize("instance", small_instances(), ids=lambda instanc
 def solvers(*capabilities: Capability) -> pytest.MarkDecorator:
     """Parametrize by the names of the solvers that have one of the capabilities."""
     names = [name for name in solver_names() if not get_solver(name).capabilities.isdisjoint(capabilities)]
-    return pytest.mark.parametrize(
-        "name", [pytest.param(name, marks=pytest.mark.solver(name)) for name in names]
-    )
+    return pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.solver(name)) for name in names])
 
 
 LIMITS = SolveLimits(seconds=60.0)
@@ -533,12 +517,8 @@ SIZES = [3, 12, 2, 5, 2, 2, 40]
 WEIGHTS = st.integers(-(10**17), 10**17).filter(bool)
 
 
-@given(
-    clause_lists(SIZES, min_size=0, widest=7), st.none() | st.lists(st.integers(0, 4), max_size=4), st.data()
-)
-def test_clauses_written_are_the_clauses_read(
-    clauses: Clauses, agreed: list[int] | None, data: st.DataObject
-) -> None:
+@given(clause_lists(SIZES, min_size=0, widest=7), st.none() | st.lists(st.integers(0, 4), max_size=4), st.data())
+def test_clauses_written_are_the_clauses_read(clauses: Clauses, agreed: list[int] | None, data: st.DataObject) -> None:
     weights = np.array([data.draw(WEIGHTS) for _ in range(len(clauses))], dtype=np.int64)
     text = TEXT.text_from_clauses(clauses, weights, agreed)
     found, weighed = clauses_from_text(text, agreed)

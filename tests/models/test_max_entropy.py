@@ -27,9 +27,7 @@ PAIRS = parse_workload("marginals:2", SCHEMA).marginals
 CLAUSES = parse_workload("threshold:1of2,count=4,seed=2", SCHEMA).clauses
 
 
-def measured(
-    query: MarginalSet | Clauses, values: NDArray[np.float64], slack: float, weight: float
-) -> Measured:
+def measured(query: MarginalSet | Clauses, values: NDArray[np.float64], slack: float, weight: float) -> Measured:
     high, low, labels, run = partition_of(UNIVERSE, query)
     return Measured(high, low, labels, run, values, slack, weight)
 
@@ -50,9 +48,7 @@ def noisy_problem(seed: int) -> tuple[NDArray[np.float64], list[Measured]]:
     for number in range(len(PAIRS)):
         cells = int(PAIRS.cells()[number])
         values = generator.dirichlet(np.ones(cells)) + 0.03 * generator.standard_normal(cells)
-        members.append(
-            measured(PAIRS.take([number]), values, *((0.0, 8.0), (0.02, 60.0), (0.1, 5.0))[number % 3])
-        )
+        members.append(measured(PAIRS.take([number]), values, *((0.0, 8.0), (0.02, 60.0), (0.1, 5.0))[number % 3]))
     for number in range(len(CLAUSES)):
         yes = float(generator.random())
         members.append(measured(CLAUSES.take([number]), np.array([1 - yes, yes]), 0.05, 20.0))
@@ -131,8 +127,7 @@ def test_the_relative_entropy_is_known_without_a_pass_over_the_cells() -> None:
     p, held = distribution.p, start > 0
     entropy = float(np.sum(p[held] * np.log(p[held] / start[held])))
     terms = [
-        EntropyTerm(distribution.parts(one), distribution.parts(one), one.multipliers, 0.0, 1.0)
-        for one in members
+        EntropyTerm(distribution.parts(one), distribution.parts(one), one.multipliers, 0.0, 1.0) for one in members
     ]
     assert entropy_bracket(distribution.normalizer, terms)[0] == pytest.approx(entropy, abs=1e-10)
 

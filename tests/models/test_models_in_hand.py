@@ -323,19 +323,11 @@ def test_a_best_response_names_its_rows_by_clause(instance: Instance, formulatio
         ("reweighting", {"net": [[2]], "answers": [[1]], "eta": 1, "draws": 1}, "no more draws"),
         ("perturbed_response", {"sizes": [2], "queries": [], "weights": [], "rewards": [[1]]}, "rewards"),
         ("answer_polynomial", {"target": [0, np.inf], "deviations": [1], "zeta": 1}, "infinite target"),
-        (
-            "answer_polynomial",
-            {"target": [0, 1], "deviations": [None], "zeta": 1},
-            "no size that was counted",
-        ),
+        ("answer_polynomial", {"target": [0, 1], "deviations": [None], "zeta": 1}, "no size that was counted"),
         ("noise_allocation", {"sizes": [2.5], "marginals": [[0]], "rho": 1, "size": 9}, "whole numbers"),
         ("noise_allocation", {"sizes": [2, -3], "marginals": [[0, 1]], "rho": 1, "size": 9}, "sizes from 1"),
         ("noise_allocation", {"sizes": [2, 3], "marginals": [[0, -1]], "rho": 1, "size": 9}, "from 0"),
-        (
-            "noise_allocation",
-            {"sizes": [2], "marginals": [[0]], "rho": 1, "size": 10**200},
-            "built from these",
-        ),
+        ("noise_allocation", {"sizes": [2], "marginals": [[0]], "rho": 1, "size": 10**200}, "built from these"),
         ("level_budgets", {"bins": 4, "ranges": [[[0, 1.5]]], "amount": 1}, "whole numbers"),
         ("level_budgets", {"bins": 4, "ranges": [[[0, 1, 2]]], "amount": 1}, "ranges from a bin"),
         ("hierarchy_budgets", {"levels": [[2.9], [1, 1]], "amount": 1}, "whole numbers"),
@@ -348,16 +340,8 @@ def test_a_best_response_names_its_rows_by_clause(instance: Instance, formulatio
             {"sizes": [2], "queries": [[[0, 1]]], "weights": [2**54], "rewards": [[1, 1]]},
             "beyond",
         ),
-        (
-            "perturbed_response",
-            {"sizes": [2], "queries": [], "weights": [], "rewards": [[1, np.nan]]},
-            "no number",
-        ),
-        (
-            "perturbed_response",
-            {"sizes": [2], "queries": [[[0, 5]]], "weights": [1], "rewards": [[0, 0]]},
-            "code",
-        ),
+        ("perturbed_response", {"sizes": [2], "queries": [], "weights": [], "rewards": [[1, np.nan]]}, "no number"),
+        ("perturbed_response", {"sizes": [2], "queries": [[[0, 5]]], "weights": [1], "rewards": [[0, 0]]}, "code"),
     ],
 )
 def test_what_makes_no_model_is_refused(name: str, numbers: dict[str, object] | None, keyword: str) -> None:
@@ -399,8 +383,7 @@ def test_what_a_solver_does_wrong_is_said_with_its_name() -> None:
 
     model = models.isotonic_regression([2, 1])
     with pytest.raises(
-        ProgramError,
-        match="lying found no answer to isotonic_regression: the solver broke down: ValueError: boom",
+        ProgramError, match="lying found no answer to isotonic_regression: the solver broke down: ValueError: boom"
     ):
         model.solve(Lying(broken))
     with pytest.raises(ProgramError, match="the solver lying answered with NoneType"):
@@ -412,9 +395,7 @@ def test_what_a_solver_does_wrong_is_said_with_its_name() -> None:
 
 
 def test_a_reported_bound_is_printed_where_none_is_proven() -> None:
-    assert "no proven bound, reported bound 0.4, violation" in str(
-        build_model("small_database").solve("highs")
-    )
+    assert "no proven bound, reported bound 0.4, violation" in str(build_model("small_database").solve("highs"))
 
 
 def test_names_that_a_file_cannot_hold_are_replaced_and_stay_different() -> None:

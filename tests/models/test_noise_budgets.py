@@ -51,9 +51,7 @@ def powers(levels: int) -> NDArray[np.float64]:
     return np.exp2(np.arange(levels, dtype=np.float64))
 
 
-def level_program(
-    loads: NDArray[np.float64], *, amount: float, gaussian: bool, sensitivity: int = 1
-) -> LevelProgram:
+def level_program(loads: NDArray[np.float64], *, amount: float, gaussian: bool, sensitivity: int = 1) -> LevelProgram:
     rows = np.atleast_2d(loads)
     return LevelProgram(
         rows, powers(rows.shape[1]), np.tri(rows.shape[1]), np.ones(len(rows)), amount, sensitivity, gaussian
@@ -77,15 +75,8 @@ def dense_variance(precisions: NDArray[np.float64], start: int, stop: int, bins:
 
 
 @settings(max_examples=30, deadline=None)
-@given(
-    height=st.integers(0, 5),
-    seed=st.integers(0, 10**6),
-    gaussian=st.booleans(),
-    sensitivity=st.integers(1, 2),
-)
-def test_variances_are_those_of_least_squares(
-    height: int, seed: int, gaussian: bool, sensitivity: int
-) -> None:
+@given(height=st.integers(0, 5), seed=st.integers(0, 10**6), gaussian=st.booleans(), sensitivity=st.integers(1, 2))
+def test_variances_are_those_of_least_squares(height: int, seed: int, gaussian: bool, sensitivity: int) -> None:
     generator, bins = np.random.default_rng(seed), 2**height
     amounts = generator.uniform(0.01, 1.0, height + 1)
     start = int(generator.integers(bins))
@@ -151,8 +142,7 @@ def test_gaussian_amounts_are_those_of_a_cone_program(bins: int, seed: int, grou
     budget = cvxpy.Variable(loads.shape[1], nonneg=True)
     gathered = cvxpy.cumsum(cvxpy.multiply(program.blocks, 2.0 * budget / 2.0))
     ratios = [
-        cvxpy.sum(cvxpy.multiply(row, cvxpy.inv_pos(gathered))) / r
-        for row, r in zip(loads, references, strict=True)
+        cvxpy.sum(cvxpy.multiply(row, cvxpy.inv_pos(gathered))) / r for row, r in zip(loads, references, strict=True)
     ]
     reference = cvxpy.Problem(cvxpy.Minimize(cvxpy.maximum(*ratios) if groups > 1 else ratios[0]))
     reference = cvxpy.Problem(reference.objective, [cvxpy.sum(budget) == 0.7])
@@ -199,23 +189,15 @@ def test_slopes_are_derivatives() -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(
-    heights=st.tuples(st.integers(0, 2), st.integers(0, 3)),
-    seed=st.integers(0, 10**6),
-    gaussian=st.booleans(),
-)
-def test_variances_of_boxes_are_those_of_least_squares(
-    heights: tuple[int, int], seed: int, gaussian: bool
-) -> None:
+@given(heights=st.tuples(st.integers(0, 2), st.integers(0, 3)), seed=st.integers(0, 10**6), gaussian=st.booleans())
+def test_variances_of_boxes_are_those_of_least_squares(heights: tuple[int, int], seed: int, gaussian: bool) -> None:
     """LB-7: every level is measured, and a box has the variance of dense generalised least squares."""
     generator = np.random.default_rng(seed)
     shape = tuple(2**height for height in heights)
     levels = grid_levels(shape)
     amounts = generator.uniform(0.01, 1.0, len(levels))
     start = np.array([[generator.integers(0, bins) for bins in shape]])
-    stop = np.array(
-        [[generator.integers(at + 1, bins + 1) for at, bins in zip(start[0], shape, strict=True)]]
-    )
+    stop = np.array([[generator.integers(at + 1, bins + 1) for at, bins in zip(start[0], shape, strict=True)]])
     parts = np.eye(len(levels)).reshape(-1, *(height + 1 for height in heights))
     program = LevelProgram(
         np.array([[box_variances(start, stop, shape, part)[0] for part in parts]]),
@@ -309,9 +291,7 @@ def test_precisions_and_their_rates_are_those_of_the_noise(sensitivity: int, gau
     amounts = np.array([0.01, 0.3, 2.0])
     a = np.exp(-amounts / sensitivity)
     expected = sensitivity / (2 * amounts) if gaussian else 2 * a / (1 - a) ** 2
-    assert 1 / noise_precisions(amounts, sensitivity=sensitivity, gaussian=gaussian) == pytest.approx(
-        expected
-    )
+    assert 1 / noise_precisions(amounts, sensitivity=sensitivity, gaussian=gaussian) == pytest.approx(expected)
     above, below = (
         noise_precisions(amounts * factor, sensitivity=sensitivity, gaussian=gaussian)
         for factor in (1 + 1e-6, 1 - 1e-6)
@@ -348,14 +328,10 @@ def test_gaussian_amounts_are_those_of_a_convex_program(seed: int, sensitivity: 
 
     hierarchy, amount = small_hierarchy(seed), 0.7
     tree, declared = deepened(hierarchy), coverage(hierarchy)
-    free = (
-        null_space(np.ones((1, tree.bins))) if sensitivity == 2 else np.eye(tree.bins)
-    )  # the total is known, or not
+    free = null_space(np.ones((1, tree.bins))) if sensitivity == 2 else np.eye(tree.bins)  # the total is known, or not
     budget = cvxpy.Variable(len(tree.levels), nonneg=True)
     groups = [coverage(tree)[level] @ free for level in tree.levels]
-    information = sum(
-        2.0 / sensitivity * budget[depth] * (rows.T @ rows) for depth, rows in enumerate(groups)
-    )
+    information = sum(2.0 / sensitivity * budget[depth] * (rows.T @ rows) for depth, rows in enumerate(groups))
     sizes = [level.stop - level.start for level in hierarchy.levels]
     weights = 1.0 / np.repeat(sizes, sizes) / len(sizes)
     terms = [w * cvxpy.matrix_frac(q @ free, information) for w, q in zip(weights, declared, strict=True)]
@@ -480,9 +456,7 @@ def test_na_1_na_3_na_4_na_5_the_objective_is_the_error_of_least_squares(
     problem: tuple[list[int], list[tuple[int, ...]]], seed: int, sensitivity: int
 ) -> None:
     sizes, workload = problem
-    program = allocation_program(
-        marginal_set(sizes, workload), rho=0.1, size=20, sensitivity=sensitivity, signal=0.3
-    )
+    program = allocation_program(marginal_set(sizes, workload), rho=0.1, size=20, sensitivity=sensitivity, signal=0.3)
     shares = np.random.default_rng(seed).dirichlet(np.ones(program.prior.size))
     expected = least_squares_error(sizes, workload, program, shares, rho=0.1, sensitivity=sensitivity)
     assert program.squared_error(shares) == pytest.approx(sum(expected), rel=1e-5)
@@ -495,9 +469,7 @@ def test_na_1_na_3_na_4_na_5_the_objective_is_the_error_of_least_squares(
 def test_na_2_candidates_are_all_subsets_each_once(problem: tuple[list[int], list[tuple[int, ...]]]) -> None:
     sizes, workload = problem
     program = allocation_program(marginal_set(sizes, workload), rho=1.0, size=9, sensitivity=1, signal=0.5)
-    expected = {
-        one for marginal in workload for k in range(1, 4) for one in combinations(sorted(marginal), k)
-    }
+    expected = {one for marginal in workload for k in range(1, 4) for one in combinations(sorted(marginal), k)}
     assert sets_of(program.candidates) == sorted(expected, key=lambda one: (len(one), one))
     assert program.cells == sum(int(np.prod([sizes[a] for a in marginal])) for marginal in workload)
 
@@ -527,18 +499,12 @@ def test_na_6_steps_never_go_up_and_na_7_bounds_every_other_choice(
     bound = program.lower_bound(best)
     assert bound >= (1 - 1e-5) * program.objective(best)
     rng = np.random.default_rng(3)
-    others = [
-        *np.eye(shares.size),
-        *rng.dirichlet(np.ones(shares.size), 20),
-        *rng.dirichlet(best * 50 + 1e-3, 20),
-    ]
+    others = [*np.eye(shares.size), *rng.dirichlet(np.ones(shares.size), 20), *rng.dirichlet(best * 50 + 1e-3, 20)]
     assert min(program.objective(other) for other in others) >= bound * (1 - 1e-9)
 
 
 def test_na_6_slopes_are_derivatives() -> None:
-    program = allocation_program(
-        marginal_set([2, 3, 4], [(0, 1, 2)]), rho=0.2, size=30, sensitivity=2, signal=0.4
-    )
+    program = allocation_program(marginal_set([2, 3, 4], [(0, 1, 2)]), rho=0.2, size=30, sensitivity=2, signal=0.4)
     shares, step = np.full(7, 1 / 7), 1e-6
     differences = [
         (program.objective(shares - step * unit) - program.objective(shares + step * unit)) / (2 * step)
@@ -578,11 +544,7 @@ def test_the_shares_are_those_of_an_interior_point_method() -> None:
     """CVXPY with Clarabel, in a process of its own: the same optimum, on the scale of hand-made and of real workloads."""
     programs = []
     rng = np.random.default_rng(8)
-    for sizes, width, number in (
-        ([2, 3, 4, 5], 3, 4),
-        ([9, 16, 7, 15, 6, 5, 2, 42], 3, 20),
-        ([4] * 12, 2, 40),
-    ):
+    for sizes, width, number in (([2, 3, 4, 5], 3, 4), ([9, 16, 7, 15, 6, 5, 2, 42], 3, 20), ([4] * 12, 2, 40)):
         sets = list(combinations(range(len(sizes)), width))
         chosen = [sets[i] for i in rng.choice(len(sets), min(number, len(sets)), replace=False)]
         for rho, size in ((0.5, 30), (2e-4, 48_842), (0.01, 48_842)):
@@ -729,10 +691,7 @@ def shared(*shares: float) -> Allocation:
         *((partial(allocated, signal=signal), "allocation") for signal in (0.0, 1.5)),
         (partial(allocate_noise, WORKLOAD.take([]), rho=1.0, size=10), "marginal"),
         (partial(allocate_noise, marginal_set([2] * 24, [tuple(range(24))]), rho=1.0, size=10), "subsets"),
-        *(
-            (partial(shared, *shares), "allocation")
-            for shares in ([0.5], [0.5, 0.0], [0.5, 0.4], [1.5, -0.5])
-        ),
+        *((partial(shared, *shares), "allocation") for shares in ([0.5], [0.5, 0.0], [0.5, 0.4], [1.5, -0.5])),
     ],
 )
 def test_what_makes_no_sense_is_refused(call: Callable[[], object], message: str) -> None:

@@ -41,9 +41,7 @@ def parts_of(page: Path) -> dict[str, str]:
 
 
 def test_every_folder_has_a_page() -> None:
-    folders = {
-        path for path in MODELS.iterdir() if path.is_dir() and path.name not in {"__pycache__", "notebooks"}
-    }
+    folders = {path for path in MODELS.iterdir() if path.is_dir() and path.name not in {"__pycache__", "notebooks"}}
     assert {page.parent for page in PAGES} == folders
     assert {path.parent for path in MODELS.glob("*/*_textbook.py")} == folders
 

@@ -59,11 +59,7 @@ def whole_rewards(selected: SelectedSoFar, shaken: Perturbations, number: int) -
     seed=st.integers(0, 10**6),
     scale=st.sampled_from([0.2, 1.0, 4.0]),
 )
-def test_the_program_has_the_optimum_of_the_whole_problem(
-    weights: list[int],
-    seed: int,
-    scale: float,
-) -> None:
+def test_the_program_has_the_optimum_of_the_whole_problem(weights: list[int], seed: int, scale: float) -> None:
     """PR-2 to PR-4: brute force over all records, with one reward for every code."""
     selected = selected_so_far(SIZES, TWO, np.array(weights), EVERYTHING)
     shaken = perturbations(selected, drawn(selected, seed), scale)
@@ -142,9 +138,7 @@ def test_the_worked_example_of_the_page() -> None:
     both = clauses_of(((0, 1, True), (1, 0, True)))
     sizes = np.array([3, 2], dtype=np.int32)
     selected = selected_so_far(sizes, both, np.array([2]), np.ones(5, dtype=np.bool_))
-    shaken = Perturbations(
-        np.array([[-1536, -256]]), np.array([[-512, -128]]), np.array([[2, 1]], dtype=np.int32)
-    )
+    shaken = Perturbations(np.array([[-1536, -256]]), np.array([[-512, -128]]), np.array([[2, 1]], dtype=np.int32))
     problem = perturbed_problem(selected, shaken, 0)
     assert problem.weights.tolist() == [2048, -1024, -128]
     record = np.array([1, 0], dtype=np.int32)

@@ -49,9 +49,7 @@ def optimum(program: MixedIntegerProgram) -> np.ndarray:
     return np.asarray(get_solver("highs").solve(program).require_solution(), dtype=np.float64)
 
 
-@pytest.mark.parametrize(
-    "row", MINIMAX, ids=lambda row: f"{row['values']}, {row['degree']}, {row['keeps_zero']}"
-)
+@pytest.mark.parametrize("row", MINIMAX, ids=lambda row: f"{row['values']}, {row['degree']}, {row['keeps_zero']}")
 def test_a_nearest_polynomial_has_its_known_error(row: dict[str, str]) -> None:
     """MP-1 to MP-4 by HiGHS, MP-5 and MP-6 in exact arithmetic, and all vertices."""
     values, degree, keeps = numbers(row["values"]), int(row["degree"]), row["keeps_zero"] == "1"
@@ -122,13 +120,10 @@ def test_the_weights_of_the_levelled_error_are_those_of_the_formula() -> None:
     for reference, keeps in (((1, 2, 5, 9), True), ((0, 1, 4, 8, 9), False)):
         nodes = [0, *reference] if keeps else list(reference)
         weights = [
-            1 / Fraction(int(np.prod([s - other for other in nodes if other != s], dtype=object)))
-            for s in nodes
+            1 / Fraction(int(np.prod([s - other for other in nodes if other != s], dtype=object))) for s in nodes
         ]
         top = sum((w * target.values[s] for s, w in zip(nodes, weights, strict=True)), start=Fraction(0))
-        bottom = sum(
-            (abs(w) for s, w in zip(nodes, weights, strict=True) if s or not keeps), start=Fraction(0)
-        )
+        bottom = sum((abs(w) for s, w in zip(nodes, weights, strict=True) if s or not keeps), start=Fraction(0))
         found = level(target, reference, keeps_zero=keeps)
         assert found.size == abs(top) / bottom
         given = list(zip(found.witness.points, found.witness.weights, strict=True))
@@ -144,14 +139,7 @@ def test_the_weights_of_noise_are_those_of_the_formula() -> None:
     expected = [zeta * sqrt(comb(12, j) * comb(4, j)) / (1000 * sqrt(0.4)) for j in range(1, 5)]
     np.testing.assert_allclose(found, [0, *expected])
     good = {"attributes": 12, "records": 1000, "rho": 0.2, "queries": 793, "beta": 0.01}
-    for bad in (
-        {"attributes": 3},
-        {"records": 0},
-        {"rho": 0.0},
-        {"queries": 0},
-        {"beta": 0.0},
-        {"beta": 1.0},
-    ):
+    for bad in ({"attributes": 3}, {"records": 0}, {"rho": 0.0}, {"queries": 0}, {"beta": 0.0}, {"beta": 1.0}):
         with pytest.raises(ProgramError, match="expected k"):
             noise_weights(4, **{**good, **bad})  # type: ignore[arg-type]
 

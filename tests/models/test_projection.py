@@ -50,9 +50,7 @@ def test_the_worked_example_by_column_generation() -> None:
     fitted = fit(problem, FitSettings(records=3, sweeps=1, rounds=20))
     assert fitted.objective == pytest.approx(1 / 150, rel=1e-9)
     assert fitted.lower_bound == pytest.approx(1 / 150, rel=1e-9)  # PJ-6
-    found = {
-        tuple(record): weight for record, weight in zip(fitted.records.tolist(), fitted.weights, strict=True)
-    }
+    found = {tuple(record): weight for record, weight in zip(fitted.records.tolist(), fitted.weights, strict=True)}
     assert set(found) == {(0, 1), (1, 0), (1, 1)}
     assert found[1, 0] == pytest.approx(7 / 15, rel=1e-6)
 
@@ -106,15 +104,11 @@ def test_lists_of_clauses_of_different_widths_are_joined_in_their_order() -> Non
     parts = [random_clauses(generator, [2, 3, 2], 5), worked_queries(), random_clauses(generator, [2, 2], 4)]
     records = every_record([2, 3, 2])
     joined = joined_clauses(parts)
-    np.testing.assert_array_equal(
-        answers(joined, records), np.concatenate([answers(one, records) for one in parts])
-    )
+    np.testing.assert_array_equal(answers(joined, records), np.concatenate([answers(one, records) for one in parts]))
 
 
 @pytest.mark.parametrize("number", [2, 3, 5])
-def test_no_rows_of_any_records_come_nearer_than_the_bound_and_the_search_finds_the_nearest(
-    number: int,
-) -> None:
+def test_no_rows_of_any_records_come_nearer_than_the_bound_and_the_search_finds_the_nearest(number: int) -> None:
     """PJ-7 against all multisets of rows over eight records, and PJ-8 below their least."""
     sizes = np.array([2, 2, 2], dtype=np.int32)
     records = np.array(list(itertools.product((0, 1), repeat=3)), dtype=np.int32)

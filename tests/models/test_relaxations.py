@@ -129,9 +129,7 @@ def test_the_kinds_share_rows_and_variables_as_the_pages_say() -> None:
 
 
 @pytest.mark.parametrize("formulation", Formulation)
-def test_a_hundred_thousand_clauses_of_every_kind_become_rows_without_a_loop(
-    formulation: Formulation,
-) -> None:
+def test_a_hundred_thousand_clauses_of_every_kind_become_rows_without_a_loop(formulation: Formulation) -> None:
     generator = np.random.default_rng(5)
     m, sizes = 100_000, np.full(40, 10)
     attributes = np.argsort(generator.random((m, 40)), axis=1)[:, :4].astype(np.int32)
@@ -214,10 +212,7 @@ def test_pb_3_to_pb_5_tables_hold_what_no_row_does() -> None:
     odd_cycle = MaxCsp(np.full(3, 2), clauses_of(differ), np.ones(3, dtype=np.int64))
     assert optimum(relaxed(max_csp_as_mip(odd_cycle, Formulation.CLIQUE))) == pytest.approx(3)
     assert optimum(pairwise_lifting(odd_cycle)) == pytest.approx(3)  # pairs alone are consistent with halves
-    never = (
-        [(0, 1, True), (1, 1, True), (2, 1, True)],
-        0b1111,
-    )  # a clause of all three ties the pairs together
+    never = ([(0, 1, True), (1, 1, True), (2, 1, True)], 0b1111)  # a clause of all three ties the pairs together
     tied = MaxCsp(np.full(3, 2), clauses_of([*differ, never]), np.array([1, 1, 1, 1]))
     assert optimum(pairwise_lifting(tied)) == pytest.approx(2 + 1)
 
@@ -241,9 +236,7 @@ def test_pb_10_wide_disjunctions_are_bounded_by_the_pairs_of_their_complements()
     rows = [([(a, 1, True) for a in range(4)], 0b11110), *equal, ([(0, 0, True)], 0b10)]
     for sign in (1, -1):  # rewarded itself, or the falsity of its negation
         mask = 0b11110 if sign > 0 else 0b00001
-        program = MaxCsp(
-            np.full(4, 2), clauses_of([(rows[0][0], mask), *rows[1:]]), np.array([3 * sign, 4, 4, 4, 3])
-        )
+        program = MaxCsp(np.full(4, 2), clauses_of([(rows[0][0], mask), *rows[1:]]), np.array([3 * sign, 4, 4, 4, 3]))
         lost = 0 if sign > 0 else 3
         assert optimum(pairwise_lifting(program)) == pytest.approx(15 - lost, abs=1e-6)
         plain = optimum(relaxed(max_csp_as_mip(program, Formulation.CLIQUE)))
@@ -252,11 +245,7 @@ def test_pb_10_wide_disjunctions_are_bounded_by_the_pairs_of_their_complements()
 
 
 def test_the_tables_cover_the_named_codes_alone() -> None:
-    rows = [
-        ([(0, 1, True), (1, 2, True)], 4),
-        ([(0, 3, False), (1, 0, True)], 4),
-        ([(2, 0, True), (0, 1, True)], 4),
-    ]
+    rows = [([(0, 1, True), (1, 2, True)], 4), ([(0, 3, False), (1, 0, True)], 4), ([(2, 0, True), (0, 1, True)], 4)]
     program = MaxCsp(np.array([9, 9, 2]), clauses_of(rows), np.array([1, 1, 1]))
     lifted = pairwise_lifting(program)
     # Attributes 0 and 1: codes {1, 3} and {0, 2}; attributes 0 and 2: codes {1} and {1}. No clause has three literals.
@@ -343,9 +332,7 @@ class Suggesting:
     def availability(self) -> Availability:
         return Availability(AvailabilityStatus.AVAILABLE, "here")
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         assert isinstance(program, MixedIntegerProgram)
         assert not program.integrality.any()
         rows = program.number_of_rows if self.rows is None else self.rows
@@ -356,9 +343,7 @@ class Suggesting:
             return SolveResult(
                 Termination.LIMIT, Limit.WORK, point, 0.0, None, self.name, "1", "made up", 0.0, duals=given
             )
-        return SolveResult(
-            Termination.FAILED, None, None, None, 0.0, self.name, "1", "made up", 0.0, duals=given
-        )
+        return SolveResult(Termination.FAILED, None, None, None, 0.0, self.name, "1", "made up", 0.0, duals=given)
 
 
 @settings(max_examples=60)
@@ -416,9 +401,7 @@ def test_without_duals_there_is_no_bound_and_the_reason_is_said() -> None:
 class Refusing(Suggesting):
     """A solver that cannot run."""
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         raise ProgramError("not today")
 
 

@@ -35,9 +35,7 @@ def mixed(program: ResidualProgram, seed: int, scales: int = 3) -> ResidualProgr
     variances = np.exp(rng.normal(0, 2, (number, scales)))
     chances = rng.dirichlet(np.ones(scales), number)
     chances[0] = np.eye(scales)[0]
-    return replace(
-        program, prior=ResidualPrior(variances, chances), known=rng.choice([0.0, 0.1, 2.0], number)
-    )
+    return replace(program, prior=ResidualPrior(variances, chances), known=rng.choice([0.0, 0.1, 2.0], number))
 
 
 def feasible(program: ResidualProgram, seed: int, number: int = 40) -> list[np.ndarray]:
@@ -125,12 +123,8 @@ def test_no_linear_gaussian_mechanism_does_better_by_the_singular_values(workloa
     assert program.objective(solve_residuals(program)[0]) == pytest.approx(bound, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "order", "less"), [(ADULT, 3, 0.0796), ([2] * 20, 3, 0.3708), ([2] * 20, 2, 0.3062)]
-)
-def test_residuals_need_less_noise_than_the_best_shares_of_marginals(
-    sizes: list[int], order: int, less: float
-) -> None:
+@pytest.mark.parametrize(("sizes", "order", "less"), [(ADULT, 3, 0.0796), ([2] * 20, 3, 0.3708), ([2] * 20, 2, 0.3062)])
+def test_residuals_need_less_noise_than_the_best_shares_of_marginals(sizes: list[int], order: int, less: float) -> None:
     marginals = marginal_set(sizes, list(combinations(range(len(sizes)), order)))
     program = allocation_program(marginals, rho=0.05, size=10**6, sensitivity=1, signal=1.0)
     program = replace(program, costs=program.errors, prior=np.full_like(program.prior, 1e-30))
@@ -142,9 +136,7 @@ def test_residuals_need_less_noise_than_the_best_shares_of_marginals(
 
 @settings(max_examples=4, deadline=None)
 @given(problems(), st.integers(0, 10**6))
-def test_ra_4_the_largest_error_is_within_a_proven_gap(
-    problem: tuple[list[int], Workload], seed: int
-) -> None:
+def test_ra_4_the_largest_error_is_within_a_proven_gap(problem: tuple[list[int], Workload], seed: int) -> None:
     marginals = marginal_set(*problem)
     program = mixed(residual_program(marginals, rho=0.3, weights=1 / marginals.cells()), seed)
     best, bound, pulls = solve_residuals(program, largest=True)
@@ -217,17 +209,11 @@ allocated = partial(residual_program, MARGINALS, rho=0.1)
         (partial(ResidualPrior, np.ones((2, 2)), np.ones((2, 2))), ProgramError, "add up to 1"),
         (partial(residual_allocation, [3], [[1]], 1.0), ProgramError, "attributes below 1"),
         (partial(residual_allocation, [1], [[0]], 1.0), ProgramError, "more than one code"),
-        (
-            partial(residual_allocation, [3], [[0]], 1.0, variances=[1.0], size=9),
-            ProgramError,
-            "one of the two",
-        ),
+        (partial(residual_allocation, [3], [[0]], 1.0, variances=[1.0], size=9), ProgramError, "one of the two"),
         (partial(residual_allocation, [2, -3], [[0, 1]], 1.0), ProgramError, "sizes from 1"),
         (partial(subsets_of, marginal_set([2] * 24, [tuple(range(24))])), WorkloadError, "fewer or smaller"),
     ],
 )
-def test_what_makes_no_sense_is_refused(
-    call: Callable[[], object], error: type[Exception], message: str
-) -> None:
+def test_what_makes_no_sense_is_refused(call: Callable[[], object], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()

@@ -19,9 +19,7 @@ from dpopt.transcript.released import SampledQueries
 
 BITS = 4
 CLAUSES = Clauses.conjunctions(
-    [[0, 1], [1, 2], [2, 3], [0, 3], [1, 3]],
-    [[1, 1], [1, 0], [1, 1], [0, 1], [0, 0]],
-    np.ones((5, 2), dtype=bool),
+    [[0, 1], [1, 2], [2, 3], [0, 3], [1, 3]], [[1, 1], [1, 0], [1, 1], [0, 1], [0, 0]], np.ones((5, 2), dtype=bool)
 )
 CHARGES = plan_charges(9, 6, 0.7, 100, NeighbouringRelation.REPLACE_ONE)
 
@@ -139,9 +137,7 @@ def test_the_worked_example_of_the_page() -> None:
     one = Clauses.conjunctions([[0]], [[1]], [[True]])
     records = np.array([[1], [0], [0]], dtype=np.int32)
     charges = plan_charges(3, 1, 1.0, 100, NeighbouringRelation.REPLACE_ONE)
-    released = [
-        SampledQueries(t + 1, np.array([0]), np.array([net]), charges[t]) for t, net in enumerate((1, -1, 1))
-    ]
+    released = [SampledQueries(t + 1, np.array([0]), np.array([net]), charges[t]) for t, net in enumerate((1, -1, 1))]
     likelihood = TranscriptLikelihood.of(one, records, released, draws=1, step=1.0)
     best = maximize_likelihood(likelihood, gap=1e-9)
     assert best.weights[0] == pytest.approx(0.833, abs=1e-3)

@@ -17,18 +17,7 @@ from dpopt.models.best_responses.rows.clique_rows import REPEATS, exclusive_clau
 from dpopt.models.best_responses.rows.rule_rows import gate_variables
 from dpopt.programs import MaxCsp, MixedIntegerProgram
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
-from tests.circuits import (
-    Amount,
-    Gate,
-    among,
-    circuit_of,
-    circuits,
-    determines,
-    every,
-    every_record,
-    outside,
-    some,
-)
+from tests.circuits import Amount, Gate, among, circuit_of, circuits, determines, every, every_record, outside, some
 from tests.models.catalogue import all_records
 from tests.models.draws import conjunctive_problems
 from tests.models.linear_programs import envelope, one_hot, optimum, relaxed, with_x
@@ -89,12 +78,7 @@ INFINITY = float("inf")
     ("weight", "mask", "formulation", "expected"),
     [
         # Columns 0, 1: attribute 0; 2, 3: attribute 1; 4: c. Literals: x1 and 1 - x2.
-        (
-            2,
-            4,
-            Formulation.PER_LITERAL,
-            [({1: -1, 4: 1}, -INFINITY, 0), ({2: 1, 4: 1}, -INFINITY, 1)],
-        ),  # BR-3
+        (2, 4, Formulation.PER_LITERAL, [({1: -1, 4: 1}, -INFINITY, 0), ({2: 1, 4: 1}, -INFINITY, 1)]),  # BR-3
         (-2, 4, Formulation.PER_LITERAL, [({1: -1, 2: 1, 4: 1}, 0, INFINITY)]),  # BR-4
         (-2, 3, Formulation.PER_LITERAL, [({1: 1, 4: 1}, 1, INFINITY), ({2: -1, 4: 1}, 0, INFINITY)]),  # BR-5
         (2, 3, Formulation.PER_LITERAL, [({1: 1, 2: -1, 4: 1}, -INFINITY, 1)]),  # BR-6
@@ -107,9 +91,7 @@ INFINITY = float("inf")
 def test_the_rows_are_those_of_the_page(
     weight: int, mask: int, formulation: Formulation, expected: list[tuple[dict[int, float], float, float]]
 ) -> None:
-    program = MaxCsp(
-        np.array([2, 2]), clauses_of([([(0, 1, True), (1, 0, False)], mask)]), np.array([weight])
-    )
+    program = MaxCsp(np.array([2, 2]), clauses_of([([(0, 1, True), (1, 0, False)], mask)]), np.array([weight]))
     mip = max_csp_as_mip(program, formulation)
     assert [rows_of(mip, row) for row in range(2, mip.number_of_rows)] == expected
     assert [rows_of(mip, row) for row in range(2)] == [({0: 1, 1: 1}, 1, 1), ({2: 1, 3: 1}, 1, 1)]  # BR-2
@@ -191,11 +173,7 @@ def test_the_sizes_of_a_threshold_on_the_page() -> None:
     literals = [(a, 0, True) for a in range(5)]
     program = MaxCsp(np.full(5, 3), clauses_of([(literals, 0b111000)]), np.array([4]))
     rows = {one: max_csp_as_mip(program, one).number_of_rows - 5 for one in Formulation}
-    assert rows == {
-        Formulation.AGGREGATED: 1,
-        Formulation.PER_LITERAL: 11,
-        Formulation.CLIQUE: 16,
-    }
+    assert rows == {Formulation.AGGREGATED: 1, Formulation.PER_LITERAL: 11, Formulation.CLIQUE: 16}
 
 
 @pytest.mark.parametrize("formulation", Formulation)
@@ -303,11 +281,7 @@ def test_br_10_clauses_that_need_different_codes_share_a_row() -> None:
 
 def test_br_10_is_tighter_where_each_clause_alone_could_have_its_half() -> None:
     """Two records are pulled apart: each clause gets one half of every literal, both share "a = 0"."""
-    rows: list[Row] = [
-        ([(0, 0, True), (1, 0, True)], 4),
-        ([(0, 0, True), (1, 1, True)], 4),
-        ([(0, 1, True)], 2),
-    ]
+    rows: list[Row] = [([(0, 0, True), (1, 0, True)], 4), ([(0, 0, True), (1, 1, True)], 4), ([(0, 1, True)], 2)]
     program = problem([2, 2], rows, [1, 1, 1])
     assert optimum(relaxed(max_csp_as_mip(program, Formulation.PER_LITERAL))) == pytest.approx(1.5)
     assert optimum(relaxed(max_csp_as_mip(program, Formulation.CLIQUE))) == pytest.approx(1)
@@ -375,9 +349,7 @@ def rows_after(mip: MixedIntegerProgram, first: int) -> list[tuple[dict[int, flo
     return [rows_of(mip, row) for row in range(first, mip.number_of_rows)]
 
 
-def rule_rows_of(
-    rules: ThresholdCircuit, formulation: Formulation
-) -> list[tuple[dict[int, float], float, float]]:
+def rule_rows_of(rules: ThresholdCircuit, formulation: Formulation) -> list[tuple[dict[int, float], float, float]]:
     """Return the rows after BR-2 (3) and the clause's (1); columns 0-2: a, 3-5: b, 6-7: c, 8: the clause, 9-: gates."""
     return rows_after(max_csp_as_mip(ruled(rules), formulation), 4)
 
@@ -471,9 +443,7 @@ def test_a_required_gate_counts_as_true_where_it_is_an_input() -> None:
     for formulation in Formulation:
         mip = max_csp_as_mip(ruled(rules), formulation)
         assert mip.number_of_variables == 9
-        feasible = [
-            r for r in every_record(SIZES) if optimum(with_x(mip, one_hot(ruled(rules), r))) is not None
-        ]
+        feasible = [r for r in every_record(SIZES) if optimum(with_x(mip, one_hot(ruled(rules), r))) is not None]
         assert [record.tolist()[:2] for record in feasible] == [[1, 0], [1, 0]]
 
 

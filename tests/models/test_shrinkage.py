@@ -24,9 +24,7 @@ def noisy(seed: int, cells: int = 30) -> tuple[np.ndarray, np.ndarray, np.ndarra
     """Return values, variances of noise and predicted counts."""
     generator = np.random.default_rng(seed)
     predicted, noise = generator.exponential(8, cells), generator.uniform(1, 9, cells)
-    truth = np.where(generator.random(cells) < 0.5, 0.0, np.sqrt(4 * predicted)) * generator.normal(
-        size=cells
-    )
+    truth = np.where(generator.random(cells) < 0.5, 0.0, np.sqrt(4 * predicted)) * generator.normal(size=cells)
     return truth + np.sqrt(noise) * generator.normal(size=cells), noise, predicted
 
 

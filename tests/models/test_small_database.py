@@ -12,11 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.models.records.small_database import (
-    database_of,
-    largest_difference,
-    small_database,
-)
+from dpopt.models.records.small_database import database_of, largest_difference, small_database
 from dpopt.private.mechanisms.net.net_kernels import certified_bound, improve, interval_bound
 from dpopt.solvers.registry import get_solver
 from tests.models.catalogue import MODELS
@@ -101,14 +97,8 @@ SIZE = 17
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    net=st.sampled_from(range(len(NETS))),
-    seed=st.integers(0, 10**6),
-    scale=st.sampled_from([1.0, 64.0, 2.0**20]),
-)
-def test_bounds_of_boxes_hold_for_any_multipliers_and_are_those_of_the_page(
-    net: int, seed: int, scale: float
-) -> None:
+@given(net=st.sampled_from(range(len(NETS))), seed=st.integers(0, 10**6), scale=st.sampled_from([1.0, 64.0, 2.0**20]))
+def test_bounds_of_boxes_hold_for_any_multipliers_and_are_those_of_the_page(net: int, seed: int, scale: float) -> None:
     """SD-5 and SD-6 in whole numbers: below every distance in the box; SD-6 is the bound in fractions, rounded up."""
     answers, records = NETS[net]
     generator = np.random.default_rng(seed)
@@ -165,8 +155,6 @@ def test_subgradient_steps_come_near_to_the_relaxation() -> None:
         (np.ones((2, 3), dtype=np.int8), np.ones(2), 0),
     ],
 )
-def test_what_is_no_instance_is_refused(
-    answers: NDArray[np.int8], targets: NDArray[np.float64], records: int
-) -> None:
+def test_what_is_no_instance_is_refused(answers: NDArray[np.int8], targets: NDArray[np.float64], records: int) -> None:
     with pytest.raises(ProgramError):
         small_database(answers, targets, records)

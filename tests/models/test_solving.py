@@ -52,9 +52,7 @@ def sampled(net: NDArray[np.int64]) -> SampledQueries:
 
 
 @given(clause_lists((2, 3, 2), min_size=5, max_size=5), st.lists(st.integers(0, 9), min_size=5, max_size=5))
-def test_the_objective_is_the_number_of_true_draws_up_to_a_constant(
-    workload: Clauses, draws: list[int]
-) -> None:
+def test_the_objective_is_the_number_of_true_draws_up_to_a_constant(workload: Clauses, draws: list[int]) -> None:
     """Queries 0 .. 4 and, from 5 on, their negations, drawn one after another."""
     net = np.zeros(5, dtype=np.int64)
     for draw in draws:
@@ -149,9 +147,7 @@ class Scripted:
     def availability(self) -> Availability:
         return Availability(AvailabilityStatus.AVAILABLE, "here")
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         self.seen.append((program, limits, hint))
         return self.answer(program)
 
@@ -262,10 +258,7 @@ def test_solvers_programs_and_hints_of_another_kind_are_refused() -> None:
 
 
 RULED = MaxCsp(
-    PROBLEM.sizes,
-    PROBLEM.clauses,
-    PROBLEM.weights,
-    circuit_of({"no third code": [some(outside(2, [2], SIZES))]}),
+    PROBLEM.sizes, PROBLEM.clauses, PROBLEM.weights, circuit_of({"no third code": [some(outside(2, [2], SIZES))]})
 )
 
 
@@ -274,10 +267,7 @@ def test_rules_are_rows_and_the_point_of_a_hint_has_every_variable(formulation: 
     parity = ([(0, 1, True), (1, 4, True), (2, 0, True), (3, 2, True)], 0b01010)
     either = Gate(1, (Gate(2, (among(0, [1], SIZES), among(2, [0], SIZES))), among(3, [1, 2], SIZES)))
     problem = MaxCsp(
-        np.array(SIZES),
-        clauses_of([parity, ([(0, 1, True)], 2)]),
-        np.array([3, 1]),
-        circuit_of({"r": [either]}),
+        np.array(SIZES), clauses_of([parity, ([(0, 1, True)], 2)]), np.array([3, 1]), circuit_of({"r": [either]})
     )
     empty = SolveResult(Termination.LIMIT, Limit.TIME, None, None, None, "scripted", "1", "native", 0.0)
     inner = Scripted(lambda _: empty)
@@ -308,9 +298,7 @@ def test_a_record_that_breaks_a_rule_is_refused() -> None:
 
 
 def test_a_rule_that_nothing_can_obey_is_infeasible_without_a_solver() -> None:
-    problem = MaxCsp(
-        np.array([3, 4]), clauses_of([([], 1)]), np.array([-5]), circuit_of({"never": [Gate(1, ())]})
-    )
+    problem = MaxCsp(np.array([3, 4]), clauses_of([([], 1)]), np.array([-5]), circuit_of({"never": [Gate(1, ())]}))
     result = AsMip(Scripted(IDLE)).solve(problem)
     assert (result.termination, result.solution, result.bound) == (Termination.INFEASIBLE, None, None)
 
@@ -320,10 +308,7 @@ Answer = Callable[[MaxCsp], SolveResult]
 
 
 def ended(
-    termination: Termination,
-    limit: Limit | None,
-    slack: float | None,
-    record: Callable[[MaxCsp], Point | None],
+    termination: Termination, limit: Limit | None, slack: float | None, record: Callable[[MaxCsp], Point | None]
 ) -> Answer:
     """Answer with this record, and a bound that is slack above its objective."""
 
@@ -333,17 +318,7 @@ def ended(
         bound = None if slack is None else slack + (value or 0.0)
         history = (Progress(0.5, value, bound),)
         return SolveResult(
-            termination,
-            limit,
-            point,
-            value,
-            bound,
-            "scripted",
-            "7",
-            "native",
-            1.0,
-            {"nodes": 3},
-            history=history,
+            termination, limit, point, value, bound, "scripted", "7", "native", 1.0, {"nodes": 3}, history=history
         )
 
     return answer
@@ -374,9 +349,7 @@ def two_parts(rules: ThresholdCircuit | None = None) -> MaxCsp:
 
 
 @given(clause_lists(FIVE, max_size=5, widest=3), circuits(FIVE))
-def test_the_optimum_is_found_whatever_is_left_for_the_solver(
-    clauses: Clauses, rules: ThresholdCircuit
-) -> None:
+def test_the_optimum_is_found_whatever_is_left_for_the_solver(clauses: Clauses, rules: ThresholdCircuit) -> None:
     weights = np.where(np.arange(len(clauses)) % 3, 2, -3)
     program = MaxCsp(np.array(FIVE), clauses, weights, rules)
     with pytest.MonkeyPatch.context() as patch:
@@ -404,13 +377,7 @@ def test_parts_are_solved_apart_small_ones_first_and_added_up() -> None:
     assert (result.objective, result.bound) == (5.0, 5.0 + 4.0 + 4.0)  # attribute 28 is decided by presolve
     assert result.require_solution().tolist() == [1] * 29
     assert (result.solver, result.version, result.native_status) == ("scripted", "7", "native")
-    assert result.report == {
-        "nodes": 3,
-        "parts": 2,
-        "parts enumerated": 0,
-        "attributes left": 28,
-        "clauses left": 26,
-    }
+    assert result.report == {"nodes": 3, "parts": 2, "parts enumerated": 0, "attributes left": 28, "clauses left": 26}
 
 
 def test_the_history_is_that_of_the_largest_part_on_top_of_the_others() -> None:
@@ -450,11 +417,7 @@ def test_a_feasible_hint_stands_in_for_a_part_without_a_solution() -> None:
     hint = np.array([1, 0] * 14 + [0], dtype=np.int32)
     result = Presolved(inner).solve(two_parts(), hint=hint)
     assert result.require_solution().tolist() == [1, 0] * 14 + [1]
-    assert (result.limit, result.objective, result.bound) == (
-        Limit.WORK,
-        float(two_parts().objective(hint) + 5),
-        None,
-    )
+    assert (result.limit, result.objective, result.bound) == (Limit.WORK, float(two_parts().objective(hint) + 5), None)
     assert Presolved(inner).solve(two_parts()).solution is None
 
 
@@ -519,9 +482,7 @@ def test_rules_that_exclude_each_other_are_infeasible() -> None:
 def test_a_part_that_no_record_obeys_is_infeasible() -> None:
     sizes = [2] * 29
     pairs = [(a, b) for a in (0, 1) for b in (0, 1)]
-    gates = [
-        some(among(0, [a], sizes), among(1, [b], sizes)) for a, b in pairs
-    ]  # each pair is excluded by one
+    gates = [some(among(0, [a], sizes), among(1, [b], sizes)) for a, b in pairs]  # each pair is excluded by one
     result = Presolved(of_max_csp(or_infeasible(PROVEN))).solve(two_parts(circuit_of({"none": gates})))
     assert (result.termination, result.solution) == (Termination.INFEASIBLE, None)
 

@@ -27,10 +27,7 @@ CLOSED = {"ranges": least_of_ranges, "prefixes": least_of_prefixes}
 def ranges(bins: int) -> Numbers:
     """Return all ranges as rows."""
     first, last = np.triu_indices(bins)
-    return (
-        np.array([(np.arange(bins) >= a) & (np.arange(bins) <= b) for a, b in zip(first, last, strict=True)])
-        * 1.0
-    )
+    return np.array([(np.arange(bins) >= a) & (np.arange(bins) <= b) for a, b in zip(first, last, strict=True)]) * 1.0
 
 
 def variance(gram: Numbers, strategy: Numbers) -> float:
@@ -39,9 +36,7 @@ def variance(gram: Numbers, strategy: Numbers) -> float:
     return float(np.trace(gram @ np.linalg.inv(strategy.T @ strategy)))
 
 
-@pytest.mark.parametrize(
-    ("kind", "optimum", "bound"), [("ranges", 5.3002, 5.186), ("prefixes", 4.4094, 4.162)]
-)
+@pytest.mark.parametrize(("kind", "optimum", "bound"), [("ranges", 5.3002, 5.186), ("prefixes", 4.4094, 4.162)])
 def test_64_bins_have_the_least_variance_that_is_known(kind: str, optimum: float, bound: float) -> None:
     found = best_strategy(GRAMS[kind](64))
     assert found.variance == pytest.approx(optimum, abs=1e-4)
@@ -59,17 +54,13 @@ def test_256_bins_are_within_a_thousandth_of_the_optimum(kind: str) -> None:
 
 
 @given(workload=arrays(np.int64, (5, 4), elements=st.integers(-3, 3)), seed=st.integers(0, 99))
-def test_no_strategy_is_below_the_bound_and_the_steps_attain_it(
-    workload: NDArray[np.int64], seed: int
-) -> None:
+def test_no_strategy_is_below_the_bound_and_the_steps_attain_it(workload: NDArray[np.int64], seed: int) -> None:
     draw = np.random.default_rng(seed)
     gram = workload.T @ workload + 0.01 * np.eye(4)
     found = best_strategy(gram)
     assert found.bound * (1 - 1e-9) <= found.variance <= found.bound * (1 + 1e-4)
     root = np.linalg.cholesky(found.information).T
-    assert variance(gram, root / np.linalg.norm(root, axis=0).max()) == pytest.approx(
-        found.variance, rel=1e-6
-    )
+    assert variance(gram, root / np.linalg.norm(root, axis=0).max()) == pytest.approx(found.variance, rel=1e-6)
     other = draw.normal(size=(6, 4))
     shares = draw.dirichlet(np.ones(4))
     assert nuclear_bound(gram, shares) <= found.variance * (1 + 1e-9)
@@ -77,9 +68,7 @@ def test_no_strategy_is_below_the_bound_and_the_steps_attain_it(
 
 
 @pytest.mark.parametrize("solver", ["clarabel", "scs"])
-@pytest.mark.parametrize(
-    "rows", [np.tril(np.ones((6, 6))), ranges(5), np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 2.0]])]
-)
+@pytest.mark.parametrize("rows", [np.tril(np.ones((6, 6))), ranges(5), np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 2.0]])])
 def test_solvers_find_the_optimum_of_the_steps_and_prove_it(rows: Numbers, solver: str) -> None:
     model = models.strategy(rows)
     own, found = model.solve(), model.solve(solver)
@@ -153,6 +142,4 @@ def test_many_bins_are_bounded_by_some_of_them() -> None:
 def test_boxes_multiply() -> None:
     sides = gram_of_ranges(3), gram_of_prefixes(4)
     both = best_strategy(np.asarray(np.kron(*sides), dtype=np.float64)).variance  # ST-11
-    assert both == pytest.approx(
-        best_strategy(sides[0]).variance * best_strategy(sides[1]).variance, rel=1e-5
-    )
+    assert both == pytest.approx(best_strategy(sides[0]).variance * best_strategy(sides[1]).variance, rel=1e-5)

@@ -17,9 +17,7 @@ from tests.models.textbook_problems import POINTS, PROBLEMS, problems_of, stated
 from tests.models.textbooks import SOLVE
 
 TEXTBOOKS = {path.parent.name: path for path in sorted(MODELS.glob("*/*_textbook.py"))}
-WORDS = {
-    page: " ".join((MODELS / page / "README.md").read_text(encoding="utf-8").split()) for page in TEXTBOOKS
-}
+WORDS = {page: " ".join((MODELS / page / "README.md").read_text(encoding="utf-8").split()) for page in TEXTBOOKS}
 
 
 def libraries(page: str) -> set[str]:

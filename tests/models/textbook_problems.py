@@ -83,9 +83,7 @@ class Problem:
     check: Check | None = None
 
 
-def near(
-    optimum: float, arguments: dict[str, Any], check: Check | None = None, *, within: float = 1e-6
-) -> Problem:
+def near(optimum: float, arguments: dict[str, Any], check: Check | None = None, *, within: float = 1e-6) -> Problem:
     """Return a problem with this optimum, within a share of it or, below 1, within as much."""
     off = within * max(1.0, abs(optimum))
     return Problem(arguments, optimum - off, optimum + off, check)
@@ -125,8 +123,7 @@ def with_negations(instance: Instance) -> dict[str, Any]:
     literals = literals_of(instance)
     negated = [accepted != [len(row)] for accepted, row in zip(numbers_of(instance), literals, strict=True)]
     assert numbers_of(instance) == [
-        list(range(len(row))) if negation else [len(row)]
-        for negation, row in zip(negated, literals, strict=True)
+        list(range(len(row))) if negation else [len(row)] for negation, row in zip(negated, literals, strict=True)
     ]
     return {"clauses": weighted(instance, negated)}
 
@@ -192,17 +189,11 @@ def pairwise_bounds() -> list[Problem]:
     found = []
     for instance in small_instances("best_response"):
         literals = literals_of(instance)
-        if {len(row) for row in literals} <= {2, 3} and numbers_of(instance) == [
-            [len(row)] for row in literals
-        ]:
+        if {len(row) for row in literals} <= {2, 3} and numbers_of(instance) == [[len(row)] for row in literals]:
             lifted = pairwise_lifting(instance.problem)
-            bound = lifted.evaluate(
-                np.asarray(get_solver("highs").solve(lifted).require_solution(), dtype=np.float64)
-            )
+            bound = lifted.evaluate(np.asarray(get_solver("highs").solve(lifted).require_solution(), dtype=np.float64))
             assert bound >= enumerated_optimum(instance.problem) - 1e-6
-            found.append(
-                near(bound, {"sizes": instance.problem.sizes.tolist(), "clauses": weighted(instance)})
-            )
+            found.append(near(bound, {"sizes": instance.problem.sizes.tolist(), "clauses": weighted(instance)}))
     return found
 
 
@@ -238,17 +229,11 @@ def trees() -> list[Problem]:
     generator = np.random.default_rng(11)
     found = []
     for exact in (0.0, 0.0, 0.3):
-        tree = next(
-            tree for tree in iter(lambda: random_tree(generator, most=5, deepest=3), None) if tree.bins >= 4
-        )
+        tree = next(tree for tree in iter(lambda: random_tree(generator, most=5, deepest=3), None) if tree.bins >= 4)
         values, variances = random_measurements(generator, tree, unmeasured=0.2, exact=exact)
         lost = np.isinf(variances) & (tree.children == 0)
         values[lost], variances[lost] = generator.normal(size=int(lost.sum())), 1.5
-        given = {
-            "tree": children_of(tree),
-            "values": np.nan_to_num(values).tolist(),
-            "variances": variances.tolist(),
-        }
+        given = {"tree": children_of(tree), "values": np.nan_to_num(values).tolist(), "variances": variances.tolist()}
         answers = [least_squares(tree, values, variances), nearest_nonnegative(tree, values, variances)]
         for options, answer in zip(({}, {"least": 0.0}), answers, strict=True):
 
@@ -354,9 +339,7 @@ def level_budgets() -> list[Problem]:
         def check(optimum: float, values: Values) -> None:
             assert abs(block(values, "b").sum() - amount) <= 1e-6
 
-        found.append(
-            Problem(arguments, least * (1 - 2e-3), least * (1 + 1e-6), check)
-        )  # small levels are left out
+        found.append(Problem(arguments, least * (1 - 2e-3), least * (1 + 1e-6), check))  # small levels are left out
     return found
 
 
@@ -566,10 +549,7 @@ def consistent() -> list[Problem]:
             "sums": {tuple(part["pair"]): tuple(part["band"]) for part in one["sums"]},
             "records": one["records"],
         }
-        found += [
-            near(float(Fraction(one[end])), {**arguments, "largest": end == "most"})
-            for end in ("least", "most")
-        ]
+        found += [near(float(Fraction(one[end])), {**arguments, "largest": end == "most"}) for end in ("least", "most")]
     return found
 
 
@@ -584,12 +564,9 @@ def entropies() -> list[Problem]:
                 break
         kept = np.flatnonzero(start)  # the textbook knows no cells of mass 0
         place = {int(cell): number for number, cell in enumerate(kept)}
-        parts = [
-            [[place[cell] for cell in part if cell in place] for part in parts_of(one)] for one in members
-        ]
+        parts = [[[place[cell] for cell in part if cell in place] for part in parts_of(one)] for one in members]
         measurements = [
-            (cells, one.values.tolist(), one.slack, one.weight)
-            for cells, one in zip(parts, members, strict=True)
+            (cells, one.values.tolist(), one.slack, one.weight) for cells, one in zip(parts, members, strict=True)
         ]
 
         def check(optimum: float, values: Values, masses: Any = distribution.p[kept]) -> None:
@@ -669,9 +646,7 @@ def databases() -> list[Problem]:
         answers, targets, records, objective = database(row)
         arguments = {"answers": answers.tolist(), "targets": targets, "m": records}
 
-        def check(
-            optimum: float, values: Values, arguments: Any = arguments, objective: Fraction = objective
-        ) -> None:
+        def check(optimum: float, values: Values, arguments: Any = arguments, objective: Fraction = objective) -> None:
             counts = np.rint(block(values, "n")).astype(int).tolist()
             assert sum(counts) == arguments["m"]
             assert difference(arguments["answers"], arguments["targets"], counts) == objective
@@ -762,12 +737,7 @@ POINTS: list[tuple[str, int, Values, str]] = [
     ("noise_allocation", 1, {"s_0": 0.0162, "s_2": 0.968}, "x = 0.0162"),
     ("perturbed_response", 0, {"x_0_1": 1, "x_1_0": 1}, "so the record is (1, 0)"),
     ("perturbed_response", 1, {"x_0_2": 1, "x_1_1": 1}, "the record is (2, 1)"),
-    (
-        "projection",
-        0,
-        {"w_0": 0, "w_1": 4 / 15, "w_2": 7 / 15, "w_3": 4 / 15},
-        "4/15 for (1, 1), 7/15 for (1, 0)",
-    ),
+    ("projection", 0, {"w_0": 0, "w_1": 4 / 15, "w_2": 7 / 15, "w_3": 4 / 15}, "4/15 for (1, 1), 7/15 for (1, 0)"),
     ("residual_allocation", 0, {"b_0": 0.25, "b_1": 0.25, "b_2": 0.5}, "b = 1/4, 1/4, 1/2"),
     ("residual_allocation", 1, {"b_0": 0, "b_1": 0, "b_2": 1}, "b = 0, 0, 1"),
     ("reweighting", 0, {"w_0": 0.8332}, "the maximum is at a = 0.833"),
@@ -775,12 +745,7 @@ POINTS: list[tuple[str, int, Values, str]] = [
     ("shrinkage", 0, {"w_0": 0.5, "w_1": 0.5}, "w = (1/2, 1/2)"),
     ("shrinkage", 1, {"w_0": 1, "w_1": 0}, "so t = 0"),
     ("small_database", 0, {"n_0": 0, "n_1": 1, "n_2": 1, "n_3": 0}, "(n = 0, 1, 1, 0)"),
-    (
-        "tree_consistency",
-        0,
-        {f"x_{v}": x for v, x in enumerate((14, 3, 11, 3, 0, 11, 0))},
-        "(14; 3, 11; 3, 0, 11, 0)",
-    ),
+    ("tree_consistency", 0, {f"x_{v}": x for v, x in enumerate((14, 3, 11, 3, 0, 11, 0))}, "(14; 3, 11; 3, 0, 11, 0)"),
     (
         "tree_consistency",
         1,
@@ -793,11 +758,6 @@ POINTS: list[tuple[str, int, Values, str]] = [
         {f"x_{v}": x / 13 for v, x in enumerate((196, 45, 151, 45, 0, 147, 4))},
         "(196; 45, 151; 45, 0, 147, 4) / 13",
     ),
-    (
-        "tree_consistency",
-        4,
-        {"x_3": 2.75, "x_4": -0.25, "x_5": 10.75, "x_6": -0.25},
-        "11/4, -1/4, 43/4, -1/4",
-    ),
+    ("tree_consistency", 4, {"x_3": 2.75, "x_4": -0.25, "x_5": 10.75, "x_6": -0.25}, "11/4, -1/4, 43/4, -1/4"),
 ]
 """Page, number of the example, values that its solution has, and the words by which the page says so."""

@@ -96,9 +96,7 @@ def test_problems_out_of_range_are_refused(degree: int, changes: dict[str, Any],
 
 
 def test_limits_are_held_against_the_polynomial() -> None:
-    found = least_coefficients(
-        Target.disjunction(6), 4, Fraction(1, 10), sensitivity_weights(9, 4), solver=None
-    )
+    found = least_coefficients(Target.disjunction(6), 4, Fraction(1, 10), sensitivity_weights(9, 4), solver=None)
     with pytest.raises(PolynomialError, match="limit"):
         objective_value(replace(found.problem, error_limit=Fraction(1, 11)), found.polynomial)
     limited = least_error_within(Target.disjunction(6), 4, Fraction(1), Basis.MONOMIAL, solver=None)
@@ -172,9 +170,7 @@ def test_what_is_written_is_read_back(number: int, tmp_path: Path) -> None:
         (("best", "polynomial", "coefficients"), ["0", "1"], "is stated"),
     ],
 )
-def test_a_changed_file_is_refused(
-    keys: tuple[str, ...], value: object, message: str, tmp_path: Path
-) -> None:
+def test_a_changed_file_is_refused(keys: tuple[str, ...], value: object, message: str, tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     write_solution(SOLUTIONS[2], path)
     found = json.loads(path.read_text())

@@ -157,10 +157,7 @@ def test_every_solver_leads_to_the_same_optimum(name: str | None) -> None:
         rounded_noise_weights(6, **given),  # type: ignore[arg-type]
         solver=name,
     )
-    assert (noisy.polynomial.degree, noisy.polynomial.error(noisy.problem.target).value) == (
-        3,
-        Fraction(1, 8),
-    )
+    assert (noisy.polynomial.degree, noisy.polynomial.error(noisy.problem.target).value) == (3, Fraction(1, 8))
     assert float(noisy.objective) == pytest.approx(0.203935, abs=1e-6)
 
 
@@ -179,9 +176,7 @@ def test_the_predicted_errors_are_the_known_ones(
     attributes: int, width: int, records: int, expected: float, degree: int | None, direct: float
 ) -> None:
     queries = sum(comb(attributes, j) for j in range(1, width + 1))
-    weights = rounded_noise_weights(
-        width, attributes=attributes, records=records, rho=0.1, queries=queries, beta=0.05
-    )
+    weights = rounded_noise_weights(width, attributes=attributes, records=records, rho=0.1, queries=queries, beta=0.05)
     found = least_predicted_error(Target.disjunction(width), weights)
     verify(found)
     assert float(found.objective) == pytest.approx(expected, abs=6e-4)

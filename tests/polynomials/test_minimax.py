@@ -64,9 +64,7 @@ def test_the_optimum_is_that_of_highs_and_proves_itself(seed: int) -> None:
     for begun in range(3):
         exact = ExactProgram(cost, rows, right)
         if begun:  # anything at all
-            exact.pivot_towards(
-                generator.permutation(len(cost)).tolist(), generator.permutation(len(rows)).tolist()
-            )
+            exact.pivot_towards(generator.permutation(len(cost)).tolist(), generator.permutation(len(rows)).tolist())
         if answer.status == 2:
             with pytest.raises(NoSolutionError, match="point"):
                 exact.solve()
@@ -101,15 +99,9 @@ def test_a_right_guess_leaves_nothing_to_do() -> None:
 LARGEST_WIDTHS = {
     Fraction(1, 2): {1: 3, 2: 10, 3: 21, 4: 37, 5: 58, 6: 64},
     Fraction(1, 10): dict(zip(range(1, 13), (1, 2, 4, 7, 11, 16, 22, 29, 36, 45, 54, 64), strict=True)),
-    Fraction(1, 20): dict(
-        zip(range(1, 16), (1, 2, 3, 5, 8, 11, 15, 20, 25, 30, 37, 44, 51, 59, 64), strict=True)
-    ),
+    Fraction(1, 20): dict(zip(range(1, 16), (1, 2, 3, 5, 8, 11, 15, 20, 25, 30, 37, 44, 51, 59, 64), strict=True)),
     Fraction(1, 100): dict(
-        zip(
-            range(1, 21),
-            (1, 2, 3, 4, 5, 7, 9, 12, 14, 17, 21, 25, 29, 33, 38, 43, 49, 54, 60, 64),
-            strict=True,
-        )
+        zip(range(1, 21), (1, 2, 3, 4, 5, 7, 9, 12, 14, 17, 21, 25, 29, 33, 38, 43, 49, 54, 60, 64), strict=True)
     ),
 }
 
@@ -172,9 +164,7 @@ def test_the_table_of_least_degrees_is_the_known_one_and_proved() -> None:
         assert entry.found.degree == min(degree for degree, width in largest.items() if entry.width <= width)
         assert entry.chebyshev is not None
         assert entry.chebyshev >= entry.found.degree
-    differing = {
-        (entry.width, entry.found.error_limit) for entry in entries if entry.chebyshev != entry.found.degree
-    }
+    differing = {(entry.width, entry.found.error_limit) for entry in entries if entry.chebyshev != entry.found.degree}
     assert {width for width, error in differing if error == Fraction(1, 2)} == {10}
     assert not {width for width, error in differing if error == Fraction(1, 10)}
     assert {width for width, error in differing if error == Fraction(1, 20)} == {20, 25, 37, 44, 51, 59}
@@ -242,18 +232,12 @@ def test_any_reference_to_begin_with_leads_to_the_same_optimum(keeps_zero: bool)
         verify(found)
         assert found.objective == expected
     for start in ([], [1, 1, 1], list(range(-5, number - 5)), list(range(40, 40 + number))):
-        assert (
-            best_polynomial(target, degree, free_constant=not keeps_zero, start=start).objective == expected
-        )
+        assert best_polynomial(target, degree, free_constant=not keeps_zero, start=start).objective == expected
 
 
 @pytest.mark.parametrize("name", linear_solvers())
 def test_every_linear_solver_leads_to_the_same_proof(name: str) -> None:
-    for target, degree in (
-        (Target.disjunction(12), 5),
-        (Target.at_least(2, 12), 6),
-        (Target.conjunction(7), 3),
-    ):
+    for target, degree in ((Target.disjunction(12), 5), (Target.at_least(2, 12), 6), (Target.conjunction(7), 3)):
         found = best_polynomial(target, degree, solver=name)
         verify(found)
         assert found.objective == best_polynomial(target, degree).objective
@@ -274,9 +258,7 @@ def test_what_a_solver_says_is_judged_in_exact_arithmetic(kind: str) -> None:
 
 
 def test_a_broken_limit_is_stated() -> None:
-    problem = least_coefficients(
-        Target.disjunction(4), 2, Fraction(1, 2), (Fraction(1),) * 3, solver=None
-    ).problem
+    problem = least_coefficients(Target.disjunction(4), 2, Fraction(1, 2), (Fraction(1),) * 3, solver=None).problem
     found = solver_answer(problem, Liar("zeros"))
     assert found.objective == 0
     assert found.breach == Fraction(1, 2)  # an error of 1, where 1/2 is allowed
@@ -294,9 +276,7 @@ class Liar:
     def availability(self) -> Availability:
         return Availability(AvailabilityStatus.AVAILABLE, "")
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         point = LIES[self.kind](program.objective.size)  # type: ignore[union-attr]
         ended = Termination.FAILED if point is None else Termination.OPTIMAL
         objective = None if point is None else 0.0
@@ -375,9 +355,7 @@ FOUR = Target.disjunction(4)
         (lambda: ExactProgram([Fraction(-1)], [[Fraction(1)]], [Fraction(1)]), ProgramError, "costs"),
     ],
 )
-def test_numbers_out_of_range_are_refused(
-    call: Callable[[], object], error: type[Exception], says: str
-) -> None:
+def test_numbers_out_of_range_are_refused(call: Callable[[], object], error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
         call()
 

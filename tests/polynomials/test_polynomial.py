@@ -16,11 +16,7 @@ from hypothesis import strategies as st
 from dpopt.errors import PolynomialError
 from dpopt.files.codec import decode, encode
 from dpopt.polynomials import Basis, Polynomial, Target, least_degree
-from dpopt.polynomials.constructions import (
-    chebyshev_degree,
-    chebyshev_error,
-    chebyshev_polynomial,
-)
+from dpopt.polynomials.constructions import chebyshev_degree, chebyshev_error, chebyshev_polynomial
 from dpopt.polynomials.polynomial import basis_table, basis_value, in_binomial_basis
 from dpopt.polynomials.targets import exact_number
 from experiments.approximate_degree.sherstov import sherstov_construction, sherstov_polynomial
@@ -43,9 +39,7 @@ def test_the_predicates_are_what_they_say() -> None:
 
 def test_only_or_keeps_its_value_at_zero() -> None:
     assert Target.disjunction(4).keeps_zero
-    assert not any(
-        one.keeps_zero for one in (Target.conjunction(4), Target.at_least(1, 4), Target.table([0, 1]))
-    )
+    assert not any(one.keeps_zero for one in (Target.conjunction(4), Target.at_least(1, 4), Target.table([0, 1])))
 
 
 @pytest.mark.parametrize("text", ["x", "", "1/0", "nan", "inf", "1" * 500, "1e999999999", "1e-500", "0x1"])
@@ -70,10 +64,7 @@ def test_what_is_no_number_is_refused(text: str) -> None:
         (partial(chebyshev_polynomial, 5, -1), "0 or more"),
         (partial(chebyshev_degree, 5, Fraction(-1)), "0 or more"),
         (partial(sherstov_construction, 2, 5, Fraction(-1)), "0 or more"),
-        *(
-            (partial(sherstov_polynomial, 2, 5, *pair), "expected R")
-            for pair in ((0, 1), (4, 1), (2, -1), (3, 3))
-        ),
+        *((partial(sherstov_polynomial, 2, 5, *pair), "expected R") for pair in ((0, 1), (4, 1), (2, -1), (3, 3))),
     ],
 )
 def test_what_is_out_of_range_is_refused(call: Callable[[], object], says: str) -> None:
@@ -84,25 +75,17 @@ def test_what_is_out_of_range_is_refused(call: Callable[[], object], says: str) 
 fractions = st.fractions(min_value=-5, max_value=5, max_denominator=20)
 
 
-@given(
-    st.integers(1, 9).flatmap(
-        lambda k: st.tuples(st.just(k), st.lists(fractions, min_size=1, max_size=k + 1))
-    )
-)
+@given(st.integers(1, 9).flatmap(lambda k: st.tuples(st.just(k), st.lists(fractions, min_size=1, max_size=k + 1))))
 def test_all_bases_are_the_same_polynomial(case: tuple[int, list[Fraction]]) -> None:
     width, coefficients = case
     polynomial = Polynomial(width, tuple(coefficients))
-    values = [
-        sum((a * comb(s, j) for j, a in enumerate(coefficients)), start=Fraction(0)) for s in range(width + 1)
-    ]
+    values = [sum((a * comb(s, j) for j, a in enumerate(coefficients)), start=Fraction(0)) for s in range(width + 1)]
     assert [polynomial.at(s) for s in range(width + 1)] == values
     for basis in Basis:
         found = polynomial.in_basis(basis)
         assert len(found) == polynomial.degree + 1
         table = basis_table(basis, width, polynomial.degree)
-        assert [
-            sum((x * one for x, one in zip(found, row, strict=True)), start=Fraction(0)) for row in table
-        ] == values
+        assert [sum((x * one for x, one in zip(found, row, strict=True)), start=Fraction(0)) for row in table] == values
         assert Polynomial(width, in_binomial_basis(basis, width, found)) == polynomial
     np.testing.assert_allclose(
         polynomial.evaluate(np.arange(width + 1.0)), [float(value) for value in values], atol=1e-6, rtol=1e-9
@@ -204,12 +187,9 @@ def test_the_construction_for_at_least_r_of_k_keeps_its_word(needed: int, width:
 
 
 @pytest.mark.parametrize(
-    ("width", "needed", "error", "degree"),
-    [(16, 2, "0.1", 12), (64, 2, "0.1", 30), (64, 4, "0.01", 57)],
+    ("width", "needed", "error", "degree"), [(16, 2, "0.1", 12), (64, 2, "0.1", 30), (64, 4, "0.01", 57)]
 )
-def test_the_degrees_of_the_construction_are_the_known_ones(
-    width: int, needed: int, error: str, degree: int
-) -> None:
+def test_the_degrees_of_the_construction_are_the_known_ones(width: int, needed: int, error: str, degree: int) -> None:
     assert sherstov_construction(needed, width, Fraction(error)).polynomial.degree == degree
 
 

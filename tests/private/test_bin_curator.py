@@ -26,10 +26,7 @@ GROUPS = np.array([0, 0, -1, 1], dtype=np.int64)
 EVERYTHING = Budget(1e9, 0.0, None, Accountant.PURE)
 RHO = Budget(None, 1e-9, 1e9, Accountant.ZCDP)
 SCHEMA = Schema(
-    (
-        Attribute("x", AttributeKind.CATEGORICAL, ("p", "q")),
-        Attribute("y", AttributeKind.CATEGORICAL, (1, 2, 3)),
-    )
+    (Attribute("x", AttributeKind.CATEGORICAL, ("p", "q")), Attribute("y", AttributeKind.CATEGORICAL, (1, 2, 3)))
 )
 
 Records = tuple[object, ...]
@@ -109,9 +106,7 @@ def test_a_charge_is_that_of_the_farthest_neighbours(
 def test_an_edge_that_is_replaced_can_move_four_degrees_in_order() -> None:
     one, other = np.array([1, 4, 7, 10]), np.array([2, 5, 6, 9])
     what = SortedCounts("sorted", 2.0, False, 4)
-    sensitivity = np.abs(
-        what.exact(BinCounts.of_degrees(one, 11)) - what.exact(BinCounts.of_degrees(other, 11))
-    )
+    sensitivity = np.abs(what.exact(BinCounts.of_degrees(one, 11)) - what.exact(BinCounts.of_degrees(other, 11)))
     assert sensitivity.tolist() == [1, 1, 1, 1]
     assert what.charge(2, REPLACE).parameter == pytest.approx(2.0)
 

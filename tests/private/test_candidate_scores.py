@@ -55,16 +55,12 @@ def brute_force(
         exact = histogram(candidates, number, table, np.ones(len(table), dtype=np.int64))
         public = histogram(candidates, number, records, multiplicity)
         total = int(multiplicity.sum())
-        differences = [
-            abs(total * exact.get(cell, 0) - size * public.get(cell, 0)) for cell in {*exact, *public}
-        ]
+        differences = [abs(total * exact.get(cell, 0) - size * public.get(cell, 0)) for cell in {*exact, *public}]
         found.append(sum(differences) if score == "l1" else max(differences, default=0))
     return found
 
 
-def random_case(
-    seed: int, domains: Domains | None = None
-) -> tuple[NDArray[np.int32], MarginalSet, NDArray[np.int32]]:
+def random_case(seed: int, domains: Domains | None = None) -> tuple[NDArray[np.int32], MarginalSet, NDArray[np.int32]]:
     generator = np.random.default_rng(seed)
     table = np.stack([generator.integers(0, size, 60) for size in SIZES], axis=1).astype(np.int32)
     records = np.stack([generator.integers(0, size, 17) for size in SIZES], axis=1).astype(np.int32)
@@ -93,9 +89,7 @@ def test_scores_are_those_of_brute_force(score: str, threads: int, left_out: boo
     assert all(type(value) is int for value in found)
 
 
-def test_later_rounds_compare_with_other_records_and_count_nothing_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_later_rounds_compare_with_other_records_and_count_nothing_again(monkeypatch: pytest.MonkeyPatch) -> None:
     table, candidates, records = random_case(4)
     scores = CandidateScores(data(table), size=60)
     ones = np.ones(17, dtype=np.int64)
@@ -119,9 +113,7 @@ def test_neither_little_memory_nor_small_groups_change_a_score(
     scores = CandidateScores(data(table), size=60)
     ones = np.ones(17, dtype=np.int64)
     for score in ("l1", "max", "l1"):
-        assert scores.of(candidates, score, records, ones) == brute_force(
-            table, candidates, score, records, ones, 60
-        )
+        assert scores.of(candidates, score, records, ones) == brute_force(table, candidates, score, records, ones, 60)
         assert scores._kept_bytes <= kept
 
 

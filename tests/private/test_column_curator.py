@@ -68,9 +68,7 @@ def test_each_number_is_counted_in_its_finer_bin(engine: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE])
-def test_what_is_charged_are_the_columns_that_were_planned(
-    relation: NeighbouringRelation, tmp_path: Path
-) -> None:
+def test_what_is_charged_are_the_columns_that_were_planned(relation: NeighbouringRelation, tmp_path: Path) -> None:
     dataset = open_dataset(table_of(tmp_path, ROWS), SCHEMA)
     held = count_columns(dataset, [finer(attribute) for attribute in SCHEMA.attributes[1:]])
     moved = 2 if relation is ADD_REMOVE else 4
@@ -82,9 +80,7 @@ def test_what_is_charged_are_the_columns_that_were_planned(
         ledger.reserve([charge])
         curator = CountingCurator(held, ledger, EventJournal([]), size=6, noise=Watching())
         noisy = curator.measure(what)
-        assert noisy.values.tolist() == [
-            held._sums[b] - held._sums[a] for a, b in zip(starts, stops, strict=True)
-        ]
+        assert noisy.values.tolist() == [held._sums[b] - held._sums[a] for a, b in zip(starts, stops, strict=True)]
 
 
 @pytest.mark.parametrize(
@@ -105,9 +101,7 @@ def test_intervals_that_cost_more_than_is_charged_are_refused(
         intervals(starts, stops, columns).charge(held._public, ADD_REMOVE)
 
 
-@pytest.mark.parametrize(
-    ("starts", "stops"), [([0, 1], [2, 3]), ([1], [1]), ([], []), ([-1], [1]), ([3, 0], [4, 1])]
-)
+@pytest.mark.parametrize(("starts", "stops"), [([0, 1], [2, 3]), ([1], [1]), ([], []), ([-1], [1]), ([3, 0], [4, 1])])
 def test_intervals_that_share_a_cell_are_no_measurement(starts: list[int], stops: list[int]) -> None:
     with pytest.raises(PlanError, match="intervals of cells in order"):
         intervals(starts, stops)
@@ -138,10 +132,6 @@ def test_a_table_that_changes_between_two_passes_is_not_counted_as_another(kind:
     kinds["DataFrame"].iloc[1, 0] = ages[1, 0] = kinds["sparse matrix"].data[0] = 4
     path.write_text("0\n4\n10\n9\n")
     reaches = kind in {"sparse matrix", "file"} or int(pd.__version__.split(".")[0]) < 3
-    refused = (
-        pytest.raises(PrivateDataError, match="Nothing was spent but on the number")
-        if reaches
-        else nullcontext()
-    )
+    refused = pytest.raises(PrivateDataError, match="Nothing was spent but on the number") if reaches else nullcontext()
     with mock.patch.object(WatchedFiles, "check"), refused:
         assert count_columns(dataset, fine)._sums.tolist() == before

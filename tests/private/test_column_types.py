@@ -28,9 +28,7 @@ from dpopt.schema.schema import Attribute, AttributeKind, Schema
 
 NUMERIC = AttributeKind.NUMERIC
 DECLARED = {
-    "categorical": Attribute(
-        "x", AttributeKind.CATEGORICAL, ("a", "1", "1970-01-01", "00:00:05"), missing=""
-    ),
+    "categorical": Attribute("x", AttributeKind.CATEGORICAL, ("a", "1", "1970-01-01", "00:00:05"), missing=""),
     "boolean": Attribute("x", AttributeKind.BOOLEAN, missing=""),
     "numeric": Attribute("x", NUMERIC, edges=(0, 2, 100), missing=""),
     "date": Attribute("x", NUMERIC, edges=("1970-01-01", "2030-01-01"), date_format="%Y-%m-%d", missing=""),  # type: ignore[arg-type]
@@ -56,12 +54,7 @@ def bits(kind: pa.DataType, *numbers: int) -> pa.Array:
 
 def whole(kind: pa.DataType) -> list[pa.Array]:
     width = kind.bit_width
-    return [
-        bits(kind, 0, 5),
-        bits(kind, 2 ** (width - 1) - 1),
-        bits(kind, -(2 ** (width - 1))),
-        bits(kind, -1),
-    ]
+    return [bits(kind, 0, 5), bits(kind, 2 ** (width - 1) - 1), bits(kind, -(2 ** (width - 1))), bits(kind, -1)]
 
 
 def floats(kind: pa.DataType) -> list[pa.Array]:
@@ -71,24 +64,14 @@ def floats(kind: pa.DataType) -> list[pa.Array]:
 
 def texts(kind: pa.DataType) -> list[pa.Array]:
     odd = pa.array([b"\xff\xfe"]).view(pa.binary())
-    odd = (
-        odd.cast(kind)
-        if "binary" in str(kind)
-        else pa.compute.cast(odd, options=pa.compute.CastOptions.unsafe(kind))
-    )
+    odd = odd.cast(kind) if "binary" in str(kind) else pa.compute.cast(odd, options=pa.compute.CastOptions.unsafe(kind))
     return [pa.array(["a", "1"]).cast(kind), odd, pa.array(["x" * 20_000]).cast(kind)]
 
 
 MOMENTS = [pa.timestamp(unit, zone) for unit in ("s", "ms", "us", "ns") for zone in (None, "Europe/Berlin")]
 CLOCKS = [pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns")]
 LASTING = [pa.duration(unit) for unit in ("s", "ms", "us", "ns")]
-DECIMALS = [
-    pa.decimal32(9, 2),
-    pa.decimal64(18, 2),
-    pa.decimal128(38, 2),
-    pa.decimal256(76, 2),
-    pa.decimal128(38, 0),
-]
+DECIMALS = [pa.decimal32(9, 2), pa.decimal64(18, 2), pa.decimal128(38, 2), pa.decimal256(76, 2), pa.decimal128(38, 0)]
 ARROW: dict[str, list[pa.Array]] = {
     **{str(one): whole(one) for one in (*MOMENTS, *CLOCKS, *LASTING, pa.date32(), pa.date64())},
     **{f"int{width}": whole(getattr(pa, f"int{width}")()) for width in (8, 16, 32, 64)},
@@ -122,19 +105,13 @@ NOT_READ = {
 
 
 def test_every_type_of_arrow_is_tried() -> None:
-    tried = {one.type.id for arrays in ARROW.values() for one in arrays} | {
-        one.type.id for one in NOT_READ.values()
-    }
+    tried = {one.type.id for arrays in ARROW.values() for one in arrays} | {one.type.id for one in NOT_READ.values()}
     known = {value for name, value in vars(pa.lib).items() if name.startswith("Type_")}
     left = {
         pa.lib.Type_DENSE_UNION, pa.lib.Type_LARGE_LIST_VIEW, pa.lib.Type_UINT16, pa.lib.Type_UINT32,
         pa.lib.Type_INTERVAL_MONTHS, pa.lib.Type_INTERVAL_DAY_TIME,
     }  # fmt: skip
-    named = {
-        name
-        for name, value in vars(pa.lib).items()
-        if name.startswith("Type_") and value in known - tried - left
-    }
+    named = {name for name, value in vars(pa.lib).items() if name.startswith("Type_") and value in known - tried - left}
     assert named <= {"Type_MAX_ID", "Type_STRING_VIEW"}
 
 
@@ -150,9 +127,7 @@ def raw(kind: str, *numbers: int) -> list[pd.DataFrame]:
 
 
 def categories(known: pd.Index[Any]) -> list[pd.DataFrame]:
-    return [
-        pd.DataFrame({"x": pd.Categorical.from_codes(part, categories=known)}) for part in ([0, 1], [2], [3])
-    ]
+    return [pd.DataFrame({"x": pd.Categorical.from_codes(part, categories=known)}) for part in ([0, 1], [2], [3])]
 
 
 ENDS = (0, 5, 2**63 - 1, -(2**63) + 1)
@@ -277,12 +252,7 @@ def test_no_value_ends_a_total_reading_or_changes_how_others_are_read(
             assert unread or (lasting and kind != "duration")
             assert "column 'x" in usual
     refused = codes(join(parts), attribute, "error")
-    assert (
-        isinstance(refused, list)
-        or "fit" in refused
-        or "cannot be read" in refused
-        or "holds durations" in refused
-    )
+    assert isinstance(refused, list) or "fit" in refused or "cannot be read" in refused or "holds durations" in refused
 
 
 def replace_name(attribute: Attribute, name: str) -> Attribute:
@@ -331,9 +301,7 @@ def test_no_column_ends_a_draft(name: str, parts: list[Any], join: Callable[[lis
 
 
 @pytest.mark.parametrize("policy", TOTAL)
-def test_workers_count_extreme_values_as_memory_does(
-    tmp_path: Path, policy: str, workers: DaskWorkers
-) -> None:
+def test_workers_count_extreme_values_as_memory_does(tmp_path: Path, policy: str, workers: DaskWorkers) -> None:
     kinds = [
         ("date", pa.timestamp("us")),
         ("date", pa.date32()),
@@ -342,9 +310,7 @@ def test_workers_count_extreme_values_as_memory_does(
     ]
     table = pa.table([bits(one, 0, 5, 2 ** (one.bit_width - 1) - 1) for _, one in kinds], names=list("abcd"))
     pq.write_table(table, tmp_path / "t.parquet")
-    schema = Schema(
-        tuple(replace_name(DECLARED[kind], name) for (kind, _), name in zip(kinds, "abcd", strict=True))
-    )
+    schema = Schema(tuple(replace_name(DECLARED[kind], name) for (kind, _), name in zip(kinds, "abcd", strict=True)))
     how, asked = TableReading(on_invalid=policy), parse_workload("marginals:1", schema).queries
     spread = DistributedTable.open(tmp_path / "t.parquet", schema, lambda: workers, how)
     assert np.array_equal(exact_counts(spread, asked), exact_counts(read_table(table, schema, how), asked))

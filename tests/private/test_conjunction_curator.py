@@ -72,9 +72,7 @@ def test_every_conjunction_is_counted_in_order(literals: ChosenLiterals) -> None
     records = np.random.default_rng(3).integers(0, literals.schema.sizes, (70, len(literals.schema)))
     table = tuple(map(tuple, records.tolist()))
     held = ConjunctionTable.of(dataset_of(literals.schema, table), literals)
-    for size in range(
-        len(literals.schema), 0, -1
-    ):  # the largest first: what smaller ones need is counted with it
+    for size in range(len(literals.schema), 0, -1):  # the largest first: what smaller ones need is counted with it
         found = ConjunctionCounts(size, 2.0, False).exact(held, ADD_REMOVE)
         assert found.tolist() == counted(literals, table, size)
 

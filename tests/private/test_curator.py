@@ -133,9 +133,7 @@ def test_a_second_draw_of_a_round_and_a_round_beyond_the_plan_are_refused(observ
     if observed:
         curator.observe(RECORD)
     before = list(setting.events)
-    with pytest.raises(
-        BudgetError, match="not part of the reserved plan" if observed else "is spent already"
-    ):
+    with pytest.raises(BudgetError, match="not part of the reserved plan" if observed else "is spent already"):
         curator.draw_queries(2)
     assert setting.events == before
 
@@ -191,8 +189,7 @@ def test_draws_follow_the_exact_weights_of_the_table_and_the_records() -> None:
     for relation, table in ((REPLACE, TABLE), (ADD_REMOVE, TABLE[:2])):
         records = [np.array(r, dtype=np.int32) for r in ((1, 1), (0, 1))]
         counts = [
-            sum(int(satisfied(WORKLOAD.clauses, np.array(r, dtype=np.int32))[i]) for r in table)
-            for i in range(3)
+            sum(int(satisfied(WORKLOAD.clauses, np.array(r, dtype=np.int32))[i]) for r in table) for i in range(3)
         ]
         answers = [satisfied(WORKLOAD.clauses, record) for record in records]
         weights = integer_weights(signed_scores(counts, answers, rows=len(table), size=3), STEP, 3)
@@ -215,11 +212,7 @@ def test_under_add_remove_a_table_of_any_size_is_accepted(rows: int) -> None:
 
 @pytest.mark.parametrize(
     "sources",
-    [
-        {"sampler": ExactSampler(SeededWords(1))},
-        {"sampler": ScriptedSampler([])},
-        {"noise": ScriptedNoise([0])},
-    ],
+    [{"sampler": ExactSampler(SeededWords(1))}, {"sampler": ScriptedSampler([])}, {"noise": ScriptedNoise([0])}],
 )
 def test_a_source_that_is_not_private_marks_the_ledger(sources: dict[str, object]) -> None:
     setting = Setting()
@@ -299,9 +292,7 @@ def test_cells_of_marginals_are_counted_as_their_clauses_are() -> None:
     for marginals in (workload.marginals, None):
         ledger = Ledger(AMPLE, REPLACE)
         ledger.reserve(charges)
-        curator = Curator(
-            table, workload.clauses, ledger, EventJournal([]), size=4, step=STEP, marginals=marginals
-        )
+        curator = Curator(table, workload.clauses, ledger, EventJournal([]), size=4, step=STEP, marginals=marginals)
         counts.append(curator._weights._counts)
     np.testing.assert_array_equal(counts[0], counts[1])
     assert counts[0].sum() == 4 * len(workload.marginals)
@@ -313,11 +304,5 @@ def test_marginals_of_another_number_of_cells_are_refused() -> None:
     one, two = (parse_workload(f"marginals:{width}", schema) for width in (1, 2))
     with pytest.raises(WorkloadError, match="12 cells, and there are 6 clauses"):
         Curator(
-            table,
-            one.clauses,
-            Ledger(AMPLE, REPLACE),
-            EventJournal([]),
-            size=1,
-            step=STEP,
-            marginals=two.marginals,
+            table, one.clauses, Ledger(AMPLE, REPLACE), EventJournal([]), size=1, step=STEP, marginals=two.marginals
         )

@@ -66,11 +66,7 @@ def opened(path: Path, workers: DaskWorkers) -> DistributedTable:
 
 @pytest.mark.parametrize(("write", "least"), [(write_parquet, 9), (write_folder, 9), (write_csv_folder, 4)])
 def test_counts_are_those_of_the_table_in_memory(
-    tmp_path: Path,
-    write: Callable[[Path, pd.DataFrame], Path],
-    least: int,
-    workers: DaskWorkers,
-    many_parts: None,
+    tmp_path: Path, write: Callable[[Path, pd.DataFrame], Path], least: int, workers: DaskWorkers, many_parts: None
 ) -> None:
     path = write(tmp_path / "table.parquet", frame())
     held, spread = read_table(path, SCHEMA), opened(path, workers)
@@ -169,10 +165,7 @@ def is_let_in(port: int) -> bool:
     stranger = ssl.create_default_context()
     stranger.check_hostname, stranger.verify_mode = False, ssl.CERT_NONE
     try:
-        with (
-            socket.create_connection(("127.0.0.1", port), timeout=20) as raw,
-            stranger.wrap_socket(raw) as encrypted,
-        ):
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as raw, stranger.wrap_socket(raw) as encrypted:
             return encrypted.recv(1) != b""
     except (ssl.SSLError, ConnectionError):
         return False
@@ -225,9 +218,7 @@ def test_a_cluster_that_runs_already_is_used_by_its_address_and_logs_no_value(tm
         assert "secret" not in logged(client)
         with pytest.raises(ValueError, match="secret"):
             client.submit(int, "secret").result()
-        assert "secret" in logged(
-            client
-        )  # what a task raises is logged, which is why no task of dpopt raises
+        assert "secret" in logged(client)  # what a task raises is logged, which is why no task of dpopt raises
         spread._workers.close()  # type: ignore[attr-defined]
 
 
@@ -280,9 +271,7 @@ def test_reports_of_workers_hold_counts_and_no_records(tmp_path: Path) -> None:
     assert repr(report) == object.__repr__(report)  # the address in memory alone
 
 
-def test_errors_of_workers_are_reported_without_their_texts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_errors_of_workers_are_reported_without_their_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     part, how = reading(write_parquet(tmp_path / "t.parquet", frame(9)))
 
     def fail(*_: object, **__: object) -> None:

@@ -51,9 +51,7 @@ def test_columns_are_kept_in_the_least_unsigned_type_and_read_only() -> None:
     assert dataset()._schema is SCHEMA
 
 
-@pytest.mark.parametrize(
-    ("size", "dtype"), [(1, np.uint8), (256, np.uint8), (257, np.uint16), (65_535, np.uint16)]
-)
+@pytest.mark.parametrize(("size", "dtype"), [(1, np.uint8), (256, np.uint8), (257, np.uint16), (65_535, np.uint16)])
 def test_the_least_type_holds_the_last_code(size: int, dtype: type) -> None:
     assert least_dtype(size) == dtype
 
@@ -137,9 +135,7 @@ def test_no_holder_of_records_or_exact_answers_opens_what_its_base_closes() -> N
     for kind in holders:
         assert not refusals & set(vars(kind)), kind
     for kind in workers:
-        assert not {"__reduce__", "__reduce_ex__", "__copy__", "__deepcopy__", "__getstate__"} & set(
-            vars(kind)
-        )
+        assert not {"__reduce__", "__reduce_ex__", "__copy__", "__deepcopy__", "__getstate__"} & set(vars(kind))
 
 
 def test_a_refusal_says_where_answers_come_from() -> None:

@@ -33,9 +33,7 @@ class Opened:
 
     def door(self) -> Door[PrivateDataset]:
         data = dataset_of(SCHEMA, self.table)
-        return Door(
-            data, self.ledger, self.journal, size=2, noise=None if self.trusted else ScriptedNoise([])
-        )
+        return Door(data, self.ledger, self.journal, size=2, noise=None if self.trusted else ScriptedNoise([]))
 
 
 def test_a_charge_is_spent_and_then_on_file() -> None:

@@ -105,12 +105,7 @@ def test_errors_do_not_depend_on_how_many_cells_are_taken_together(
 
 @pytest.mark.parametrize(
     ("codes", "released", "worst"),
-    [
-        ([0, 1], [0, 1], 0),
-        ([1, 3], [3, 1], 0),
-        ([0, 0, 1, 2], [0, 0, 3, 2], 1),
-        ([0, 0, 1, 2], [3, 0, 2, 1], 0),
-    ],
+    [([0, 1], [0, 1], 0), ([1, 3], [3, 1], 0), ([0, 0, 1, 2], [0, 0, 3, 2], 1), ([0, 0, 1, 2], [3, 0, 2, 1], 0)],
 )
 def test_of_equal_errors_the_first_is_named(
     monkeypatch: pytest.MonkeyPatch, codes: list[int], released: list[int], worst: int
@@ -136,10 +131,7 @@ def test_a_marginal_of_a_billion_cells_is_compared() -> None:
     dataset = PrivateDataset.from_codes(schema, list(true.T))
     shares: list[float] = []
     found = non_private_errors(
-        dataset,
-        marginals,
-        {"release": RecordAnswers(released), "uniform": UniformAnswers()},
-        progress=shares.append,
+        dataset, marginals, {"release": RecordAnswers(released), "uniform": UniformAnswers()}, progress=shares.append
     )
     release = found["release"]
     assert release.queries == 10**9 + 1000
@@ -152,9 +144,7 @@ def test_a_marginal_of_a_billion_cells_is_compared() -> None:
         non_private_errors(dataset, marginals, {"release": np.zeros(3)})
 
 
-def test_of_a_wide_table_only_the_columns_of_a_large_marginal_are_made_dense(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_of_a_wide_table_only_the_columns_of_a_large_marginal_are_made_dense(monkeypatch: pytest.MonkeyPatch) -> None:
     cells, schema, made = some_cells(40, 300), Schema.binary(300), []
     marginals = MarginalSet(Domains.of(schema, occurring=False), np.array([[7, 2], [299, 0]], dtype=np.int32))
     table = read_binary_table(csr_array(cells), schema)
@@ -262,12 +252,7 @@ PEOPLE = Schema(
     )
 )
 WITH_OTHER = Schema((*PEOPLE.attributes[:2], replace(PEOPLE.attributes[2], other="south")))
-ROWS_OF_PEOPLE = [
-    ("3", "-1.5", "north"),
-    ("?", "1e1", "south"),
-    ("60", "7.25", "south"),
-    ("17", "1000", "north"),
-]
+ROWS_OF_PEOPLE = [("3", "-1.5", "north"), ("?", "1e1", "south"), ("60", "7.25", "south"), ("17", "1000", "north")]
 
 
 @pytest.mark.parametrize("engine", ["memory", "stream"])
@@ -288,9 +273,7 @@ def test_numbers_are_those_in_the_file_of_the_rows_that_are_counted_and_beside_t
     table = tmp_path / "people.csv"
     table.write_text("\n".join(map(",".join, [("age", "pay", "town"), *rows])) + "\n")
     dropped, clipped, repaired = (
-        numeric_figures(
-            open_dataset(table, schema, TableReading(on_invalid=parse_on_invalid(how)), engine=engine)
-        )
+        numeric_figures(open_dataset(table, schema, TableReading(on_invalid=parse_on_invalid(how)), engine=engine))
         for how, schema in (("drop", PEOPLE), ("clip,drop", PEOPLE), ("clip,other", WITH_OTHER))
     )
     assert (dropped.columns["age"].mean, dropped.changed, dropped.rows, dropped.counted) == (80 / 3, {}, 6, 4)

@@ -101,9 +101,7 @@ BOTH = dpopt.Schema((NUMBERS, LETTERS))
 STAYS = dpopt.Schema(
     (DAYS, dpopt.Attribute("left", NUMERIC, edges=(0, 5, 20), after="came", unit="days", integer=True))
 )
-TOOK = dpopt.Schema(
-    (dpopt.Attribute("took", NUMERIC, edges=(0, 12, 48), unit="hours", integer=True), LETTERS)
-)
+TOOK = dpopt.Schema((dpopt.Attribute("took", NUMERIC, edges=(0, 12, 48), unit="hours", integer=True), LETTERS))
 RULE = dpopt.Rule(implies(literal("k", "=", "a"), literal("x", ">=", 50)), "high")
 FORMS = dpopt.Schema(
     (

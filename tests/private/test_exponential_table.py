@@ -40,9 +40,7 @@ def is_nearest_double(value: float, true: Fraction) -> bool:
 
 
 @pytest.mark.parametrize(("step", "size", "depth"), SETTINGS)
-def test_every_entry_is_the_double_nearest_to_the_true_exponential(
-    step: Decimal, size: int, depth: int
-) -> None:
+def test_every_entry_is_the_double_nearest_to_the_true_exponential(step: Decimal, size: int, depth: int) -> None:
     table = ExponentialTable(step, size, depth=depth)
     rate = Fraction(step) / size
     for distance in distances(table):
@@ -71,9 +69,7 @@ def test_a_weight_is_a_whole_number_of_its_smallest_units(step: Decimal, size: i
 
 
 @pytest.mark.parametrize(("step", "size", "depth"), SETTINGS)
-def test_the_clamp_is_the_last_distance_whose_weight_reaches_the_depth(
-    step: Decimal, size: int, depth: int
-) -> None:
+def test_the_clamp_is_the_last_distance_whose_weight_reaches_the_depth(step: Decimal, size: int, depth: int) -> None:
     table = ExponentialTable(step, size, depth=depth)
     rate = Fraction(step) / size
     assert exp_minus(rate * table.clamp) >= Fraction(1, 2**depth) > exp_minus(rate * (table.clamp + 1))

@@ -58,9 +58,7 @@ def curator_on(
 
 
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
-def test_marginals_and_their_cells_written_out_have_the_same_distribution(
-    relation: NeighbouringRelation,
-) -> None:
+def test_marginals_and_their_cells_written_out_have_the_same_distribution(relation: NeighbouringRelation) -> None:
     """Counts, records' answers and the draw itself: cell by cell, against the clauses."""
     size = 30 if relation is REPLACE else 20
     whole, _, _ = curator_on(marginals(), relation=relation, size=size)

@@ -72,9 +72,7 @@ def test_one_row_that_breaks_it_ends_each_proposal() -> None:
     table.loc[20, "intensive"] = 500
     table.loc[table.index[table["sex"] == "m"][5], "pregnant"] = "yes"
     table.loc[table.index[table["ages"] == "child"][5], "income"] = 1_000.0
-    made = [
-        one.says for one in infer_schema(table).proposals
-    ]  # what holds still, such as of the other states
+    made = [one.says for one in infer_schema(table).proposals]  # what holds still, such as of the other states
     assert not any(one.startswith(tuple(SAYS)) for one in made)
 
 
@@ -159,9 +157,7 @@ def test_accepted_proposals_are_declared_by_every_door(tmp_path: Path) -> None:
 def test_a_release_obeys_what_was_accepted(tmp_path: Path) -> None:
     table = stays()[["admitted", "left", "intensive", "food", "rent", "spent"]]
     draft = infer_schema(table)
-    made = dpopt.release(
-        table, draft.reviewed(accept=[1, 2]), "marginals:2", epsilon=20, out=tmp_path / "out"
-    )
+    made = dpopt.release(table, draft.reviewed(accept=[1, 2]), "marginals:2", epsilon=20, out=tmp_path / "out")
     rows = made.to_pandas()
     days = (pd.to_datetime(rows["left"]) - pd.to_datetime(rows["admitted"])).dt.days
     assert (rows["intensive"].astype(int) <= days).all()
@@ -178,9 +174,7 @@ def test_a_length_whose_start_is_left_out_is_a_date_again(tmp_path: Path) -> Non
     assert alone.attributes[0].date_format == "%Y-%m-%d"
     studio = Table.opened(tmp_path / "t.csv", "t", tmp_path)
     columns = studio.columns()
-    columns[0] = type(columns[0])(
-        **{**{key: getattr(columns[0], key) for key in columns[0].__slots__}, "kept": False}
-    )
+    columns[0] = type(columns[0])(**{**{key: getattr(columns[0], key) for key in columns[0].__slots__}, "kept": False})
     studio.review(columns, studio.generation)
     assert studio.schema == alone
 

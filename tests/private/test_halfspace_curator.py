@@ -26,9 +26,7 @@ BOUNDS = PointColumns(("a", "b"), Scaling.BOUNDS, ((0.0, 10.0), (-1.0, 1.0)))
 UNIT_COLUMNS = PointColumns(("a", "b"), Scaling.UNIT)
 
 
-def held(
-    table: tuple[tuple[int, int], ...] = ((1, 0), (0, 1), (2, -3)), kind: str = "plane"
-) -> ProjectedPoints:
+def held(table: tuple[tuple[int, int], ...] = ((1, 0), (0, 1), (2, -3)), kind: str = "plane") -> ProjectedPoints:
     return ProjectedPoints.of(points_of(table), projections(kind))
 
 
@@ -40,9 +38,7 @@ def counted(kind: str, table: tuple[tuple[int, int], ...], relation: Neighbourin
 @pytest.mark.parametrize("gaussian", [False, True])
 @pytest.mark.parametrize("kind", ["plane", "line"])
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_the_charge_of_sides_bounds_all_neighbours(
-    relation: NeighbouringRelation, kind: str, gaussian: bool
-) -> None:
+def test_the_charge_of_sides_bounds_all_neighbours(relation: NeighbouringRelation, kind: str, gaussian: bool) -> None:
     """rho = L2^2 / (2 sigma^2) and epsilon = L1 / b; reached under add-remove, and on lines also under replace-one."""
     farthest = 0
     for one, other in point_neighbours(relation):
@@ -162,14 +158,7 @@ def test_points_are_read_alike_from_every_kind_of_file(tmp_path: Path) -> None:
     np.save(tmp_path / "t.npy", values)
     columns = PointColumns(("a", "b", "c"), Scaling.NORMALISE)
     expected = HalfspacePoints.of(values, columns)._coordinates
-    for table in (
-        tmp_path / "t.csv",
-        tmp_path / "t.csv.gz",
-        tmp_path / "t.parquet",
-        tmp_path / "t.npy",
-        frame,
-        values,
-    ):
+    for table in (tmp_path / "t.csv", tmp_path / "t.csv.gz", tmp_path / "t.parquet", tmp_path / "t.npy", frame, values):
         assert np.array_equal(read_points(table, columns)._coordinates, expected)
     assert columns_of_array(tmp_path / "t.npy") == 3
     assert columns_of_array(tmp_path / "t.csv") is None

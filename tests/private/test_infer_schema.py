@@ -291,8 +291,7 @@ def test_columns_that_cannot_be_used_are_left_out_with_a_reason(values: object, 
 def test_a_single_value_and_numbers_that_never_repeat_are_noted() -> None:
     assert drafted(["a", "a"])[1] == ["x: a single value occurs; add the others that are possible"]
     assert (
-        drafted([103, 219, 341, 500, 805, 990])[1][0]
-        == "x: no number occurs twice; if it is an identifier, remove it"
+        drafted([103, 219, 341, 500, 805, 990])[1][0] == "x: no number occurs twice; if it is an identifier, remove it"
     )
 
 
@@ -356,9 +355,7 @@ def test_many_batches_are_added_up() -> None:
 
 MULTILINE = TableReading(multiline=True)
 _CELLS = st.one_of(
-    st.sampled_from(
-        ["", "?", "NA", "N", "nan", "1", "0", "1.0", "01", "true", "False", "yes", "no", "-", "1e400"]
-    ),
+    st.sampled_from(["", "?", "NA", "N", "nan", "1", "0", "1.0", "01", "true", "False", "yes", "no", "-", "1e400"]),
     st.integers(-100, 100).map(str),
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
     st.text(max_size=3),
@@ -379,11 +376,7 @@ def test_the_table_fits_its_own_draft(rows: list[tuple[str, str, str]]) -> None:
             read_table(table, schema, MULTILINE)
 
 
-@given(
-    st.lists(
-        st.floats(allow_infinity=False, width=32) | st.none() | st.integers(-3, 3).map(float), min_size=1
-    )
-)
+@given(st.lists(st.floats(allow_infinity=False, width=32) | st.none() | st.integers(-3, 3).map(float), min_size=1))
 def test_numbers_fit_their_own_draft(numbers: list[float | None]) -> None:
     drafted(pa.array(numbers, pa.float64()))
     drafted(pa.array(numbers, pa.float32()))
@@ -394,12 +387,7 @@ def test_few_short_floats_are_drafted_as_they_are_written() -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "adult/adult-train.csv.gz",
-        "constrained/nist-acs-national2019.csv.gz",
-        "constrained/tic-tac-toe.csv.gz",
-    ],
+    "name", ["adult/adult-train.csv.gz", "constrained/nist-acs-national2019.csv.gz", "constrained/tic-tac-toe.csv.gz"]
 )
 def test_real_tables_fit_their_own_draft(data_folder: Path, name: str) -> None:
     path = data_folder / name
@@ -473,17 +461,9 @@ def _dutch(encoding: str) -> bytes:
 
 @pytest.mark.parametrize(
     ("encoding", "found"),
-    [
-        ("cp1252", "cp1252"),
-        ("utf-8-sig", None),
-        ("utf-16", "utf-16-le"),
-        ("utf-16-be", "utf-16-be"),
-        ("utf-8", None),
-    ],
+    [("cp1252", "cp1252"), ("utf-8-sig", None), ("utf-16", "utf-16-le"), ("utf-16-be", "utf-16-be"), ("utf-8", None)],
 )
-def test_how_a_file_is_written_is_proposed_and_then_declared(
-    tmp_path: Path, encoding: str, found: str | None
-) -> None:
+def test_how_a_file_is_written_is_proposed_and_then_declared(tmp_path: Path, encoding: str, found: str | None) -> None:
     path, out = tmp_path / "t.csv", tmp_path / "draft.json"
     path.write_bytes(_dutch(encoding))
     draft = infer_schema(path)
@@ -514,9 +494,7 @@ def test_the_schema_alone_says_how_its_tables_are_read(tmp_path: Path) -> None:
         Schema(schema.attributes, reading=(("sep", ";"),))
 
 
-@pytest.mark.parametrize(
-    "said", [{"decimal": ".", "thousands": ""}, {"encoding": "utf-8"}, {"multiline": False}]
-)
+@pytest.mark.parametrize("said", [{"decimal": ".", "thousands": ""}, {"encoding": "utf-8"}, {"multiline": False}])
 def test_what_is_declared_of_a_reading_holds_over_the_schema_even_where_it_is_the_usual(
     tmp_path: Path, said: dict[str, Any]
 ) -> None:
@@ -554,9 +532,7 @@ def test_what_is_declared_of_a_reading_holds_over_the_schema_even_where_it_is_th
         (["a,b", "1,5 and 2,5"], ".", None),
     ],
 )
-def test_marks_of_numbers_are_told_apart(
-    tmp_path: Path, cells: list[str], decimal: str, thousands: str | None
-) -> None:
+def test_marks_of_numbers_are_told_apart(tmp_path: Path, cells: list[str], decimal: str, thousands: str | None) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x;y\n" + "".join(f"{cell};z\n" for cell in cells))
     how = guess_reading([path], TableReading())
@@ -572,22 +548,10 @@ def test_marks_of_numbers_are_told_apart(
         (["31/01/2020", "28/02/2020"], "%d/%m/%Y", "27/01/2020", None, None),
         (["20200131", "20201231"], "%Y%m%d", "20200101", "20210101", 4),
         (["1.2.1931", "24.12.2019"], "%d.%m.%Y", None, None, None),
-        (
-            ["2020-01-01 01:30", "2020-01-01 05:59"],
-            "%Y-%m-%d %H:%M",
-            "2020-01-01 01:00",
-            "2020-01-01 06:00",
-            5,
-        ),
+        (["2020-01-01 01:30", "2020-01-01 05:59"], "%Y-%m-%d %H:%M", "2020-01-01 01:00", "2020-01-01 06:00", 5),
         (["2020-01-01T01:30:05", "2020-01-01T05:59:00"], "%Y-%m-%dT%H:%M:%S", "2020-01-01T01:00:00", None, 5),
         (["2020-01", "2020-04"], "%Y-%m", "2020-01", "2020-05", 4),
-        (
-            ["2023-09-18 09:00:00+02:00", "2023-09-18 12:00:00+02:00"],
-            "%Y-%m-%d %H:%M:%S+02:00",
-            None,
-            None,
-            4,
-        ),
+        (["2023-09-18 09:00:00+02:00", "2023-09-18 12:00:00+02:00"], "%Y-%m-%d %H:%M:%S+02:00", None, None, 4),
         (["2024-04-01T10:26:27.337Z", "2024-04-01T18:20:38.9Z"], "%Y-%m-%dT%H:%M:%S.%fZ", None, None, 3),
         (["Apr 1 2005", "May 14 2005"], "%b %d %Y", "Mar 28 2005", None, None),
         (["August 4, 2017", "may 14, 2018"], "%B %d, %Y", "July 01, 2017", "July 01, 2018", 4),
@@ -630,9 +594,7 @@ def test_numbers_that_are_no_days_are_no_dates() -> None:
 
 
 def test_codes_like_those_of_diagnoses_are_grouped_by_their_first_characters() -> None:
-    codes = [
-        f"{letter}{number:02d}.{last}" for letter in "AIJ" for number in range(3) for last in range(5)
-    ] * 4
+    codes = [f"{letter}{number:02d}.{last}" for letter in "AIJ" for number in range(3) for last in range(5)] * 4
     attribute = attribute_of(codes)
     assert (attribute.kind, attribute.prefix) == (CATEGORICAL, 3)
     assert attribute.values[:4] == ("A00", "A01", "A02", "I00")
@@ -644,9 +606,7 @@ def _icd(number: int) -> list[str]:
     return [f"{chr(65 + i % 20)}{i // 20:02d}.{i % 10}" for i in range(number)]
 
 
-@pytest.mark.parametrize(
-    ("name", "first", "rows", "prefix"), [("PLZ", 1067, 2_000, 2), ("zipcode", 80_331, 20_000, 3)]
-)
+@pytest.mark.parametrize(("name", "first", "rows", "prefix"), [("PLZ", 1067, 2_000, 2), ("zipcode", 80_331, 20_000, 3)])
 @pytest.mark.parametrize("typed", [False, True])
 def test_postal_codes_are_grouped_by_leading_digits_with_and_without_leading_zeros(
     name: str, first: int, rows: int, prefix: int, *, typed: bool
@@ -748,15 +708,8 @@ def test_what_is_to_be_checked_is_said() -> None:
     assert "may be a survey weight" in said("PWGTP", [0.5 + i / 97 for i in range(200)])
     spread, alike = [0.05 * 1.03**i for i in range(200)], [41.5 + i / 2 for i in range(200)]
     assert [
-        name
-        for name in ("weight", "gewicht", "w", "fnlwgt", "weight_kg", "age")
-        if "survey" in said(name, spread)
-    ] == [
-        "weight",
-        "gewicht",
-        "w",
-        "fnlwgt",
-    ]
+        name for name in ("weight", "gewicht", "w", "fnlwgt", "weight_kg", "age") if "survey" in said(name, spread)
+    ] == ["weight", "gewicht", "w", "fnlwgt"]
     assert [name for name in ("weight", "wgt", "birth weight") if "survey" in said(name, alike)] == ["wgt"]
     beside = infer_schema(pa.table({"weight": spread, "height": alike}))
     assert beside.columns[0].check == infer_schema(pa.table({"age": spread})).columns[0].check
@@ -764,9 +717,7 @@ def test_what_is_to_be_checked_is_said() -> None:
     limits = [10_000 * (i + 1) for i in range(60)] * 60 + [327_680]
     assert "codes" not in said("previous", previous()) + said("limit", limits)
     assert '"missing": "9999" and end edges past it' in said("hours", [*range(100), *[9999] * 30])
-    assert "-1 in 30 rows stands apart: if it marks missing values, write " in said(
-        "days", [*range(100), *[-1] * 30]
-    )
+    assert "-1 in 30 rows stands apart: if it marks missing values, write " in said("days", [*range(100), *[-1] * 30])
     assert '"missing": "-1" and begin edges at 0' in said("days", [*range(100), *[-1] * 30])
     persons = [7 * i for i in range(60)] * 3
     assert "60 different numbers in 180 rows, and by its name an identifier" in said("famID", persons)
@@ -778,9 +729,7 @@ def test_what_is_to_be_checked_is_said() -> None:
     assert "differ in case or blanks only" in said("t", ["North", "north", "s", "w"])
     assert "1 value in fewer than 5 rows" in said("t", ["a"] * 20 + ["b"] * 20 + ["c"])
     assert "allow them by max_values=150" in said("t", [f"kind {i}" for i in range(150)] * 3)
-    assert "99.0% of the rows hold numbers, others texts such as 'x'" in said(
-        "t", [*map(str, range(99)), "x"]
-    )
+    assert "99.0% of the rows hold numbers, others texts such as 'x'" in said("t", [*map(str, range(99)), "x"])
 
 
 def test_dates_in_order_are_lengths_where_they_are_near_and_get_a_rule_elsewhere(tmp_path: Path) -> None:
@@ -800,9 +749,7 @@ def test_dates_in_order_are_lengths_where_they_are_near_and_get_a_rule_elsewhere
         assert rule == {"ordered": ["born", "arrived"], "by": "representative"}
         assert len(draft.reviewed(rules=[rule]).rules) == 1
         assert any('declare one column as a length after the other ("after")' in note for note in draft.notes)
-    hours = visits.assign(
-        left=[f"{day} 10:30" for day in arrived], arrived=[f"{day} 09:00" for day in arrived]
-    )
+    hours = visits.assign(left=[f"{day} 10:30" for day in arrived], arrived=[f"{day} 09:00" for day in arrived])
     assert infer_schema(hours.drop(columns="born")).schema.attributes[0].unit == "minutes"
     operated = visits.assign(operated=np.where(np.arange(300) % 2, visits["left"], ""))
     both = {one.name: one.after for one in infer_schema(operated).schema.attributes}
@@ -830,10 +777,7 @@ def test_the_review_is_a_value_that_notebooks_and_terminals_show(tmp_path: Path)
 
 def test_a_reviewed_draft_is_a_schema_with_what_the_owner_declares() -> None:
     draft = infer_schema(pd.DataFrame({"id": range(99), "n": [*range(33)] * 3, "t": ["x", "", "y"] * 33}))
-    changes: dict[str, dict[str, object] | None] = {
-        "n": {"edges": [0, 50, 100]},
-        "t": {"values": ["x", "y", "z"]},
-    }
+    changes: dict[str, dict[str, object] | None] = {"n": {"edges": [0, 50, 100]}, "t": {"values": ["x", "y", "z"]}}
     rule = {"name": "few are z", "if": ["n", "<", 50], "then": ["t", "!=", "z"]}
     made = draft.reviewed(changes, [rule])
     assert (made.draft, made.names, [one.name for one in made.rules]) == (False, ("n", "t"), ["few are z"])
@@ -857,11 +801,7 @@ def test_workbooks_and_files_of_statistics_are_read_as_tables(tmp_path: Path) ->
     import openpyxl
     import pyreadstat
 
-    rows = [
-        ("town", "born", "income"),
-        ("north", dt.date(1980, 2, 3), 10.5),
-        ("south", dt.date(1990, 5, 6), None),
-    ]
+    rows = [("town", "born", "income"), ("north", dt.date(1980, 2, 3), 10.5), ("south", dt.date(1990, 5, 6), None)]
     book = openpyxl.Workbook()
     for row in [*rows, (None, None, None)]:
         book.active.append(row)
@@ -888,9 +828,7 @@ def test_workbooks_and_files_of_statistics_are_read_as_tables(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("name", "extra"), [("t.xlsx", "excel"), ("t.sav", "statistics")])
-def test_what_is_not_installed_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, extra: str
-) -> None:
+def test_what_is_not_installed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, extra: str) -> None:
     for library in ("openpyxl", "pyreadstat"):
         monkeypatch.setitem(sys.modules, library, None)
     (tmp_path / name).write_bytes(b"x")

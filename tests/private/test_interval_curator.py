@@ -13,12 +13,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.errors import BudgetError, PlanError, PrivateDataError, TranscriptError
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
-from dpopt.private.curators.searching_curator import (
-    IntervalSearch,
-    MedianCut,
-    SearchingCurator,
-    comparisons_needed,
-)
+from dpopt.private.curators.searching_curator import IntervalSearch, MedianCut, SearchingCurator, comparisons_needed
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.transcript.journal import MemoryJournal
 from dpopt.transcript.released import NoisySearch
@@ -37,16 +32,10 @@ def curator(*charges: Charge, counts: list[int] = COUNTS) -> tuple[SearchingCura
     ledger, journal = Ledger(EVERYTHING, ADD_REMOVE), MemoryJournal()
     ledger.reserve(charges)
     held = BinCounts.from_counts(counts)
-    return (
-        SearchingCurator(held, ledger, journal, shape=(len(counts),), size=9, noise=NoNoise()),
-        ledger,
-        journal,
-    )
+    return (SearchingCurator(held, ledger, journal, shape=(len(counts),), size=9, noise=NoNoise()), ledger, journal)
 
 
-@pytest.mark.parametrize(
-    ("bins", "needed"), [(1, 0), (2, 1), (3, 2), (4, 2), (5, 3), (2**20, 20), (2**20 + 1, 21)]
-)
+@pytest.mark.parametrize(("bins", "needed"), [(1, 0), (2, 1), (3, 2), (4, 2), (5, 3), (2**20, 20), (2**20 + 1, 21)])
 def test_so_many_comparisons_find_one_of_so_many_bins(bins: int, needed: int) -> None:
     assert comparisons_needed(bins) == needed
 
@@ -86,9 +75,7 @@ def test_all_comparisons_are_charged_and_the_rest_of_the_plan_at_the_end() -> No
         (MedianCut(1, 3, 2.0, gaussian=False, axis=0), "found a MedianCut"),
     ],
 )
-def test_searches_that_cannot_be_made_are_refused_before_anything_is_spent(
-    what: IntervalSearch, message: str
-) -> None:
+def test_searches_that_cannot_be_made_are_refused_before_anything_is_spent(what: IntervalSearch, message: str) -> None:
     made, ledger, journal = curator(search().charge(ADD_REMOVE))
     spent = len(ledger.entries)
     with pytest.raises(PlanError, match=message):
@@ -105,12 +92,7 @@ def test_a_search_is_made_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("numbers", "message"),
-    [
-        ((0, 0, 5, 3), "number=0"),
-        ((1, -1, 5, 3), "start=-1"),
-        ((1, 0, 0, 3), "threshold=0"),
-    ],
+    ("numbers", "message"), [((0, 0, 5, 3), "number=0"), ((1, -1, 5, 3), "start=-1"), ((1, 0, 0, 3), "threshold=0")]
 )
 def test_numbers_out_of_range_are_refused(numbers: tuple[int, int, int, int], message: str) -> None:
     with pytest.raises(PlanError, match=message):
@@ -189,10 +171,6 @@ def test_graphs_are_not_searched() -> None:
 
 
 def test_ends_that_are_no_positions_are_refused() -> None:
-    for ends, scale, message in (
-        ([-1], 1.0, "positions"),
-        ([0.5], 1.0, "whole numbers"),
-        ([1], 0.0, "scale"),
-    ):
+    for ends, scale, message in (([-1], 1.0, "positions"), ([0.5], 1.0, "whole numbers"), ([1], 0.0, "scale")):
         with pytest.raises(TranscriptError, match=message):
             NoisySearch("x", np.array(ends), "discrete Laplace", scale, None)

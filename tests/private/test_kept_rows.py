@@ -76,10 +76,7 @@ lost = st.lists(st.tuples(st.sampled_from(["p", "", None]), st.integers(0, VALUE
 
 @pytest.mark.parametrize("most", [1, 2, 3])
 @given(
-    rows=rows_of,
-    own=theirs | lost,
-    other=theirs | lost,
-    places=st.lists(st.integers(0, 40), min_size=6, max_size=6),
+    rows=rows_of, own=theirs | lost, other=theirs | lost, places=st.lists(st.integers(0, 40), min_size=6, max_size=6)
 )
 def test_a_person_changes_at_most_k_records(
     most: int, rows: list[Row], own: list[Row], other: list[Row], places: list[int]
@@ -180,11 +177,7 @@ def test_rows_are_kept_as_plain_python_keeps_them(
     for start in range(0, len(rows), cut):
         some = rows[start : start + cut]
         array = pa.array([row[0] for row in some], pa.string())
-        noted.add(
-            persons.keep(
-                array.dictionary_encode() if dictionary else array, np.array([row[1] for row in some])
-            )
-        )
+        noted.add(persons.keep(array.dictionary_encode() if dictionary else array, np.array([row[1] for row in some])))
     found = noted.result()
     assert found.rows == len(rows)
     assert found.number == sum(expected)
@@ -237,9 +230,7 @@ def tables(folder: Path, table: pd.DataFrame) -> dict[str, Path]:
         (folder / name).mkdir()
     for number, part in enumerate((table[:700], table[700:700], table[700:])):
         part.to_csv(folder / "csvs" / f"{number}.csv", index=False)
-        pq.write_table(
-            pa.Table.from_pandas(part), folder / "parquets" / f"{number}.parquet", row_group_size=300
-        )
+        pq.write_table(pa.Table.from_pandas(part), folder / "parquets" / f"{number}.parquet", row_group_size=300)
     table.to_csv(folder / "t.csv.gz", index=False)
     return {"csv": folder / "t.csv.gz", "csvs": folder / "csvs", "parquets": folder / "parquets"}
 
@@ -251,18 +242,14 @@ def small_parts(small_batches: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("reading", READINGS.values(), ids=READINGS)
 @pytest.mark.parametrize("rows", [2_500, 0])
-def test_every_engine_keeps_the_same_rows(
-    tmp_path: Path, reading: TableReading, rows: int, small_parts: None
-) -> None:
+def test_every_engine_keeps_the_same_rows(tmp_path: Path, reading: TableReading, rows: int, small_parts: None) -> None:
     assert MARGINALS is not None
     table = frame(rows)
     held = read_table(table, SCHEMA, reading)
     expected = exact_counts(held, MARGINALS).tolist()
     assert rows == 0 or 0 < held._rows <= rows
     assert sum(expected) == held._rows
-    assert (
-        exact_counts(read_table(pa.Table.from_pandas(table), SCHEMA, reading), MARGINALS).tolist() == expected
-    )
+    assert exact_counts(read_table(pa.Table.from_pandas(table), SCHEMA, reading), MARGINALS).tolist() == expected
     here = cast("DaskWorkers", WorkersHere())
     first = parse_workload("conjunctions:1,count=5", SCHEMA).clauses
     for kind, path in tables(tmp_path, table).items():

@@ -29,9 +29,7 @@ DATE = "%Y-%m-%d"
 ADMITTED = Attribute(
     "admitted", NUMERIC, edges=("2024-01-01", "2024-07-01", "2025-01-01"), date_format=DATE, missing="?"  # type: ignore[arg-type]
 )  # fmt: skip
-LEFT = Attribute(
-    "left", NUMERIC, edges=(0, 1, 2, 7, 90), integer=True, missing="", after="admitted", unit="days"
-)
+LEFT = Attribute("left", NUMERIC, edges=(0, 1, 2, 7, 90), integer=True, missing="", after="admitted", unit="days")
 SEEN = replace(LEFT, name="seen", edges=(0, 10, 400), representatives=(), after="left")
 STAYS = Schema((SEEN, ADMITTED, LEFT))  # each after one that comes later in the table
 ROWS = [
@@ -46,11 +44,7 @@ CODES = [(0, 0, 2), (0, 1, 0), (2, 0, 3), (0, 2, 4), (2, 0, 4)]
 
 def frame(rows: Sequence[tuple[str, str, str]], *, typed: bool = False) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=list(STAYS.names))
-    return (
-        pd.DataFrame({name: pd.to_datetime(table[name], errors="coerce") for name in table})
-        if typed
-        else table
-    )
+    return pd.DataFrame({name: pd.to_datetime(table[name], errors="coerce") for name in table}) if typed else table
 
 
 def codes(table: Any, schema: Schema = STAYS, **how: Any) -> list[tuple[int, ...]]:
@@ -70,9 +64,7 @@ def test_lengths_are_read_alike_from_texts_dates_and_files_by_every_engine(tmp_p
     marginals = parse_workload("marginals:1", schema).marginals
     assert marginals is not None
     for path in paths:
-        counts = StreamedTable.open(path, schema)._count(
-            marginals.take(np.array([2])), threads=1, progress=None
-        )
+        counts = StreamedTable.open(path, schema)._count(marginals.take(np.array([2])), threads=1, progress=None)
         assert counts.tolist() == np.bincount([one[2] for one in CODES], minlength=LEFT.size).tolist()
 
 
@@ -207,9 +199,7 @@ def test_a_release_keeps_lengths_and_columns(tmp_path: Path) -> None:
     assert abs(own.mean() / days.mean() - 1) < 0.03  # ten times what eight releases differed by
     assert abs(np.quantile(own, [0.25, 0.5, 0.75]) - np.quantile(days, [0.25, 0.5, 0.75])).max() <= 1
     judged = dpopt.evaluate(tmp_path / "out", table).columns["left (days after admitted)"]
-    assert [judged[side]["mean"] for side in ("real", "synthetic")] == pytest.approx(
-        [days.mean(), own.mean()]
-    )
+    assert [judged[side]["mean"] for side in ("real", "synthetic")] == pytest.approx([days.mean(), own.mean()])
     assert made.numbers()["left"][0].min() > 1.7e9  # seconds of the date itself
     counted = dpopt.histogram(table, draft.reviewed(), "left", epsilon=20)
     assert counted.answer("0:1").value == pytest.approx((days == 0).sum(), abs=20)

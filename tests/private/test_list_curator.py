@@ -37,9 +37,7 @@ def test_a_charge_is_that_of_the_farthest_neighbours(
     vectors = {row: np.array(counted(coefficients, row, size)) for row in rows_of(FAMILIES[kind])}
     farthest = 0
     for one, other in list_neighbours(FAMILIES[kind], relation):
-        sensitivity = np.sum([vectors[row] for row in other], axis=0) - np.sum(
-            [vectors[row] for row in one], axis=0
-        )
+        sensitivity = np.sum([vectors[row] for row in other], axis=0) - np.sum([vectors[row] for row in one], axis=0)
         farthest = max(farthest, int((sensitivity**2).sum() if gaussian else np.abs(sensitivity).sum()))
     charge = ListCounts(size, 2.0, gaussian).charge(coefficients, relation)
     cost = Fraction(farthest, 2 * 4) if gaussian else Fraction(farthest, 2)

@@ -64,8 +64,7 @@ def test_rows_that_give_the_same_are_read_alike(text: str, same: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "constant"),
-    [("disjunctions", "x1 | x2 | !x1", 1), ("conjunctions", "x1 & x2 & !x1", 0)],
+    ("kind", "text", "constant"), [("disjunctions", "x1 | x2 | !x1", 1), ("conjunctions", "x1 & x2 & !x1", 0)]
 )
 def test_disjunctions_and_conjunctions_of_opposites_are_constant(kind: str, text: str, constant: int) -> None:
     assert outputs_of(read_lists([text], family_of(3, 3, kind))) == [[constant] * 8]
@@ -89,9 +88,7 @@ BAD: list[tuple[str, str, str]] = [
 
 
 @pytest.mark.parametrize(("kind", "text", "message"), BAD)
-def test_rows_that_do_not_fit_are_named_by_their_line(
-    kind: str, text: str, message: str, tmp_path: Path
-) -> None:
+def test_rows_that_do_not_fit_are_named_by_their_line(kind: str, text: str, message: str, tmp_path: Path) -> None:
     good = {"lists": "x1:1, else:0", "disjunctions": "x1 | x2", "conjunctions": "x1 & x2"}[kind]
     path = tmp_path / "rows.txt"
     path.write_text(f"# rows\n{good}\n{text}\n{good}\n", encoding="utf-8")

@@ -74,8 +74,7 @@ def test_scores_of_columns_are_total_variation_or_the_largest_difference_of_cumu
     by_hand = np.abs(shares(real, np.ones(60), (0,)) - shares(own, weights, (0,))).sum() / 2
     assert colour.score == pytest.approx(1 - by_hand)
     known = [
-        np.cumsum(one[:3] / one[:3].sum())
-        for one in (shares(real, np.ones(60), (1,)), shares(own, weights, (1,)))
+        np.cumsum(one[:3] / one[:3].sum()) for one in (shares(real, np.ones(60), (1,)), shares(own, weights, (1,)))
     ]
     assert age.score == pytest.approx(1 - np.abs(known[0] - known[1]).max())
 

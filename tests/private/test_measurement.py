@@ -52,9 +52,7 @@ def test_marginals_are_charged_by_their_number(
     assert expected.label == "both"
 
 
-@pytest.mark.parametrize(
-    "queries", [("a", "b", "a b"), ("a !b", "!a b", "c"), ("a b c",), ("!a", "!b", "a b")]
-)
+@pytest.mark.parametrize("queries", [("a", "b", "a b"), ("a !b", "!a b", "c"), ("a b c",), ("!a", "!b", "a b")])
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
 def test_clauses_are_charged_at_least_by_the_largest_move_of_one_record(
     relation: NeighbouringRelation, queries: tuple[str, ...]

@@ -22,16 +22,7 @@ from dpopt.queries.residuals import Residuals
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
 from tests.exact_distribution import exp_minus
 from tests.scripted import ScriptedNoise
-from tests.tiny_measuring import (
-    MULTIPLICITY,
-    RECORDS,
-    RHO,
-    SCHEMA,
-    Measuring,
-    marginals,
-    neighbours,
-    selection,
-)
+from tests.tiny_measuring import MULTIPLICITY, RECORDS, RHO, SCHEMA, Measuring, marginals, neighbours, selection
 from tests.tiny_runs import ADD_REMOVE, REPLACE, EventJournal, Table, bits_schema, conjunctions, dataset_of
 
 TABLE: Table = ((0, 2), (1, 2), (1, 0))
@@ -205,23 +196,13 @@ def test_records_and_ranges_that_do_not_fit_are_refused_before_anything_is_spent
 
 @pytest.mark.parametrize("score", ["l1", "max"])
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
-def test_the_distribution_is_that_of_the_exponential_mechanism(
-    relation: NeighbouringRelation, score: str
-) -> None:
+def test_the_distribution_is_that_of_the_exponential_mechanism(relation: NeighbouringRelation, score: str) -> None:
     """Scores by hand: of a, b, and both, on three records, against 2 (0, 0), 1 (1, z), 2 (0, y), size 3, N = 5."""
     exact: list[dict[object, int]] = [{0: 1, 1: 2}, {0: 1, 2: 2}, {(0, 2): 1, (1, 2): 1, (1, 0): 1}]
-    public: list[dict[object, int]] = [
-        {0: 4, 1: 1},
-        {0: 2, 2: 1, 1: 2},
-        {(0, 0): 2, (1, 2): 1, (0, 1): 2},
-    ]
-    distances = [
-        [abs(5 * k.get(c, 0) - 3 * m.get(c, 0)) for c in {*k, *m}] for k, m in zip(exact, public, strict=True)
-    ]
+    public: list[dict[object, int]] = [{0: 4, 1: 1}, {0: 2, 2: 1, 1: 2}, {(0, 0): 2, (1, 2): 1, (0, 1): 2}]
+    distances = [[abs(5 * k.get(c, 0) - 3 * m.get(c, 0)) for c in {*k, *m}] for k, m in zip(exact, public, strict=True)]
     penalties = [0, 1, -1]
-    scores = [
-        (sum(d) if score == "l1" else max(d)) - 5 * p for d, p in zip(distances, penalties, strict=True)
-    ]
+    scores = [(sum(d) if score == "l1" else max(d)) - 5 * p for d, p in zip(distances, penalties, strict=True)]
     spread = 4 if score == "l1" and relation is REPLACE else 2
     rate = Fraction(3, 2) / (spread * 5)
     weights = [exp_minus(rate * (max(scores) - s)) for s in scores]
@@ -296,18 +277,14 @@ def test_progress_of_measuring_and_selecting_is_reported() -> None:
     shares: list[float] = []
     ledger = Ledger(RHO, ADD_REMOVE)
     ledger.reserve([SELECTIONS[0].charge(ADD_REMOVE), CHARGES[0]])
-    curator = MeasuringCurator(
-        dataset_of(SCHEMA, TABLE), ledger, EventJournal([]), size=3, progress=shares.append
-    )
+    curator = MeasuringCurator(dataset_of(SCHEMA, TABLE), ledger, EventJournal([]), size=3, progress=shares.append)
     curator.measure(BOTH)
     curator.select(SELECTIONS[0], RECORDS, MULTIPLICITY)
     assert shares == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("lines", [0, 1])
-def test_a_journal_that_cannot_be_written_stops_before_the_draw_or_before_it_is_handed_out(
-    lines: int,
-) -> None:
+def test_a_journal_that_cannot_be_written_stops_before_the_draw_or_before_it_is_handed_out(lines: int) -> None:
     """Spent in either case: resuming completes the draw, or treats it as seen."""
     for select in (False, True):
         run = measuring()
@@ -315,11 +292,7 @@ def test_a_journal_that_cannot_be_written_stops_before_the_draw_or_before_it_is_
         written: list[object] = []
 
         def full(
-            entry: dict[str, object],
-            *,
-            wait: bool = True,
-            written: list[object] = written,
-            append: Any = append,
+            entry: dict[str, object], *, wait: bool = True, written: list[object] = written, append: Any = append
         ) -> None:
             if len(written) == lines:
                 raise OSError("disk full")
@@ -327,9 +300,7 @@ def test_a_journal_that_cannot_be_written_stops_before_the_draw_or_before_it_is_
             append(entry, wait=wait)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(
-                EventJournal, "append", lambda self, entry, *, wait=True, full=full: full(entry, wait=wait)
-            )
+            patch.setattr(EventJournal, "append", lambda self, entry, *, wait=True, full=full: full(entry, wait=wait))
             with pytest.raises(OSError, match="disk full"):
                 run.select(SELECTIONS[0]) if select else run.curator.measure(BOTH)
         drawn = [event for event in run.events if event in {"draw", "gaussian"}]

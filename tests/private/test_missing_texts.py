@@ -37,9 +37,7 @@ KEPT = Schema.from_json(
     {
         "dpopt_schema": 1,
         "attributes": [{"name": name, **one, "missing": TEXTS} for name, one in COLUMNS.items()]
-        + [
-            {"name": "word", "type": "categorical", "values": ["NA", "n/a"], "missing": "?"}
-        ],  # here they are values
+        + [{"name": "word", "type": "categorical", "values": ["NA", "n/a"], "missing": "?"}],  # here they are values
     }
 )
 
@@ -84,9 +82,7 @@ TABLES: dict[str, Callable[[Path], Any]] = {
 @pytest.mark.parametrize("table", TABLES)
 def test_every_reader_takes_each_text_in_its_column_alone(table: str, tmp_path: Path) -> None:
     found = read_table(TABLES[table](tmp_path), KEPT)
-    assert {
-        one.name: codes.tolist() for one, codes in zip(KEPT.attributes, found._columns, strict=True)
-    } == CODES
+    assert {one.name: codes.tolist() for one, codes in zip(KEPT.attributes, found._columns, strict=True)} == CODES
 
 
 @pytest.mark.parametrize("table", [as_csv, as_parquet])
@@ -120,9 +116,7 @@ def test_one_text_stays_what_it_was_and_a_list_is_kept() -> None:
     form = ColumnForm.of("age", {**one, "missing": TEXTS})
     assert form.attribute(None)["missing"] == TEXTS
     for rule in (["age", "=", text] for text in ("NA", "n/a", None)):
-        assert Schema(
-            KEPT.attributes, rules=Schema.from_json({**KEPT.to_json(), "rules": [{"not": rule}]}).rules
-        )
+        assert Schema(KEPT.attributes, rules=Schema.from_json({**KEPT.to_json(), "rules": [{"not": rule}]}).rules)
 
 
 @pytest.mark.parametrize(
@@ -137,18 +131,14 @@ def test_one_text_stays_what_it_was_and_a_list_is_kept() -> None:
 )
 def test_lists_that_contradict_themselves_are_refused(missing: Any, words: str) -> None:
     with pytest.raises(SchemaError, match=words):
-        Schema.from_json(
-            {"dpopt_schema": 1, "attributes": [{"name": "age", **COLUMNS["age"], "missing": missing}]}
-        )
+        Schema.from_json({"dpopt_schema": 1, "attributes": [{"name": "age", **COLUMNS["age"], "missing": missing}]})
     with pytest.raises(SchemaError, match=words):
         dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=(0, 50, 100), missing=missing)
 
 
 def test_a_text_of_a_list_that_is_a_value_or_a_sum_is_refused() -> None:
     with pytest.raises(SchemaError, match="'nurse' is both the missing text and a value"):
-        Schema.from_json(
-            {"dpopt_schema": 1, "attributes": [{"name": "a", **COLUMNS["job"], "missing": ["", "nurse"]}]}
-        )
+        Schema.from_json({"dpopt_schema": 1, "attributes": [{"name": "a", **COLUMNS["job"], "missing": ["", "nurse"]}]})
     start = {"name": "a", "type": "numeric", "edges": [0, 9]}
     end = {"name": "b", "type": "numeric", "edges": [0, 9], "after": "a", "missing": ["", "12"]}
     with pytest.raises(SchemaError, match="the missing text '12' is also a sum with 'a'"):
@@ -171,10 +161,7 @@ def test_a_draft_declares_the_words_beside_numbers_and_dates(tmp_path: Path) -> 
             {"NA", "n/a"},
             {"unknown", "NaN", "-"},
         ]
-        assert [column.missing for column in draft.schema.attributes] == [
-            "NA",
-            "unknown",
-        ]  # the most frequent
+        assert [column.missing for column in draft.schema.attributes] == ["NA", "unknown"]  # the most frequent
         assert [column.missing for column in draft.columns] == [90, 90]
         assert len(read_table(one, draft.reviewed())._columns[0]) == rows
 

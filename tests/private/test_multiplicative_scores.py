@@ -14,11 +14,7 @@ from dpopt.accounting.selections import units_per_range
 from dpopt.algorithms.options import MARGINALS
 from dpopt.errors import BudgetError, PlanError, PrivateDataError
 from dpopt.private.mechanisms.randomness import SeededWords
-from dpopt.private.selections.multiplicative_scores import (
-    MarginalDistribution,
-    SignedQueryDistribution,
-    check_public,
-)
+from dpopt.private.selections.multiplicative_scores import MarginalDistribution, SignedQueryDistribution, check_public
 from tests.exact_distribution import exp_minus, integer_weights
 from tests.exact_fem_loss import Points
 from tests.tiny_measuring import SCHEMA, marginals
@@ -36,9 +32,7 @@ def test_a_signed_query_is_selected_with_its_probability(relation: NeighbouringR
     if relation is REPLACE and rows != 2:
         return
     counts, public = np.array([0, 1, 2, 1], dtype=np.int64), np.array([0, 2_000, 700, 1_025], dtype=np.int64)
-    distribution = SignedQueryDistribution(
-        counts, rows=rows, size=2, range_=Decimal("1.7"), relation=relation
-    )
+    distribution = SignedQueryDistribution(counts, rows=rows, size=2, range_=Decimal("1.7"), relation=relation)
     points = Points()
     with mock.patch("dpopt.private.selections.multiplicative_scores.uniform_below", points.uniform_below):
 
@@ -81,9 +75,7 @@ def test_public_answers_that_do_not_fit_are_refused_before_anything_is_spent() -
     with pytest.raises(PlanError, match="there are 3"):
         one.curator.measure(3, round=1)
     with pytest.raises(PlanError, match="selects queries"):
-        one.curator.select_marginal(
-            public_answers(3), score="l1", penalties=np.zeros(3, dtype=np.int64), round=1
-        )
+        one.curator.select_marginal(public_answers(3), score="l1", penalties=np.zeros(3, dtype=np.int64), round=1)
     assert one.events == []
     assert one.ledger.entries == ()
     check_public(np.array([0, 2_048]), 2, 2)

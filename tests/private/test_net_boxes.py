@@ -43,9 +43,7 @@ NETS = [(prefixes(4), 4), (cells(2, 1), 5), (cells(2, 2), 4), (cells(3, 2), 3), 
 
 @settings(max_examples=12, deadline=None)
 @given(net=st.sampled_from(range(len(NETS))), seed=st.integers(0, 10**6), cuts=st.integers(0, 25))
-def test_boxes_are_a_partition_with_bounds_below_every_distance_and_exact_rates(
-    net: int, seed: int, cuts: int
-) -> None:
+def test_boxes_are_a_partition_with_bounds_below_every_distance_and_exact_rates(net: int, seed: int, cuts: int) -> None:
     """So a round proposes n with probability bound(box of n) / sum of rates: the theorem of `BoxSampler` applies."""
     answers, records = NETS[net]
     sampler, targets = sampler_of(answers, records, seed)

@@ -62,10 +62,7 @@ def test_a_selection_is_on_file_after_its_charge() -> None:
     assert ledger.spent().epsilon == pytest.approx(0.7)
     assert ledger.is_private
     read = SelectedDatabase.from_json(journal.entries[1], selected.charge)
-    assert (read.elements.tolist(), read.counts.tolist()) == (
-        selected.elements.tolist(),
-        selected.counts.tolist(),
-    )
+    assert (read.elements.tolist(), read.counts.tolist()) == (selected.elements.tolist(), selected.counts.tolist())
 
 
 def test_nothing_is_selected_twice() -> None:
@@ -92,9 +89,7 @@ def test_nothing_is_selected_twice() -> None:
         (np.ones((2, 6)), 0, "from 1 to"),
     ],
 )
-def test_candidates_that_do_not_fit_are_refused_unspent(
-    answers: np.ndarray, records: int, message: str
-) -> None:
+def test_candidates_that_do_not_fit_are_refused_unspent(answers: np.ndarray, records: int, message: str) -> None:
     curator, ledger, journal = curator_on()
     with pytest.raises(PlanError, match=message):
         curator.select_candidate(answers, records=records)

@@ -9,13 +9,7 @@ from itertools import pairwise
 import pytest
 
 from dpopt.errors import PlanError
-from dpopt.private.mechanisms.net.net_distribution import (
-    BITS,
-    MOST_DEPTH,
-    NetDistribution,
-    clamp_at,
-    whole_below,
-)
+from dpopt.private.mechanisms.net.net_distribution import BITS, MOST_DEPTH, NetDistribution, clamp_at, whole_below
 from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords
 from tests.exact_distribution import exp_minus
 
@@ -47,12 +41,7 @@ def test_larger_distances_never_weigh_more_and_beyond_the_clamp_all_weigh_the_sa
     steps = sorted({*range(min(clamp, 300)), *range(max(0, clamp - 50), clamp + 1)})
     weights = [distribution.weight(distance) for distance in steps]
     assert all(one > two for one, two in pairwise(weights))
-    assert (
-        distribution.weight(clamp + 1)
-        == distribution.weight(2 * clamp + 99)
-        == distribution.weight(clamp)
-        > 0
-    )
+    assert distribution.weight(clamp + 1) == distribution.weight(2 * clamp + 99) == distribution.weight(clamp) > 0
 
 
 @pytest.mark.parametrize(("range_", "spread"), [("0.7", 6), ("0.001", 200), ("12.5", 2)])

@@ -75,17 +75,13 @@ def test_chunks_change_nothing(chunk: int, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("gaussian", [False, True])
-def test_chunks_in_two_threads_get_noise_of_their_own(
-    gaussian: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_chunks_in_two_threads_get_noise_of_their_own(gaussian: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """1,600 counts with scale 1e6 in 8 chunks: two of 8 chunks agree in two places with probability below 1e-6."""
     monkeypatch.setattr(module, "CHUNK", 200)
     data = PrivateDataset.from_codes(SCHEMA, [np.zeros(3, dtype=np.int64)] * 2)
     what = Measurement("many", marginals(*[[0]] * 800), 1e6, gaussian)
     charge = what.charge(SCHEMA.sizes, ADD_REMOVE)
-    answers = with_noise(what.exact(data, ADD_REMOVE), what, charge, OpendpNoise(), threads=2).values.reshape(
-        8, 200
-    )
+    answers = with_noise(what.exact(data, ADD_REMOVE), what, charge, OpendpNoise(), threads=2).values.reshape(8, 200)
     for one in range(8):
         for two in range(one):
             assert np.count_nonzero(answers[one] == answers[two]) < 2

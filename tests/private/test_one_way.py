@@ -48,13 +48,7 @@ def measured(
     ledger.reserve([one_way_charge(3, scale=scale, gaussian=gaussian, relation=relation)])
     noise, journal = NoNoise(events), EventJournal(events)
     curator = Curator(
-        dataset_of(SCHEMA, table),
-        WORKLOAD.clauses,
-        ledger,
-        journal,
-        size=len(TABLE),
-        step=Decimal(1),
-        noise=noise,
+        dataset_of(SCHEMA, table), WORKLOAD.clauses, ledger, journal, size=len(TABLE), step=Decimal(1), noise=noise
     )
     return curator, noise, ledger, journal
 
@@ -63,11 +57,7 @@ def measured(
 def test_the_marginals_are_charged_then_on_file_then_measured_then_on_file(gaussian: bool) -> None:
     curator, noise, ledger, journal = measured(TABLE, gaussian=gaussian)
     answers = curator.measure_one_way(scale=2.0, gaussian=gaussian)
-    assert journal.events == [
-        "journal charge",
-        "gaussian" if gaussian else "laplace",
-        "journal measurement",
-    ]
+    assert journal.events == ["journal charge", "gaussian" if gaussian else "laplace", "journal measurement"]
     assert answers.values.tolist() == EXACT
     assert noise.scales == [answers.scale] == [2.0]
     assert answers.charge == ledger.entries[0]
@@ -157,9 +147,7 @@ def test_the_usual_noise_is_opendps_with_the_planned_scale() -> None:
     """Noise of scale 1e9 on 8 counts: all of them stay within 1,000 with probability below 1e-40."""
     ledger = Ledger(RHO, ADD_REMOVE)
     ledger.reserve([one_way_charge(3, scale=1e9, gaussian=True, relation=ADD_REMOVE)])
-    curator = Curator(
-        dataset_of(SCHEMA, TABLE), WORKLOAD.clauses, ledger, EventJournal([]), size=4, step=Decimal(1)
-    )
+    curator = Curator(dataset_of(SCHEMA, TABLE), WORKLOAD.clauses, ledger, EventJournal([]), size=4, step=Decimal(1))
     answers = curator.measure_one_way(scale=1e9, gaussian=True)
     assert ledger.is_private
     assert int(np.abs(answers.values).max()) > 1000

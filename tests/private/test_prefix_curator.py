@@ -15,14 +15,7 @@ from dpopt.accounting.measurements import measurement_charge
 from dpopt.errors import BudgetError, PlanError, PrivateDataError
 from dpopt.private.curators.prefix_curator import PrefixCurator, PrefixRows
 from dpopt.private.tables.bin_counts import BinCounts
-from tests.exact_counts_loss import (
-    AMPLE,
-    CountingGame,
-    Watching,
-    bin_counts,
-    check_game,
-    record_neighbours,
-)
+from tests.exact_counts_loss import AMPLE, CountingGame, Watching, bin_counts, check_game, record_neighbours
 from tests.noises import NoNoise
 from tests.tiny_runs import ADD_REMOVE, REPLACE, EventJournal
 
@@ -53,8 +46,7 @@ def test_a_record_moves_all_rows_together_by_the_charged_distance_and_some_do() 
     assert ROWS.charge(1, ADD_REMOVE).parameter == pytest.approx(squared / (2 * 7.5**2), rel=1e-12)
     for last in range(1, 6):
         moves = [
-            ROWS.exact(bin_counts(one, graph=False), 0, last)
-            - ROWS.exact(bin_counts(two, graph=False), 0, last)
+            ROWS.exact(bin_counts(one, graph=False), 0, last) - ROWS.exact(bin_counts(two, graph=False), 0, last)
             for one, two in record_neighbours(ADD_REMOVE)
         ]
         assert max(int((move**2).sum()) for move in moves) == int((WEIGHTS[:last] ** 2).sum()) <= squared
@@ -72,9 +64,7 @@ def test_no_more_is_lost_than_is_charged_and_not_much_less() -> None:
     assert 0.99 < check_game(CountingGame(record_neighbours(ADD_REMOVE), play)) <= 1
 
 
-@pytest.mark.parametrize(
-    "charged", [int((WEIGHTS**2).sum()) - 2, int((WEIGHTS**2).max()), int(WEIGHTS.sum())]
-)
+@pytest.mark.parametrize("charged", [int((WEIGHTS**2).sum()) - 2, int((WEIGHTS**2).max()), int(WEIGHTS.sum())])
 def test_charging_less_than_a_column_is_seen(charged: int) -> None:
     def charge(self: PrefixRows, bins: int, relation: Any) -> Charge:
         return measurement_charge(self.name, charged, self.scale, gaussian=True, relation=relation)
@@ -136,9 +126,6 @@ def test_what_the_charge_does_not_cover_is_refused() -> None:
     with pytest.raises(PrivateDataError, match="5 bins"):
         made.measure_to(ROWS, 2)
     many, _, _ = curator((2**40,) * 5)
-    with (
-        mock.patch("dpopt.private.curators.prefix_curator.MOST_RECORDS", 2**41),
-        pytest.raises(PrivateDataError),
-    ):
+    with mock.patch("dpopt.private.curators.prefix_curator.MOST_RECORDS", 2**41), pytest.raises(PrivateDataError):
         many.measure_to(ROWS, 2)
     assert noise.counts == []

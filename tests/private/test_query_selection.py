@@ -19,13 +19,7 @@ REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD
 
 
 def selection_of(
-    counts: list[int],
-    *,
-    range_: str,
-    records: int,
-    relation: NeighbouringRelation,
-    hold_all: bool = False,
-    **more: int,
+    counts: list[int], *, range_: str, records: int, relation: NeighbouringRelation, hold_all: bool = False, **more: int
 ) -> QuerySelection:
     exact = np.array(counts, dtype=np.int64)
     held = np.arange(len(counts)) if hold_all else np.flatnonzero(exact)
@@ -63,20 +57,13 @@ def scores_of(counts: list[int], by: list[int], *, rows: int, size: int, records
     hold_all=st.booleans(),
 )
 def test_each_query_is_drawn_on_exactly_its_own_points(
-    cells: list[tuple[int, int]],
-    rows: int,
-    records: int,
-    range_: str,
-    relation: NeighbouringRelation,
-    hold_all: bool,
+    cells: list[tuple[int, int]], rows: int, records: int, range_: str, relation: NeighbouringRelation, hold_all: bool
 ) -> None:
     """As many points as its whole-number weight says: those held first, then the others by rank."""
     counts, by = [c for c, _ in cells], [c for _, c in cells]
     public = {"rows": rows, "size": rows if relation is REPLACE else 7, "records": records}
     selection = selection_of(counts, range_=range_, relation=relation, hold_all=hold_all, **public)
-    weights = integer_weights(
-        scores_of(counts, by, **public), Decimal(range_), units_per_range(records, relation)
-    )
+    weights = integer_weights(scores_of(counts, by, **public), Decimal(range_), units_per_range(records, relation))
     seen = [hold_all or count > 0 or c > 0 for count, c in cells]
     order = [i for i, found in enumerate(seen) if found] + [i for i, found in enumerate(seen) if not found]
     signed = [2 * i + side for i in order for side in (0, 1)]
@@ -89,9 +76,7 @@ def test_blocks_and_threads_do_not_change_what_a_point_selects(threads: int) -> 
     generator = np.random.default_rng(1)
     counts = generator.integers(0, 3, 5000).tolist()
     by = generator.integers(0, 2, 5000).tolist()
-    selection = selection_of(
-        counts, rows=40, size=40, records=4, range_="0.5", relation=REPLACE, threads=threads
-    )
+    selection = selection_of(counts, rows=40, size=40, records=4, range_="0.5", relation=REPLACE, threads=threads)
     scores = scores_of(counts, by, rows=40, size=40, records=4)
     weights = integer_weights(scores, Decimal("0.5"), 8)
     seen = [i for i in range(5000) if counts[i] or by[i]]

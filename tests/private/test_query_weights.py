@@ -16,14 +16,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords
 from dpopt.private.selections.query_weights import ExactSampler, QueryWeights
-from tests.exact_distribution import (
-    boundaries,
-    integer_weights,
-    logarithm,
-    scripted_points,
-    signed_scores,
-    weight,
-)
+from tests.exact_distribution import boundaries, integer_weights, logarithm, scripted_points, signed_scores, weight
 from tests.scripted import ScriptedSampler
 
 Answers = list[NDArray[np.bool_]]
@@ -33,9 +26,7 @@ REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD
 def weights_after(
     counts: list[int], answers: Answers, *, rows: int, size: int, step: str, threads: int = 2
 ) -> QueryWeights:
-    made = QueryWeights(
-        np.array(counts, dtype=np.int64), rows=rows, size=size, step=Decimal(step), threads=threads
-    )
+    made = QueryWeights(np.array(counts, dtype=np.int64), rows=rows, size=size, step=Decimal(step), threads=threads)
     for record in answers:
         made.observe(record)
     return made
@@ -122,9 +113,7 @@ def test_carries_from_the_low_to_the_high_word_are_kept() -> None:
 def test_the_same_words_give_the_same_draw_whatever_the_number_of_threads() -> None:
     counts, answers = random_case(3, 5000, 4, rows=900)
     draws = [
-        weights_after(counts, answers, rows=900, size=900, step="1.7", threads=threads).draw(
-            777, SeededWords(9)
-        )
+        weights_after(counts, answers, rows=900, size=900, step="1.7", threads=threads).draw(777, SeededWords(9))
         for threads in (1, 2, 5, 400)
     ]
     assert all(np.array_equal(draws[0], other) for other in draws[1:])
@@ -147,13 +136,7 @@ def test_the_distribution_is_exact_for_any_small_workload(data: st.DataObject) -
     check_intervals(weights, integer_weights(scores, Decimal(step), size))
 
 
-LARGE: list[Callable[[int], int]] = [
-    lambda m: 0,
-    lambda m: 1,
-    lambda m: m,
-    lambda m: 2 * m - 2,
-    lambda m: 2 * m - 1,
-]
+LARGE: list[Callable[[int], int]] = [lambda m: 0, lambda m: 1, lambda m: m, lambda m: 2 * m - 2, lambda m: 2 * m - 1]
 
 
 @pytest.mark.parametrize(("queries", "unit"), [(2**22, 2**104), (2**22 + 1, 2**100), (2**23 + 3, 2**100)])
@@ -212,17 +195,14 @@ def neighbouring_counts(relation: NeighbouringRelation) -> list[tuple[list[int],
                 cases.append((list(counts), 2, more, 3))
                 continue
             cases.extend(
-                ([c + r for c, r in zip(counts, other, strict=True)], 3, more, 3)
-                for other in product((0, 1), repeat=3)
+                ([c + r for c, r in zip(counts, other, strict=True)], 3, more, 3) for other in product((0, 1), repeat=3)
             )
     return cases
 
 
 @pytest.mark.parametrize("step", ["0.05", "1.7", "40"])
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
-def test_no_two_neighbours_differ_by_more_than_the_charged_range(
-    relation: NeighbouringRelation, step: str
-) -> None:
+def test_no_two_neighbours_differ_by_more_than_the_charged_range(relation: NeighbouringRelation, step: str) -> None:
     """Range of the log of the ratio of the implemented weights, over all signed queries, for all neighbours; and it is
     reached. With step 40 most scores are clamped."""
     largest: dict[int, Decimal] = {}
@@ -234,9 +214,7 @@ def test_no_two_neighbours_differ_by_more_than_the_charged_range(
             ratios = [
                 Fraction(a, b)
                 for a, b in zip(
-                    integer_weights(one, Decimal(step), 3),
-                    integer_weights(two, Decimal(step), 3),
-                    strict=True,
+                    integer_weights(one, Decimal(step), 3), integer_weights(two, Decimal(step), 3), strict=True
                 )
             ]
             spread = logarithm(max(ratios) / min(ratios))
@@ -262,9 +240,7 @@ def test_the_weights_of_two_signed_queries_show_the_clamp_keeps_the_range() -> N
 def test_the_exact_sampler_draws_from_the_weights() -> None:
     weights = weights_after([3, 4], [], rows=10, size=10, step="1")
     words = [1, 5, 2, 0, 3, 2**64 - 1]  # masked to 106 bits, four weights of 2**104: 2**40 high words each
-    sampler = ExactSampler(
-        ScriptedWords([high << 40 if i % 2 == 0 else high for i, high in enumerate(words)])
-    )
+    sampler = ExactSampler(ScriptedWords([high << 40 if i % 2 == 0 else high for i, high in enumerate(words)]))
     assert sampler.draw(weights, 3).tolist() == [1, 2, 3]
 
 

@@ -54,9 +54,7 @@ def test_words_are_masked_then_kept_if_below_the_total(total: int, words: list[i
     assert found == kept + [0] * (len(pairs) - len(kept))
 
 
-@pytest.mark.parametrize(
-    "total", [1, 2, WORD - 1, WORD, WORD + 1, 2**104, 3 * 2**104 + 1, 2**127 - 1, 2**127]
-)
+@pytest.mark.parametrize("total", [1, 2, WORD - 1, WORD, WORD + 1, 2**104, 3 * 2**104 + 1, 2**127 - 1, 2**127])
 def test_the_last_integer_comes_out_and_the_total_does_not(total: int) -> None:
     last = total - 1
     words = [last >> 64, last % WORD]

@@ -58,9 +58,7 @@ def test_every_layout_reads_every_small_table_back(cells: Bits) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for number, write in enumerate(FILES.values()):
             path = Path(folder) / f"{number}"
-            np.testing.assert_array_equal(
-                cells_of(read_binary_table(path, schema, write(path, cells))), cells
-            )
+            np.testing.assert_array_equal(cells_of(read_binary_table(path, schema, write(path, cells))), cells)
     for table in IN_MEMORY.values():
         np.testing.assert_array_equal(cells_of(read_binary_table(table(cells), schema)), cells)  # type: ignore[arg-type]
 
@@ -212,16 +210,12 @@ def test_reading_takes_memory_for_the_ones_and_not_for_records_times_columns(tmp
         "table = dpopt.read_binary_table(sys.argv[1], schema)\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 150_000
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 1 << 20])
-def test_cells_of_marginals_are_counted_as_in_a_table_of_codes(
-    monkeypatch: pytest.MonkeyPatch, at_once: int
-) -> None:
+def test_cells_of_marginals_are_counted_as_in_a_table_of_codes(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
     monkeypatch.setattr(dataset_module, "CELLS_AT_ONCE", at_once)
     cells, schema = some_cells(150, 6, share=0.4), Schema.binary(6)
     codes = PrivateDataset.from_codes(schema, list(cells.T.astype(np.uint8)))
@@ -316,17 +310,12 @@ def test_marks_at_the_begin_of_lines_are_left_out(tmp_path: Path) -> None:
 def test_a_name_behind_a_mark_is_refused(tmp_path: Path) -> None:
     (tmp_path / "table").write_text("tea\n")
     with pytest.raises(SchemaError, match="a name of a column begins with a byte order mark"):
-        read_binary_table(
-            tmp_path / "table", Schema.binary(2, ["\ufefftea", "milk"]), TableReading("baskets")
-        )
+        read_binary_table(tmp_path / "table", Schema.binary(2, ["\ufefftea", "milk"]), TableReading("baskets"))
 
 
 TOTAL = {
     "baskets": ("a b\n\nb nix a\n\xff a\nnix\nb\n", [[0, 0], [0, 0], [0, 0], [0, 1], [1, 1], [1, 1]]),
-    "pairs": (
-        'ann,a\nbob,nix\nann,b,a\nann\n,a\n\xff,a\neve,a\neve,b\nann,nix\n"eve,b\n',
-        [[0, 0], [1, 0], [1, 1]],
-    ),
+    "pairs": ('ann,a\nbob,nix\nann,b,a\nann\n,a\n\xff,a\neve,a\neve,b\nann,nix\n"eve,b\n', [[0, 0], [1, 0], [1, 1]]),
 }
 
 

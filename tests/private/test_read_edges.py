@@ -68,12 +68,7 @@ def test_edges_that_are_none_are_refused(tmp_path: Path, text: str, message: str
 
 
 @pytest.mark.parametrize(
-    ("text", "degrees"),
-    [
-        ('a b\nb a\nc c\nd\na ""\n\xff x\ne f g\nb c\n', [1, 1, 2]),
-        ("a a\n", []),
-        ("", []),
-    ],
+    ("text", "degrees"), [('a b\nb a\nc c\nd\na ""\n\xff x\ne f g\nb c\n', [1, 1, 2]), ("a a\n", []), ("", [])]
 )
 def test_lines_that_are_no_edges_may_be_dropped(tmp_path: Path, text: str, degrees: list[int]) -> None:
     path = tmp_path / "edges.txt"
@@ -115,9 +110,7 @@ def read(folder: Path, text: str) -> list[int]:
     return read_counts(path, "n")._counts.tolist()  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize(
-    "text", ["n\n1\n0\n2\n", "n\n1\n0\n2", "n\r\n1\r\n0\r\n2\r\n", "n,m\n1,a\n\n0,b\n2,c\n"]
-)
+@pytest.mark.parametrize("text", ["n\n1\n0\n2\n", "n\n1\n0\n2", "n\r\n1\r\n0\r\n2\r\n", "n,m\n1,a\n\n0,b\n2,c\n"])
 def test_rows_are_bins(tmp_path: Path, text: str) -> None:
     assert read(tmp_path, text) == [1, 0, 2]
 

@@ -133,9 +133,7 @@ def test_whole_numbers_far_apart_are_found() -> None:
     assert codes([10**12, 0, None], Attribute("x", NUMERIC, edges=(0, 10, 1e13), missing="")) == [1, 0, 2]
 
 
-@pytest.mark.parametrize(
-    "texts", [("true", "false"), ("True", "False"), ("TRUE", "FALSE"), ("1", "0"), ("1.0", "0.0")]
-)
+@pytest.mark.parametrize("texts", [("true", "false"), ("True", "False"), ("TRUE", "FALSE"), ("1", "0"), ("1.0", "0.0")])
 def test_truth_values_have_several_spellings(texts: tuple[str, str]) -> None:
     assert codes(list(texts), Attribute("x", BOOLEAN)) == [1, 0]
 
@@ -203,12 +201,7 @@ def test_clipping_takes_the_nearest_bin(values: list[object]) -> None:
 
 def test_clipping_repairs_neither_missing_nor_fractions_nor_texts() -> None:
     attribute = Attribute("x", NUMERIC, edges=(0, 100), integer=True)
-    for value, reason in [
-        ("", "missing"),
-        ("nan", "missing"),
-        ("1.5", "whole number"),
-        ("a", "not a number"),
-    ]:
+    for value, reason in [("", "missing"), ("nan", "missing"), ("1.5", "whole number"), ("a", "not a number")]:
         with pytest.raises(PrivateDataError, match=reason):
             codes([value], attribute, OnInvalid.CLIP)
 
@@ -221,20 +214,12 @@ STRANGE = [None, "", "nan", "-1", "101", "1e999", "1.5", "b", "\0", "[1]", "x" *
     ("attribute", "policy", "expected"),
     [
         (Attribute("x", CATEGORICAL, ("a", "rest"), other="rest"), OTHER, [1] * 11),
-        (
-            Attribute("x", CATEGORICAL, ("a", "b"), other="a", missing="?"),
-            OTHER,
-            [2, 2, 0, 0, 0, 0, 0, 1, 0, 0, 0],
-        ),
+        (Attribute("x", CATEGORICAL, ("a", "b"), other="a", missing="?"), OTHER, [2, 2, 0, 0, 0, 0, 0, 1, 0, 0, 0]),
         (Attribute("x", CATEGORICAL, ("a",), missing=""), OTHER, [1] * 11),
         (Attribute("x", BOOLEAN, ("a", "b"), other="b"), OTHER, [1] * 11),
         (Attribute("x", BOOLEAN, other=False), OTHER, [0] * 11),
         (Attribute("x", NUMERIC, edges=(0, 50, 100), integer=True, other=70), OTHER, [1] * 11),
-        (
-            Attribute("x", NUMERIC, edges=(0, 50, 100), other=70, missing=""),
-            OTHER,
-            [2, 2, 2, 1, 1, 1, 0, *[1] * 4],
-        ),
+        (Attribute("x", NUMERIC, edges=(0, 50, 100), other=70, missing=""), OTHER, [2, 2, 2, 1, 1, 1, 0, *[1] * 4]),
         (
             Attribute("x", NUMERIC, edges=(0, 10, 50, 100), integer=True, other=20),
             OTHER | OnInvalid.CLIP,
@@ -242,11 +227,7 @@ STRANGE = [None, "", "nan", "-1", "101", "1e999", "1.5", "b", "\0", "[1]", "x" *
         ),
         (Attribute("x", CATEGORICAL, ("a", "b")), DROP, [1]),
         (Attribute("x", NUMERIC, edges=(0, 50, 100)), DROP, [0]),
-        (
-            Attribute("x", NUMERIC, edges=(0, 50, 100), missing=""),
-            DROP | OnInvalid.CLIP,
-            [2, 2, 2, 0, 1, 1, 0],
-        ),
+        (Attribute("x", NUMERIC, edges=(0, 50, 100), missing=""), DROP | OnInvalid.CLIP, [2, 2, 2, 0, 1, 1, 0]),
     ],
 )
 def test_a_total_reading_has_a_place_for_everything(
@@ -281,19 +262,7 @@ class OddText(str):
 
 @pytest.mark.parametrize(
     "value",
-    [
-        b"a",
-        [1],
-        {"a": 1},
-        Odd(),
-        OddText("a"),
-        "\ud800",
-        10**5000,
-        Decimal("sNaN"),
-        Decimal("1e999999"),
-        1j,
-        object,
-    ],
+    [b"a", [1], {"a": 1}, Odd(), OddText("a"), "\ud800", 10**5000, Decimal("sNaN"), Decimal("1e999999"), 1j, object],
     ids=lambda value: type(value).__name__,
 )
 @pytest.mark.parametrize("attribute", [Attribute("x", CATEGORICAL, ("a", "b"), other="b"), AGE])
@@ -318,9 +287,7 @@ def test_objects_of_any_class_are_values_that_do_not_fit(value: object, attribut
         pa.array([b"a", b"\xff", None], pa.large_binary()),
         pa.array([b"a", b"\xff", None], pa.binary(1)),
         pa.array([b"a", b"\xff", None]).dictionary_encode(),
-        pa.Array.from_buffers(
-            pa.string(), 3, [*pa.array(["a", "b", None]).buffers()[:2], pa.py_buffer(b"a\xff")]
-        ),
+        pa.Array.from_buffers(pa.string(), 3, [*pa.array(["a", "b", None]).buffers()[:2], pa.py_buffer(b"a\xff")]),
         pa.array([0, 2**62, None], pa.timestamp("s")),
         pa.array([0, 2**31 - 1, None], pa.date32()),
         pa.array([0, 2**64 - 1, None], pa.uint64()),
@@ -432,9 +399,7 @@ def texts_for(draw: st.DrawFn, attribute: Attribute) -> str:
 def test_reading_agrees_with_plain_python(data: st.DataObject) -> None:
     schema = data.draw(schemas(max_attributes=3))
     rows = data.draw(
-        st.lists(
-            st.tuples(*[texts_for(attribute) for attribute in schema.attributes]), min_size=1, max_size=6
-        )
+        st.lists(st.tuples(*[texts_for(attribute) for attribute in schema.attributes]), min_size=1, max_size=6)
     )
     expected = [[naive_code(row[place], a) for row in rows] for place, a in enumerate(schema.attributes)]
     for table in (_csv(schema.names, rows), _frame(schema.names, rows)):
@@ -483,9 +448,7 @@ def test_changing_one_record_changes_how_no_other_is_read(
             assume([type(value) for value in series] == [type(value) for value in column])
         frame = pd.DataFrame({"a": series})
         codes: list[int] = (
-            read_table(frame, Schema((attribute,)), TableReading(on_invalid=OnInvalid.OTHER))
-            ._columns[0]
-            .tolist()
+            read_table(frame, Schema((attribute,)), TableReading(on_invalid=OnInvalid.OTHER))._columns[0].tolist()
         )
         return codes
 
@@ -519,9 +482,7 @@ def test_a_policy_is_read_from_its_words(text: str, policy: OnInvalid) -> None:
     assert policy.is_total == ("other" in text.lower() or "drop" in text)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "keep", "clip,", "clip other", "error,clip", "other,drop", "error,drop"]
-)
+@pytest.mark.parametrize("text", ["", "keep", "clip,", "clip other", "error,clip", "other,drop", "error,drop"])
 def test_other_words_are_refused(text: str) -> None:
     with pytest.raises(SchemaError, match="on.invalid"):
         parse_on_invalid(text)

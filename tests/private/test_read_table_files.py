@@ -20,14 +20,7 @@ from dpopt.private.readers.read_table import read_table, unused_columns
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.schema import Attribute, AttributeKind, Schema
-from tests.private.tables_in_files import (
-    ROWS,
-    frame,
-    queries,
-    write_csv,
-    write_csv_folder,
-    write_parquet,
-)
+from tests.private.tables_in_files import ROWS, frame, queries, write_csv, write_csv_folder, write_parquet
 from tests.private.tables_in_files import SCHEMA as PARTS_SCHEMA
 
 SCHEMA = Schema(
@@ -55,9 +48,7 @@ def read(
     return columns(read_table(path, SCHEMA, TableReading(column_names=names, multiline=multiline)))
 
 
-def refusal(
-    path: Path, content: str | bytes, *, names: list[str] | None = None, multiline: bool = False
-) -> str:
+def refusal(path: Path, content: str | bytes, *, names: list[str] | None = None, multiline: bool = False) -> str:
     with pytest.raises(PrivateDataError) as caught:
         read(path, content, names=names, multiline=multiline)
     return str(caught.value)
@@ -238,9 +229,7 @@ def test_rows_of_frames_and_parquet_files_are_counted_from_one(tmp_path: Path) -
     with pytest.raises(PrivateDataError, match=r"(?s)the pyarrow Table does not fit.*row 2: 500"):
         read_table(pa.Table.from_pandas(frame), SCHEMA)
     for name in ("a.parquet", "b.parquet"):
-        pq.write_table(
-            pa.table({"sex": ["F", "F"], "age": [5, 500 if name == "b.parquet" else 6]}), tmp_path / name
-        )
+        pq.write_table(pa.table({"sex": ["F", "F"], "age": [5, 500 if name == "b.parquet" else 6]}), tmp_path / name)
     with pytest.raises(PrivateDataError, match=r"(?s)does not fit.*    b\.parquet, row 2: 500"):
         read_table(tmp_path, SCHEMA)
     with pytest.raises(PrivateDataError, match=r"(?s)b\.parquet does not fit.*    row 2: 500"):
@@ -301,15 +290,9 @@ def test_bytes_that_are_not_utf8_are_found(table: Path) -> None:
         (b"PK\x03\x04....", "is a zip archive or an Excel workbook"),
         (b"BZh91AY", "is compressed by bzip2"),
         (b"id,sex,age\r1,F,5\r", "end with carriage returns alone"),
-        (
-            b"sex,age,id,age,sex\n",
-            "names of columns occur more than once in people.csv: 'age', 'sex'; rename",
-        ),
+        (b"sex,age,id,age,sex\n", "names of columns occur more than once in people.csv: 'age', 'sex'; rename"),
         (b"PAR1....", "is not a readable Parquet file"),
-        (
-            gzip.compress(HEADER.encode() + b"1,F,5\n" * 9, mtime=0)[:-9],
-            "is a damaged or incomplete gzip file",
-        ),
+        (gzip.compress(HEADER.encode() + b"1,F,5\n" * 9, mtime=0)[:-9], "is a damaged or incomplete gzip file"),
         (gzip.compress(HEADER.encode(), mtime=0)[:8], "is a damaged or incomplete gzip file"),
         (b"\x1f\x8bxxxxxxxxxxxxxxxx", "is a damaged or incomplete gzip file"),
     ],
@@ -324,10 +307,7 @@ def test_files_that_are_no_tables_are_refused(table: Path, content: bytes, messa
         ("Age, sex\n1,F\n", r"'age'; did you mean 'Age'\?"),
         ("Age, sex\n1,F\n", r"'sex'; did you mean ' sex'\?"),
         ("ages,sexes\n1,F\n", r"'age'; did you mean 'ages'\?"),
-        (
-            "5,F\n",
-            r"'age'\n.*'sex'\n.*columns of the table: '5', 'F'\n.*has no header line, give the names",
-        ),
+        ("5,F\n", r"'age'\n.*'sex'\n.*columns of the table: '5', 'F'\n.*has no header line, give the names"),
         ("sex;age\nF;5\n", "separated by semicolons"),
         ("sex\tage\nF\t5\n", "separated by tabs"),
         ("x,y,z\n1,2,3\n", "remove the attributes from the schema"),
@@ -453,9 +433,7 @@ def test_files_with_other_columns_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PrivateDataError, match="e.csv has the column 'rooms' where a.csv has 'note'"):
         read_table(folder, PARTS_SCHEMA)
     write_csv(folder / "e.csv", frame(9).assign(more=1))
-    with pytest.raises(
-        PrivateDataError, match="e.csv has 6 columns, and a.csv has 5; all files in the folder"
-    ):
+    with pytest.raises(PrivateDataError, match="e.csv has 6 columns, and a.csv has 5; all files in the folder"):
         read_table(folder, PARTS_SCHEMA)
     with pytest.raises(PrivateDataError, match="e.csv has other columns than the first file"):
         CsvFile(folder / "e.csv", header=True).source(tuple(columns))
@@ -464,9 +442,7 @@ def test_files_with_other_columns_are_refused(tmp_path: Path) -> None:
 def test_folders_of_two_kinds_or_none_are_refused(tmp_path: Path) -> None:
     folder = write_csv_folder(tmp_path / "parts", frame())
     write_parquet(folder / "p.parquet", frame(9))
-    with pytest.raises(
-        PrivateDataError, match="holds both Parquet and CSV files, such as p.parquet and a.csv"
-    ):
+    with pytest.raises(PrivateDataError, match="holds both Parquet and CSV files, such as p.parquet and a.csv"):
         read_table(folder, PARTS_SCHEMA)
     (tmp_path / "none").mkdir()
     with pytest.raises(PrivateDataError, match=r"no Parquet files .* and no CSV files"):

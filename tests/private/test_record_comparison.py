@@ -67,10 +67,7 @@ def test_a_target_with_one_value_or_without_other_columns_is_not_predicted() -> 
     constant[:, 2] = 0
     assert compare_predictions(dataset(), SCHEMA, 2, constant, np.ones(500)) is None
     column, alone = records(600, 1)[:, 2:], Schema(SCHEMA.attributes[2:])
-    assert (
-        compare_predictions(PrivateDataset.from_codes(alone, [column[:, 0]]), alone, 0, column, np.ones(600))
-        is None
-    )
+    assert compare_predictions(PrivateDataset.from_codes(alone, [column[:, 0]]), alone, 0, column, np.ones(600)) is None
 
 
 def test_the_default_target_is_the_last_column_of_few_values() -> None:

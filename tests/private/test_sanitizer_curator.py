@@ -52,9 +52,7 @@ def held(family: PolynomialFamily, table: Table = TABLE) -> CoefficientTable:
 @pytest.mark.parametrize("gaussian", [False, True])
 @pytest.mark.parametrize("kind", FAMILIES)
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE])
-def test_a_charge_is_that_of_the_farthest_neighbours(
-    relation: NeighbouringRelation, kind: str, gaussian: bool
-) -> None:
+def test_a_charge_is_that_of_the_farthest_neighbours(relation: NeighbouringRelation, kind: str, gaussian: bool) -> None:
     """rho = L2^2 / (2 sigma^2) and epsilon = L1 / b; exactly for predicates and tables, at least that for functions."""
     family = FAMILIES[kind]
     charge = what(gaussian=gaussian).charge(family, relation)
@@ -64,9 +62,7 @@ def test_a_charge_is_that_of_the_farthest_neighbours(
     assert charge.parameter >= cost
     if not isinstance(family, FunctionFamily):
         # Squares of tables are floating-point sums, stated as the next whole number.
-        assert charge.parameter == pytest.approx(
-            float(cost), rel=1e-12, abs=1 / 8 + 1e-9 if kind == "table" else 0
-        )
+        assert charge.parameter == pytest.approx(float(cost), rel=1e-12, abs=1 / 8 + 1e-9 if kind == "table" else 0)
 
 
 @pytest.mark.parametrize(("degree", "number"), [(1, 8), (2, 8 + 28), (3, 8 + 28 + 56)])
@@ -76,9 +72,7 @@ def test_charges_of_bits_are_binomial_coefficients(degree: int, number: int) -> 
     for relation in (ADD_REMOVE, REPLACE):
         assert what(unit=1.0).charge(family, relation).parameter == pytest.approx(number / 2)
     paper = symmetric(ChosenLiterals.of(bits_schema(8), None, "positive"), POWERS, (1.0,) * degree)
-    assert what(unit=1.0).charge(paper, REPLACE).parameter == pytest.approx(
-        sum(8**i for i in range(1, degree + 1)) / 2
-    )
+    assert what(unit=1.0).charge(paper, REPLACE).parameter == pytest.approx(sum(8**i for i in range(1, degree + 1)) / 2)
 
 
 @pytest.mark.parametrize("unit", [UNIT, 2.0**-30])

@@ -15,9 +15,7 @@ from tests.tiny_measuring import MULTIPLICITY, RECORDS, SCHEMA, marginals, selec
 from tests.tiny_runs import ADD_REMOVE, REPLACE
 
 CANDIDATES = marginals([0], [1])
-WIDE = Schema(
-    tuple(Attribute(f"a{i}", AttributeKind.CATEGORICAL, tuple(map(str, range(150)))) for i in range(3))
-)
+WIDE = Schema(tuple(Attribute(f"a{i}", AttributeKind.CATEGORICAL, tuple(map(str, range(150)))) for i in range(3)))
 
 
 @pytest.mark.parametrize(
@@ -91,10 +89,7 @@ def test_records_that_cannot_be_scored_against_are_refused(
 
 def test_whole_numbers_of_any_type_are_taken() -> None:
     records, multiplicity = selection().check_records(
-        RECORDS.astype(np.uint8),
-        MULTIPLICITY.astype(np.float64),
-        SCHEMA.sizes,
-        100,
+        RECORDS.astype(np.uint8), MULTIPLICITY.astype(np.float64), SCHEMA.sizes, 100
     )
     assert records.dtype == np.int32
     assert multiplicity.dtype == np.int64

@@ -28,9 +28,7 @@ def distribution(scores: list[int], range_: str, spread: int) -> list[Fraction]:
     st.sampled_from(["0.001", "0.25", "1", "3.7", "60"]),
     st.sampled_from([2, 4, 40, 80_000]),
 )
-def test_weights_are_the_exponentials_rounded_to_whole_numbers(
-    scores: list[int], range_: str, spread: int
-) -> None:
+def test_weights_are_the_exponentials_rounded_to_whole_numbers(scores: list[int], range_: str, spread: int) -> None:
     """The clamp is at the last whole distance before the floor, so clamped weights lie above it by less than one step."""
     weights = selection_weights(scores, range_=Decimal(range_), spread=spread)
     step = exp_minus(Fraction(Decimal(range_)) / spread)
@@ -59,9 +57,7 @@ def test_only_differences_of_scores_matter(shift: int) -> None:
 
 
 @pytest.mark.parametrize(("range_", "spread"), [("0.3", 2), ("2", 2), ("2", 4), ("9", 4), ("30", 2)])
-def test_scores_that_move_apart_by_the_spread_never_cost_more_than_the_range(
-    range_: str, spread: int
-) -> None:
+def test_scores_that_move_apart_by_the_spread_never_cost_more_than_the_range(range_: str, spread: int) -> None:
     """Changes of three scores within [-spread / 2, spread / 2], near the top and around the clamp."""
     clamp = clamp_of(Decimal(range_), spread)
     half = spread // 2

@@ -173,10 +173,7 @@ def test_repairs_and_given_names_act_as_in_memory(tmp_path: Path) -> None:
 
 def test_what_needs_columns_in_memory_refuses_a_streamed_table(tmp_path: Path) -> None:
     streamed = StreamedTable.open(write_parquet(tmp_path / "t.parquet", frame(50)), SCHEMA)
-    for use in (
-        lambda: streamed._columns,
-        lambda: BinCounts.of_columns(streamed, ("age",)),
-    ):
+    for use in (lambda: streamed._columns, lambda: BinCounts.of_columns(streamed, ("age",))):
         with pytest.raises(PrivateDataError, match="engine='memory'"):
             use()
     with pytest.raises(AttributeError, match="no attribute '_rest'"):
@@ -352,8 +349,7 @@ def test_engines_are_named(text: str, engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "disk", "memory:2", "stream:", "dask", "dask:", "dask:-1", "dask:x", "dask:http://h:80", "dask:h:"],
+    "text", ["", "disk", "memory:2", "stream:", "dask", "dask:", "dask:-1", "dask:x", "dask:http://h:80", "dask:h:"]
 )
 def test_other_names_are_refused(text: str) -> None:
     with pytest.raises(PlanError, match="is not known; expected memory, stream, dask:N"):

@@ -29,10 +29,7 @@ def test_quotes_hold_decimal_commas_together(sign: str, separator: str | None, t
         {} if separator is None else {"separator": separator}
     )
     codes = read_table(path, dpopt.Schema((bill,), reading=draft.schema.reading))._columns[0]
-    assert (
-        codes.tolist()
-        == (np.searchsorted(np.array(bill.edges[1:-1]), np.round(amounts, 2), side="right")).tolist()
-    )
+    assert codes.tolist() == (np.searchsorted(np.array(bill.edges[1:-1]), np.round(amounts, 2), side="right")).tolist()
     declared = dpopt.Schema((bill,))
     how = dpopt.TableReading(decimal=",", thousands=".", separator=separator)
     assert read_table(path, declared, how)._columns[0].tolist() == codes.tolist()
@@ -79,29 +76,18 @@ def test_a_column_that_follows_from_others_names_the_proposal_that_leaves_it_out
 @pytest.mark.parametrize("engine", ["memory", "stream", "dask:1"])
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_a_release_is_written_as_its_table_at_both_doors(engine: str, ending: str, tmp_path: Path) -> None:
-    table, schema = (
-        tmp_path / f"t.{ending}",
-        dpopt.Schema((dpopt.Attribute("s", dpopt.AttributeKind.BOOLEAN),)),
-    )
+    table, schema = (tmp_path / f"t.{ending}", dpopt.Schema((dpopt.Attribute("s", dpopt.AttributeKind.BOOLEAN),)))
     if (engine, ending) == ("dask:1", "csv"):
         pytest.skip("workers read no single CSV file")
     frame = pd.DataFrame({"s": [True, False] * 200})
     frame.to_parquet(table) if ending == "parquet" else frame.to_csv(table, index=False)
-    asked: dict[str, Any] = {
-        "epsilon": 1,
-        "delta": 1e-6,
-        "n0": 400,
-        "algorithm": "projection",
-        "predict": False,
-    }
+    asked: dict[str, Any] = {"epsilon": 1, "delta": 1e-6, "n0": 400, "algorithm": "projection", "predict": False}
     dpopt.release(table, schema, "marginals:1", engine=engine, out=tmp_path / "out", **asked)
     assert (tmp_path / "out" / f"synthetic.{ending}").exists()
     if engine == "memory":
         schema.write(tmp_path / "s.json")
         words = "--workload marginals:1 --epsilon 1 --delta 1e-6 --n0 400 --algorithm projection --no-predict"
-        succeed(
-            "release", table, "--schema", tmp_path / "s.json", "--out", tmp_path / "shell", *words.split()
-        )
+        succeed("release", table, "--schema", tmp_path / "s.json", "--out", tmp_path / "shell", *words.split())
         assert (tmp_path / "shell" / f"synthetic.{ending}").exists()
         dpopt.release(table, schema, "marginals:1", out=tmp_path / "asked", format="csv", **asked)
         assert (tmp_path / "asked" / "synthetic.csv").exists()

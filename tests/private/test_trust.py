@@ -34,8 +34,7 @@ def test_the_defaults_and_the_systems_generator_are_trusted() -> None:
 
 
 @pytest.mark.parametrize(
-    "sampler",
-    [ExactSampler(SeededWords(1)), ExactSampler(ClaimingWords(1)), ScriptedSampler([]), ClaimingSampler([])],
+    "sampler", [ExactSampler(SeededWords(1)), ExactSampler(ClaimingWords(1)), ScriptedSampler([]), ClaimingSampler([])]
 )
 def test_a_sampler_is_not_believed(sampler: ExactSampler | ScriptedSampler) -> None:
     assert not is_trusted(sampler, None)

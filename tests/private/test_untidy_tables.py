@@ -124,12 +124,7 @@ def test_blanks_around_values_are_left_out_as_drafted(
     draft = infer_schema(table)
     age, job, pay = draft.schema.attributes
     assert draft.schema.names == ("age", "job", "pay")
-    assert (age.kind.value, job.values, job.missing, pay.kind.value) == (
-        "numeric",
-        ("Private",),
-        "?",
-        "numeric",
-    )
+    assert (age.kind.value, job.values, job.missing, pay.kind.value) == ("numeric", ("Private",), "?", "numeric")
     assert dict(draft.schema.reading)["trim"] is True
     found = check_engines(table, declared(draft), workers)
     assert found[age.size : age.size + job.size] == [30, 30]
@@ -176,9 +171,7 @@ def test_a_value_with_a_control_character_is_pointed_out(odd: str, tmp_path: Pat
     rows = "".join(f"{row % 4},{'xyz'[row % 3]}\n" for row in range(600))
     (tmp_path / "t.csv").write_text(f"a,b\n{rows}3{odd},x\n1,w{odd}\n")
     for column in infer_schema(tmp_path / "t.csv").columns:
-        assert any(
-            "holds a control character" in one and "leave the value out" in one for one in column.check
-        )
+        assert any("holds a control character" in one and "leave the value out" in one for one in column.check)
     (tmp_path / "t.csv").write_text(f"a,b\n{rows}")
     assert "control character" not in repr(infer_schema(tmp_path / "t.csv"))
 
@@ -186,9 +179,7 @@ def test_a_value_with_a_control_character_is_pointed_out(odd: str, tmp_path: Pat
 def test_an_odd_byte_in_the_names_of_columns_names_the_option(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes("a,straße\n1,x\n".encode("latin-1"))
     schema = dpopt.Schema((dpopt.Attribute("a", dpopt.AttributeKind.CATEGORICAL, (1,)),))
-    with pytest.raises(
-        PrivateDataError, match="no text in the declared encoding .encoding=.; expected the names"
-    ):
+    with pytest.raises(PrivateDataError, match="no text in the declared encoding .encoding=.; expected the names"):
         read_table(tmp_path / "t.csv", schema)
 
 
@@ -266,14 +257,7 @@ def test_halves_of_days_and_times_of_day_are_drafted_and_read(form: str) -> None
 
 @pytest.mark.parametrize(
     ("text", "hour"),
-    [
-        ("12:00 AM", 0),
-        ("12:59 am", 0),
-        ("01:00 a.m.", 1),
-        ("12:00 PM", 12),
-        ("11:00 p.m.", 23),
-        ("1:05PM", 13),
-    ],
+    [("12:00 AM", 0), ("12:59 am", 0), ("01:00 a.m.", 1), ("12:00 PM", 12), ("11:00 p.m.", 23), ("1:05PM", 13)],
 )
 def test_twelve_comes_before_one(text: str, hour: int) -> None:
     form = "%I:%M%p" if text == "1:05PM" else "%I:%M %p"
@@ -285,9 +269,7 @@ def test_twelve_comes_before_one(text: str, hour: int) -> None:
             date_number(wrong, form)
 
 
-@pytest.mark.parametrize(
-    "form", ["%I:%M", "%Y %p", "%H %p", "%Y %I %p %p", "%M", "%Y|", "|", "%Y|%M", "%p", "%d %H"]
-)
+@pytest.mark.parametrize("form", ["%I:%M", "%Y %p", "%H %p", "%Y %I %p %p", "%M", "%Y|", "|", "%Y|%M", "%p", "%d %H"])
 def test_forms_that_say_no_time_are_refused(form: str) -> None:
     with pytest.raises(SchemaError, match="the form of its dates is"):
         Attribute("d", AttributeKind.NUMERIC, edges=(0, 1), date_format=form)
@@ -343,9 +325,7 @@ def test_years_of_two_digits_stand_beside_those_of_four(tmp_path: Path) -> None:
     ],
 )
 def test_what_has_no_sure_forms_is_no_date(texts: list[str]) -> None:
-    assert all(
-        one.date_format is None for one in infer_schema(pd.DataFrame({"d": texts * 20})).schema.attributes
-    )
+    assert all(one.date_format is None for one in infer_schema(pd.DataFrame({"d": texts * 20})).schema.attributes)
 
 
 def test_a_date_is_read_by_itself_in_each_form() -> None:
@@ -355,18 +335,12 @@ def test_a_date_is_read_by_itself_in_each_form() -> None:
     assert readable.tolist() == [True, True, True, False, False, False]
     alone = [parse_dates(pa.array([text]), form)[0][0] for text in texts]
     assert np.array_equal(numbers, alone, equal_nan=True)
-    assert (
-        numbers[:3].tolist()
-        == [date_number("2024", "%Y")] * 3
-        == [date_number(one, form) for one in texts[:3]]
-    )
+    assert numbers[:3].tolist() == [date_number("2024", "%Y")] * 3 == [date_number(one, form) for one in texts[:3]]
 
 
 @pytest.mark.parametrize("others", [["AF", "AS", "EU", "OC", "SA"], ["NO", "SE", "DK", "FI"]])
 def test_a_word_for_missing_among_codes_like_it_is_a_value(others: list[str]) -> None:
-    frame = pd.DataFrame(
-        {"continent": [*others, "NA"] * 30, "answer": ["yes", "no", "NA"] * 10 * (len(others) + 1)}
-    )
+    frame = pd.DataFrame({"continent": [*others, "NA"] * 30, "answer": ["yes", "no", "NA"] * 10 * (len(others) + 1)})
     draft = infer_schema(frame)
     continent, answer = draft.schema.attributes
     assert (continent.missing, answer.missing) == (None, "NA")
@@ -376,9 +350,7 @@ def test_a_word_for_missing_among_codes_like_it_is_a_value(others: list[str]) ->
 
 SOME_BUCKETS = Schema(
     (
-        Attribute(
-            "town", AttributeKind.CATEGORICAL, values=("north", "south", "elsewhere"), other="elsewhere"
-        ),
+        Attribute("town", AttributeKind.CATEGORICAL, values=("north", "south", "elsewhere"), other="elsewhere"),
         Attribute("age", AttributeKind.NUMERIC, edges=(0, 50, 100), integer=True),
     )
 )

@@ -41,9 +41,7 @@ def dense(
     )
 
 
-def squares(
-    linear: MixedIntegerProgram, matrix: ArrayLike, targets: ArrayLike, weights: ArrayLike
-) -> QuadraticProgram:
+def squares(linear: MixedIntegerProgram, matrix: ArrayLike, targets: ArrayLike, weights: ArrayLike) -> QuadraticProgram:
     """Return the program with the squares' matrix given in full."""
     full = np.asarray(matrix, dtype=np.float64).reshape(np.size(targets), linear.number_of_variables)
     row, column = np.nonzero(full)

@@ -84,13 +84,9 @@ def test_a_record_may_be_given_with_a_bound_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(("record", "violation"), [([0, 3], 1), ([-2, 0], 2), ([5, 0], 4)])
-def test_a_code_that_does_not_exist_is_not_feasible_and_worth_nothing(
-    record: list[int], violation: int
-) -> None:
+def test_a_code_that_does_not_exist_is_not_feasible_and_worth_nothing(record: list[int], violation: int) -> None:
     certificate = certify(PROBLEM, answer(record, 5.0))
-    assert certificate == Certificate(
-        feasible=False, objective=None, bound=None, gap=None, violation=violation
-    )
+    assert certificate == Certificate(feasible=False, objective=None, bound=None, gap=None, violation=violation)
 
 
 def test_without_a_solution_there_is_nothing_to_certify() -> None:
@@ -104,9 +100,7 @@ def test_what_is_proven_and_what_is_reported_are_distinguished() -> None:
     assert (certificate.reported_bound, certificate.reported_gap) == (3, 5)
 
 
-@pytest.mark.parametrize(
-    ("proven", "bound"), [(None, 5), (Fraction(5), 5), (Fraction(99, 20), 4), (Fraction(50), 5)]
-)
+@pytest.mark.parametrize(("proven", "bound"), [(None, 5), (Fraction(5), 5), (Fraction(99, 20), 4), (Fraction(50), 5)])
 def test_a_proven_bound_is_made_whole_and_never_exceeds_the_positive_weights(
     proven: Fraction | None, bound: int
 ) -> None:
@@ -238,10 +232,7 @@ def test_a_claim_that_holds_or_is_modest_leaves_no_trace() -> None:
     honest = replace(claimed(codes(1, 2), 5.0), objective=5.0)
     assert verified(PROBLEM, honest).report == {}
     assert verified(PROBLEM, replace(honest, objective=2.0)).report == {}
-    assert (
-        verified(PROGRAM, replace(claimed(np.array([2.9999999, 1.0]), 10.0), objective=10.0000001)).report
-        == {}
-    )
+    assert verified(PROGRAM, replace(claimed(np.array([2.9999999, 1.0]), 10.0), objective=10.0000001)).report == {}
 
 
 def test_for_a_minimization_a_claim_is_too_good_when_it_is_too_small() -> None:
@@ -255,8 +246,7 @@ def test_duals_that_do_not_fit_the_rows_are_dropped(duals: list[float]) -> None:
     found = replace(claimed(np.array([3.0, 1.0])), duals=np.array(duals))
     assert verified(PROGRAM, found).duals is None
     assert (
-        verified(PROGRAM, replace(found, solution=None, objective=None, termination=Termination.FAILED)).duals
-        is None
+        verified(PROGRAM, replace(found, solution=None, objective=None, termination=Termination.FAILED)).duals is None
     )
     fitting = verified(PROGRAM, replace(found, duals=np.array([2.0]))).duals
     assert fitting is not None

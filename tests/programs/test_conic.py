@@ -62,8 +62,7 @@ def test_no_member_has_a_negative_product_with_proving_multipliers(
         for one in free:
             member = member_in(kind, one)
             total = sum(
-                (Fraction(a) * Fraction(b) for a, b in zip(z.tolist(), member.tolist(), strict=True)),
-                Fraction(),
+                (Fraction(a) * Fraction(b) for a, b in zip(z.tolist(), member.tolist(), strict=True)), Fraction()
             )
             assert total >= 0
 
@@ -114,9 +113,7 @@ def test_a_bound_is_below_every_feasible_point(
     assert posed.violation(point) <= 1e-9 * max(1.0, np.abs(point).max())
     bound = conic_bound(posed, np.zeros(3), multipliers)
     assert bound is not None
-    exact = sum(
-        (Fraction(c) * Fraction(x) for c, x in zip((1, 2, 3), point.tolist(), strict=True)), Fraction()
-    )
+    exact = sum((Fraction(c) * Fraction(x) for c, x in zip((1, 2, 3), point.tolist(), strict=True)), Fraction())
     assert bound <= exact
 
 
@@ -125,10 +122,7 @@ def test_a_bound_is_below_every_feasible_point(
 def test_a_bound_counts_entries_and_constants_of_cones(
     kind: Cone, multipliers: NDArray[np.float64], free: NDArray[np.float64]
 ) -> None:
-    matrix, point = (
-        np.array([[1.0, -2.0, 0.0], [0.0, 1.0, 1.0], [2.0, 0.0, -1.0]]),
-        np.array([1.0, -1.0, 2.0]),
-    )
+    matrix, point = (np.array([[1.0, -2.0, 0.0], [0.0, 1.0, 1.0], [2.0, 0.0, -1.0]]), np.array([1.0, -1.0, 2.0]))
     build = Builder()
     x = build.variables("x", 3, lower=-10.0, upper=10.0, objective=[1.0, 2.0, 3.0])
     entries = (np.arange(3)[:, None], x, matrix)
@@ -192,12 +186,7 @@ def test_a_program_is_kept_and_checked() -> None:
     again = pickle.loads(pickle.dumps(posed))
     assert again.blocks == posed.blocks
     assert not again.constants.flags.writeable
-    for kind, size in (
-        (Cone.EXPONENTIAL, 4),
-        (Cone.ROTATED, 2),
-        (Cone.SECOND_ORDER, 1),
-        (Cone.SEMIDEFINITE, 4),
-    ):
+    for kind, size in ((Cone.EXPONENTIAL, 4), (Cone.ROTATED, 2), (Cone.SECOND_ORDER, 1), (Cone.SEMIDEFINITE, 4)):
         build = Builder()
         build.cones("K", kind, 1, size, (0, build.variables("x"), 1.0))
         with pytest.raises(ProgramError, match="members"):
@@ -223,9 +212,7 @@ def test_matrices_of_multipliers_have_no_negative_eigenvalue_in_exact_arithmetic
     for symmetric in (thin @ thin.T, thin @ thin.T - np.eye(side), np.ones((side, side))):
         z = matrices_of(posed.proving(triangle_of(symmetric, 2.0)), 0.5)
         rows = [[Fraction(one) for one in row] for row in z.tolist()]
-        for place in range(
-            side
-        ):  # elimination: pivots of a semidefinite matrix are 0 or above, rows of 0 are 0
+        for place in range(side):  # elimination: pivots of a semidefinite matrix are 0 or above, rows of 0 are 0
             pivot = rows[place][place]
             assert pivot > 0 or not any(rows[place][place:])
             if not pivot:

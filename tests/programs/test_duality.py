@@ -55,8 +55,7 @@ def test_sums_differences_and_products_are_exact(rows: list[tuple[float, float, 
     assert fractions(first.minus(second)) == [a - b for a, b in pairs]
     assert products.total() == sum(a * b for a, b in pairs)
     assert fractions(products.sum_by(owner, 3)) == [
-        sum((a * b for (a, b), number in zip(pairs, owner, strict=True) if number == k), Fraction(0))
-        for k in range(3)
+        sum((a * b for (a, b), number in zip(pairs, owner, strict=True) if number == k), Fraction(0)) for k in range(3)
     ]
     assert products.positive().tolist() == [a * b > 0 for a, b in pairs]
     assert products.negative().tolist() == [a * b < 0 for a, b in pairs]
@@ -118,15 +117,12 @@ def _obeys(program: MixedIntegerProgram, point: NDArray[np.float64]) -> bool:
     sums = entries.sum_by(program.row_of_entry(), program.number_of_rows)
     activity = [Fraction(int(number), 2**sums.shift) for number in sums.numerators]
     return all(
-        low <= value <= high
-        for low, value, high in zip(program.row_lower, activity, program.row_upper, strict=True)
+        low <= value <= high for low, value, high in zip(program.row_lower, activity, program.row_upper, strict=True)
     )
 
 
 @given(boxes(), st.data())
-def test_any_multipliers_bound_every_feasible_point(
-    program: MixedIntegerProgram, data: st.DataObject
-) -> None:
+def test_any_multipliers_bound_every_feasible_point(program: MixedIntegerProgram, data: st.DataObject) -> None:
     duals = np.array(
         data.draw(st.lists(ANY_NUMBER, min_size=program.number_of_rows, max_size=program.number_of_rows)),
         dtype=np.float64,
@@ -188,9 +184,7 @@ def test_multipliers_that_were_tampered_with_give_a_worse_bound_and_never_a_fals
 
 
 def test_a_minimization_is_bounded_from_below() -> None:
-    program = dense(
-        [2, 3], [[1, 1]], [(4, INFINITY)], [(0, INFINITY), (0, INFINITY)], [False, False], maximize=False
-    )
+    program = dense([2, 3], [[1, 1]], [(4, INFINITY)], [(0, INFINITY), (0, INFINITY)], [False, False], maximize=False)
     assert dual_bound(program, np.array([2.0])) == 8
     assert dual_bound(program, np.array([1.0])) == 4
     assert dual_bound(program, np.array([-1.0])) == 0  # the row has no upper side: counts as 0
@@ -264,17 +258,13 @@ def test_a_quadratic_program_refuses_a_point_that_does_not_fit() -> None:
 
 def test_a_push_towards_an_infinite_side_is_a_dual_violation() -> None:
     program = dense([1, 1], [[1, 2]], [(-INFINITY, 5)], [(0, INFINITY), (-INFINITY, 4)], [False, False])
-    assert (
-        dual_violation(program, program.objective, np.array([1.0])) == 1.0
-    )  # r = (0, -1), y = 0 wants r2 >= 0
+    assert dual_violation(program, program.objective, np.array([1.0])) == 1.0  # r = (0, -1), y = 0 wants r2 >= 0
     assert dual_violation(program, program.objective, np.array([0.25])) == 0.75
     assert dual_violation(program, program.objective, np.array([-2.0])) == 3.0
     assert dual_violation(THIRDS, THIRDS.objective, np.array([4.0, 4.0])) == 0.0
 
 
-def answer(
-    point: ArrayLike | None, *, duals: ArrayLike | None = None, bound: float | None = None
-) -> SolveResult:
+def answer(point: ArrayLike | None, *, duals: ArrayLike | None = None, bound: float | None = None) -> SolveResult:
     empty = SolveResult(Termination.FAILED, None, None, None, bound, "s", "", "", 0.0)
     if point is None:
         return empty

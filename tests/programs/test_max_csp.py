@@ -60,9 +60,7 @@ def test_what_does_not_fit_together_is_refused(
         MaxCsp(np.array(sizes), clauses, np.array(weights))
 
 
-@pytest.mark.parametrize(
-    ("record", "says"), [([0, 0, 4, 0], "code 4"), ([0, -1, 0, 0], "code -1"), ([0], "4 attr")]
-)
+@pytest.mark.parametrize(("record", "says"), [([0, 0, 4, 0], "code 4"), ([0, -1, 0, 0], "code -1"), ([0], "4 attr")])
 def test_a_record_that_is_none_has_no_objective(record: list[int], says: str) -> None:
     with pytest.raises(ProgramError, match=says):
         problem().objective(np.array(record, dtype=np.int32))

@@ -52,9 +52,7 @@ def test_arrays_that_do_not_fit_together_are_refused(changes: dict[str, Any], sa
         ([1, np.nan], np.inf),
     ],
 )
-def test_the_violation_is_that_of_the_worst_row_bound_or_fraction(
-    point: list[float], violation: float
-) -> None:
+def test_the_violation_is_that_of_the_worst_row_bound_or_fraction(point: list[float], violation: float) -> None:
     assert PROGRAM.violation(np.array(point)) == pytest.approx(violation)
 
 
@@ -80,9 +78,7 @@ def test_the_fingerprint_is_the_same_everywhere_and_for_ever() -> None:
 
 
 def test_the_fingerprint_ignores_the_sign_of_zero_and_nothing_else() -> None:
-    same = [
-        replace(PROGRAM, lower=np.array([-0.0, -1.0])),
-    ]
+    same = [replace(PROGRAM, lower=np.array([-0.0, -1.0]))]
     others = [
         replace(PROGRAM, maximize=False),
         replace(PROGRAM, objective=np.array([1.0, 3.0])),
@@ -125,12 +121,7 @@ def read_mps(text: bytes) -> MixedIntegerProgram:
         elif section == "BOUNDS":
             low, high = bounds.get(fields[2], (0.0, INFINITY))
             value = float(fields[3]) if len(fields) > 3 else INFINITY
-            news = {
-                "FR": (-INFINITY, INFINITY),
-                "MI": (-INFINITY, high),
-                "LO": (value, high),
-                "UP": (low, value),
-            }
+            news = {"FR": (-INFINITY, INFINITY), "MI": (-INFINITY, high), "LO": (value, high), "UP": (low, value)}
             bounds[fields[2]] = news.get(fields[0], (low, INFINITY))
     names = sorted(columns, key=lambda name: int(name[1:]))
     intervals = []

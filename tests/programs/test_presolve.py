@@ -35,9 +35,7 @@ from tests.circuits import (
 from tests.strategies import clause_lists, clauses_of
 
 SIZES = (2, 4, 3, 1, 3)
-HINTS = st.tuples(*(st.integers(0, size - 1) for size in SIZES)).map(
-    lambda codes: np.array(codes, dtype=np.int32)
-)
+HINTS = st.tuples(*(st.integers(0, size - 1) for size in SIZES)).map(lambda codes: np.array(codes, dtype=np.int32))
 
 
 def weighted(clauses: Clauses, rules: ThresholdCircuit = NO_RULES) -> MaxCsp:
@@ -162,11 +160,7 @@ def test_what_rules_force_is_known() -> None:
     sizes = (2, 3, 4)
     amounts = Gate(9, (Amount(2, (0, 4, 8, 9)), Amount(1, (5, 5, 0))))
     rules = circuit_of(
-        {
-            "one": [some(among(0, [1], sizes))],
-            "then two": exactly_when((0, [1]), (1, [2]), sizes),
-            "enough": [amounts],
-        }
+        {"one": [some(among(0, [1], sizes))], "then two": exactly_when((0, [1]), (1, [2]), sizes), "enough": [amounts]}
     )
     clauses = clauses_of([([(0, 0, True), (2, 1, True)], 4), ([(1, 2, True), (2, 3, True)], 4)])
     smaller = presolve(MaxCsp(np.array(sizes), clauses, np.array([5, -1]), rules))
@@ -192,9 +186,7 @@ def test_rules_that_exclude_each_other_are_noticed() -> None:
     assert presolve(program).impossible is not None
 
 
-def test_dominated_codes_under_more_values_than_may_be_compared_are_left(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_dominated_codes_under_more_values_than_may_be_compared_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = (3, 2)
     rules = circuit_of({"one": [some(among(0, [1, 2], sizes), among(1, [1], sizes))]})
     program = MaxCsp(np.array(sizes), clauses_of([([(0, 2, True), (1, 0, True)], 4)]), np.array([1]), rules)
@@ -205,9 +197,7 @@ def test_dominated_codes_under_more_values_than_may_be_compared_are_left(
 
 
 def test_codes_that_no_clause_names_become_one() -> None:
-    program = MaxCsp(
-        np.array([2, 100]), clauses_of([([(1, 7, True)], 2), ([(1, 0, False)], 2)]), np.array([1, 1])
-    )
+    program = MaxCsp(np.array([2, 100]), clauses_of([([(1, 7, True)], 2), ([(1, 0, False)], 2)]), np.array([1, 1]))
     reduction = reduce_max_csp(program)
     assert reduction.problem.sizes.tolist() == [3]
     assert reduction.codes.tolist() == [0, 7, 1]  # 1 is the smallest code that no clause names
@@ -285,10 +275,7 @@ def test_an_attribute_in_a_rule_alone_stays() -> None:
 @settings(max_examples=30)
 @given(clause_lists(SIZES, max_size=4, widest=3), circuits(SIZES), HINTS, st.integers(0, 2**32 - 1))
 def test_attributes_that_nothing_names_do_not_matter(
-    clauses: Clauses,
-    rules: ThresholdCircuit,
-    hint: np.ndarray[tuple[int], np.dtype[np.int32]],
-    seed: int,
+    clauses: Clauses, rules: ThresholdCircuit, hint: np.ndarray[tuple[int], np.dtype[np.int32]], seed: int
 ) -> None:
     """The same problem spread over many attributes is reduced to the same one."""
     small = weighted(clauses, rules)
@@ -378,12 +365,8 @@ def test_parts_add_up_to_the_whole(clauses: Clauses, rules: ThresholdCircuit) ->
     if smaller.impossible is not None or program.sizes.size == 0:
         return
     parts = components(program)
-    assert sorted(np.concatenate([part.attributes for part in parts]).tolist()) == list(
-        range(program.sizes.size)
-    )
-    assert [len(part.problem.clauses) for part in parts] == sorted(
-        len(part.problem.clauses) for part in parts
-    )
+    assert sorted(np.concatenate([part.attributes for part in parts]).tolist()) == list(range(program.sizes.size))
+    assert [len(part.problem.clauses) for part in parts] == sorted(len(part.problem.clauses) for part in parts)
     for record in every_record(program.sizes.tolist()):
         own = [(part.problem, np.ascontiguousarray(record[part.attributes])) for part in parts]
         assert sum(problem.objective(piece) for problem, piece in own) == program.objective(record)
@@ -394,9 +377,7 @@ def test_parts_add_up_to_the_whole(clauses: Clauses, rules: ThresholdCircuit) ->
 def test_a_chain_of_clauses_is_one_part_however_long() -> None:
     d = 1000
     order = np.random.default_rng(0).permutation(d)
-    rows = [
-        ([(int(order[i]), 1, True), (int(order[i + 1]), 1, True)], 0b010) for i in range(d - 1) if i != 600
-    ]
+    rows = [([(int(order[i]), 1, True), (int(order[i + 1]), 1, True)], 0b010) for i in range(d - 1) if i != 600]
     program = MaxCsp(np.full(d, 2), clauses_of(rows), np.ones(d - 2, dtype=np.int64))
     assert sorted(part.attributes.size for part in components(program)) == [399, 601]
 
@@ -411,10 +392,7 @@ def test_a_rule_of_several_conditions_is_divided_among_the_parts() -> None:
     program = MaxCsp(np.array(sizes), clauses, np.array([1, 2, 3, -4]), circuit_of({"both": rule}))
     parts = components(program)
     assert [part.attributes.tolist() for part in parts] == [[0, 1], [2, 3]]
-    assert [(part.problem.rules.names, len(part.problem.rules)) for part in parts] == [
-        (("both",), 1),
-        (("both",), 2),
-    ]
+    assert [(part.problem.rules.names, len(part.problem.rules)) for part in parts] == [(("both",), 1), (("both",), 2)]
 
 
 @given(clause_lists(SIZES, max_size=5, widest=4), circuits(SIZES))

@@ -44,20 +44,13 @@ EMPTY: dict[str, Any] = {"solution": None, "objective": None}
 @pytest.mark.parametrize(
     ("says", "changes"),
     [
-        *(
-            ("limit", {"termination": t, "limit": Limit.TIME, **EMPTY})
-            for t in set(Termination) - {Termination.LIMIT}
-        ),
+        *(("limit", {"termination": t, "limit": Limit.TIME, **EMPTY}) for t in set(Termination) - {Termination.LIMIT}),
         ("limit", {"termination": Termination.LIMIT}),
         ("objective", {"objective": None}),
         ("objective", {"solution": None}),
         *(("no solution", {"termination": t}) for t in WITHOUT_SUCCESS),
         ("optimal", EMPTY),
-        *(
-            (field, {field: value})
-            for field in ("objective", "bound")
-            for value in (math.nan, math.inf, -math.inf)
-        ),
+        *((field, {field: value}) for field in ("objective", "bound") for value in (math.nan, math.inf, -math.inf)),
         ("flat", {"solution": np.array([1, 2])}),
         ("flat", {"solution": np.array([[1]], dtype=np.int32)}),
     ],

@@ -11,9 +11,7 @@ from dpopt.files.codec import decode, encode
 from dpopt.queries.ranges.bins import Bins
 from dpopt.schema.attribute import Attribute, AttributeKind
 
-AGE = Bins.of_attribute(
-    Attribute("age", AttributeKind.NUMERIC, edges=(0, 18, 30, 65), integer=True, missing="?")
-)
+AGE = Bins.of_attribute(Attribute("age", AttributeKind.NUMERIC, edges=(0, 18, 30, 65), integer=True, missing="?"))
 SIZE = Bins.of_attribute(Attribute("size", AttributeKind.CATEGORICAL, ("s", "m", "l")), ordered=True)
 PLAIN = Bins("bins", 10)
 

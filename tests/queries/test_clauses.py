@@ -160,20 +160,13 @@ def test_a_fingerprint_is_pinned() -> None:
     ],
 )
 def test_arrays_that_are_no_clauses_are_refused(changes: dict[str, object], message: str) -> None:
-    arrays: dict[str, object] = {
-        "attributes": [[0, 1]],
-        "values": [[0, 1]],
-        "signs": [[True, True]],
-        "accepted": [4],
-    }
+    arrays: dict[str, object] = {"attributes": [[0, 1]], "values": [[0, 1]], "signs": [[True, True]], "accepted": [4]}
     with pytest.raises(WorkloadError, match=message):
         Clauses(**{**arrays, **changes})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("width", [2, 4, 5, 31])
-def test_an_attribute_twice_is_refused_at_every_width_and_conjunctions_need_two_dimensions(
-    width: int,
-) -> None:
+def test_an_attribute_twice_is_refused_at_every_width_and_conjunctions_need_two_dimensions(width: int) -> None:
     attributes = np.arange(width)[None, :].repeat(3, axis=0)
     signs = np.ones((3, width), dtype=bool)
     assert len(Clauses.conjunctions(attributes, np.zeros((3, width)), signs)) == 3

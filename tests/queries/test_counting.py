@@ -17,14 +17,7 @@ from dpopt.queries.counting.counting import count_on_columns
 from tests.strategies import clause_lists, clauses_of, naive_truth, tables
 
 NEVER, ALWAYS = -1e300, 1e300
-WAYS = [
-    "as they choose",
-    "by lists",
-    "by bits, singly",
-    "by bits, in sets",
-    "in tiles, singly",
-    "in tiles, in sets",
-]
+WAYS = ["as they choose", "by lists", "by bits, singly", "by bits, in sets", "in tiles, singly", "in tiles, in sets"]
 
 
 def force(patch: pytest.MonkeyPatch, way: str) -> None:
@@ -118,9 +111,7 @@ def test_every_way_counts_the_same(monkeypatch: pytest.MonkeyPatch, way: str, ro
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_borders_and_threads_do_not_change_a_count(
-    monkeypatch: pytest.MonkeyPatch, way: str, threads: int
-) -> None:
+def test_borders_and_threads_do_not_change_a_count(monkeypatch: pytest.MonkeyPatch, way: str, threads: int) -> None:
     generator = np.random.default_rng(threads)
     table = uneven_table(generator, 9_000, 30)
     clauses = random_clauses(generator, 500, 30, 4)
@@ -182,9 +173,7 @@ def test_the_ways_that_tests_force_are_taken(monkeypatch: pytest.MonkeyPatch) ->
         assert set(taken) == functions
 
 
-def test_of_clauses_that_are_counted_by_lists_only_long_columns_become_bits(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_of_clauses_that_are_counted_by_lists_only_long_columns_become_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(6)
     rows, columns = 20_000, 300
     table = np.zeros((rows, columns), dtype=np.uint8)

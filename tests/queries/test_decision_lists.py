@@ -16,9 +16,7 @@ from tests.tiny_lists import family_of, output_at, points_of, rows_of
 def test_names_are_given_in_words_or_as_a_range() -> None:
     assert ListFamily.of("a, b,x2..x4", 2).variables == ("a", "b", "x2", "x3", "x4")
     assert ListFamily.of(["a", "b"], 2).changes == 2
-    assert ListFamily.of("a,b,c", 3, "disjunctions") == ListFamily(
-        ("a", "b", "c"), 3, RowKind.DISJUNCTIONS, 1
-    )
+    assert ListFamily.of("a,b,c", 3, "disjunctions") == ListFamily(("a", "b", "c"), 3, RowKind.DISJUNCTIONS, 1)
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,7 @@ def test_distances_reach_their_sensitivity() -> None:
 
 
 @pytest.mark.parametrize(
-    ("predictions", "word"),
-    [([1], "shape"), ([1, -1], "at least 0"), ([LARGEST_TOTAL, LARGEST_TOTAL], "2\\^40")],
+    ("predictions", "word"), [([1], "shape"), ([1, -1], "at least 0"), ([LARGEST_TOTAL, LARGEST_TOTAL], "2\\^40")]
 )
 def test_predictions_that_do_not_fit_are_refused(predictions: list[int], word: str) -> None:
     with pytest.raises(WorkloadError, match=word):

@@ -30,12 +30,7 @@ from tests.strategies import naive_truth, schemas, tables
 def schema_of(*sizes: int, occurring: dict[int, tuple[int, ...]] | None = None) -> Schema:
     return Schema(
         tuple(
-            Attribute(
-                f"x{i}",
-                AttributeKind.CATEGORICAL,
-                tuple(range(size)),
-                occurring=(occurring or {}).get(i),
-            )
+            Attribute(f"x{i}", AttributeKind.CATEGORICAL, tuple(range(size)), occurring=(occurring or {}).get(i))
             for i, size in enumerate(sizes)
         )
     )
@@ -59,14 +54,10 @@ def test_marginals_have_one_conjunction_for_every_cell(schema: Schema, width: in
     width = min(width, len(schema))
     occurring = occurring and any(attribute.occurring is not None for attribute in schema.attributes)
     clauses = all_marginals(width, schema, Domains.of(schema, occurring=occurring)).clauses()
-    domains = [
-        list(a.occurring if occurring and a.occurring is not None else range(a.size))
-        for a in schema.attributes
-    ]
+    domains = [list(a.occurring if occurring and a.occurring is not None else range(a.size)) for a in schema.attributes]
     marginals = list(combinations(range(len(schema)), width))
     found = [
-        list(zip(a, v, strict=True))
-        for a, v in zip(clauses.attributes.tolist(), clauses.values.tolist(), strict=True)
+        list(zip(a, v, strict=True)) for a, v in zip(clauses.attributes.tolist(), clauses.values.tolist(), strict=True)
     ]
     assert found == expected_cells(marginals, domains)
     assert clauses.signs.all()
@@ -128,10 +119,7 @@ def naive_literals(
     words = [int(word) for word in stream.random_raw(-(-count * width // 64))]
     signs = [not signed or bool(words[i // 64] >> (i % 64) & 1) for i in range(count * width)]
     return [
-        [
-            (a, domains[a][digits[i * width + place]], signs[i * width + place])
-            for place, a in enumerate(attributes)
-        ]
+        [(a, domains[a][digits[i * width + place]], signs[i * width + place]) for place, a in enumerate(attributes)]
         for i, attributes in enumerate(flat)
     ]
 
@@ -247,9 +235,7 @@ def test_occurring_values_are_refused_where_none_are_declared() -> None:
 def test_a_width_that_the_schema_cannot_give_is_refused(width: int) -> None:
     schema = schema_of(2, 2, 2)
     for build in (chosen_marginals, random_conjunctions, random_parities):
-        with pytest.raises(
-            WorkloadError, match=f"{width}-way queries .* between 1 and 3 attributes are possible"
-        ):
+        with pytest.raises(WorkloadError, match=f"{width}-way queries .* between 1 and 3 attributes are possible"):
             build(width, 1, 0, schema, everything(schema))
     with pytest.raises(WorkloadError, match=f"{width}-way queries"):
         all_marginals(width, schema, everything(schema))

@@ -131,20 +131,13 @@ def test_very_many_items_are_ranked_by_name(tmp_path: Path) -> None:
     assert np.array_equal(ranks_from_text(ranks_to_text(ranks)), order)
     clauses = popular_conjunctions(3, 100_000, 1, ranks, wide)
     share = np.isin(clauses.attributes, order[:10]).mean()
-    assert (
-        0.19 < share < sum(1 / rank for rank in range(1, 11)) / 12.1
-    )  # a little less, for items are distinct
+    assert 0.19 < share < sum(1 / rank for rank in range(1, 11)) / 12.1  # a little less, for items are distinct
     assert (np.diff(clauses.attributes, axis=1) > 0).all()
 
 
 @pytest.mark.parametrize(
     ("text", "positions"),
-    [
-        ("milk\neggs\n7\n", [0, 2, 3]),
-        ("3\n0\n2", [3, 0, 2]),
-        ("7\nmilk\neggs", [3, 0, 2]),
-        (" eggs \r\nmilk", [2, 0]),
-    ],
+    [("milk\neggs\n7\n", [0, 2, 3]), ("3\n0\n2", [3, 0, 2]), ("7\nmilk\neggs", [3, 0, 2]), (" eggs \r\nmilk", [2, 0])],
 )
 def test_lines_are_names_or_numbers(tmp_path: Path, text: str, positions: list[int]) -> None:
     """A name that looks like a number is a name where all lines are names."""

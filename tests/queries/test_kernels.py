@@ -86,13 +86,7 @@ def test_the_widest_clauses_are_counted() -> None:
     generator = np.random.default_rng(5)
     records = generator.integers(0, 3, size=(1000, 31)).astype(np.int32)
     literals = [(a, int(generator.integers(3)), bool(generator.integers(2))) for a in range(31)]
-    masks = [
-        1 << 31,
-        (1 << 31) - 1,
-        0xAAAAAAAA,
-        0x55555555,
-        *generator.integers(0, 1 << 32, size=20).tolist(),
-    ]
+    masks = [1 << 31, (1 << 31) - 1, 0xAAAAAAAA, 0x55555555, *generator.integers(0, 1 << 32, size=20).tolist()]
     clauses = clauses_of([(literals, mask) for mask in masks])
     truth = naive_truth(clauses, records)
     assert np.array_equal(count_on_records(clauses, records, sizes), truth.sum(axis=1))
@@ -128,9 +122,7 @@ def test_clauses_of_negative_literals_do_not_count_the_padding(rows: int) -> Non
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_chunks_and_threads_do_not_change_which_clauses_are_true(
-    monkeypatch: pytest.MonkeyPatch, threads: int
-) -> None:
+def test_chunks_and_threads_do_not_change_which_clauses_are_true(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     clauses, record = every_mask(7), records_of(1)
     monkeypatch.setattr(kernels, "SATISFIED_CHUNK", 11)
     found = satisfied(clauses, record[0], threads=threads)
@@ -138,9 +130,7 @@ def test_chunks_and_threads_do_not_change_which_clauses_are_true(
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_an_error_while_progress_is_reported_ends_the_count(
-    monkeypatch: pytest.MonkeyPatch, threads: int
-) -> None:
+def test_an_error_while_progress_is_reported_ends_the_count(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     def stop(share: float) -> None:
         raise KeyboardInterrupt
 

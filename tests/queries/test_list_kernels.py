@@ -25,9 +25,7 @@ from tests.tiny_lists import (
 )
 
 
-@pytest.mark.parametrize(
-    ("variables", "length", "size"), [(2, 2, 2), (3, 3, 2), (4, 3, 3), (3, 2, 0), (2, 1, 1)]
-)
+@pytest.mark.parametrize(("variables", "length", "size"), [(2, 2, 2), (3, 3, 2), (4, 3, 3), (3, 2, 0), (2, 1, 1)])
 def test_rows_count_what_the_definition_says(variables: int, length: int, size: int) -> None:
     family = family_of(variables, length)
     coefficients = random_coefficients(family, size, 5)
@@ -42,17 +40,13 @@ def test_rows_count_what_the_definition_says(variables: int, length: int, size: 
 
 
 @pytest.mark.parametrize(("variables", "length", "size"), [(3, 3, 2), (4, 2, 2), (3, 2, 0)])
-def test_conjunctions_true_at_a_point_add_up_to_the_value_there(
-    variables: int, length: int, size: int
-) -> None:
+def test_conjunctions_true_at_a_point_add_up_to_the_value_there(variables: int, length: int, size: int) -> None:
     """The counts of a row, added up where the conjunction is true: b_1 + sum_i d_i q_i(s)."""
     family = family_of(variables, length)
     coefficients = random_coefficients(family, size, 9)
     points = points_of(family)
     for row in rows_of(family)[::7]:
-        counts = count_in_lists(
-            *arrays_of(family, [row])[:3], coefficients.values, 2**coefficients.bits, variables
-        )
+        counts = count_in_lists(*arrays_of(family, [row])[:3], coefficients.values, 2**coefficients.bits, variables)
         found = values_at(polynomial_in_bits(counts, variables), np.array(points, dtype=np.uint8))
         assert found.tolist() == [value_of(coefficients, row, point) for point in points]
 
@@ -146,9 +140,7 @@ def test_three_changes_are_looked_at_in_all_ways() -> None:
         for squared in (False, True):
             norm = int((vectors**2 if squared else np.abs(vectors)).sum(axis=1).max())
             assert coefficients.sensitivity(size, replaced=False, squared=squared) == norm
-            assert coefficients.sensitivity(size, replaced=True, squared=squared) == norm * (
-                4 if squared else 2
-            )
+            assert coefficients.sensitivity(size, replaced=True, squared=squared) == norm * (4 if squared else 2)
 
 
 def test_coefficients_are_read_back_as_they_were() -> None:
@@ -173,8 +165,7 @@ def test_a_sensitivity_of_zero_is_charged_as_one_unit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "message"),
-    [((0, 0, 0), "more literals"), ((1, 1, 1), "more literals"), ((1, 0, 2), "more literals")],
+    ("place", "message"), [((0, 0, 0), "more literals"), ((1, 1, 1), "more literals"), ((1, 0, 2), "more literals")]
 )
 def test_coefficients_where_none_can_stand_are_refused(place: tuple[int, ...], message: str) -> None:
     values = np.zeros((3, 3, 3), dtype=np.int64)

@@ -45,9 +45,7 @@ def test_a_record_moves_as_many_conjunctions_as_stated_and_no_more(sizes: tuple[
         held = [at for at in record if at is not None]
         families.append(set(combinations(held, size)))
     assert max(map(len, families)) == groups.sensitivity(size, replaced=False)
-    assert max(len(one ^ other) for one in families for other in families) == groups.sensitivity(
-        size, replaced=True
-    )
+    assert max(len(one ^ other) for one in families for other in families) == groups.sensitivity(size, replaced=True)
 
 
 def test_sensitivities_of_bits() -> None:
@@ -162,10 +160,7 @@ def test_conditions_on_one_attribute_are_one() -> None:
     ]
     (some,) = every.conditions("age<20,age>=40", "or")
     assert some.true_by == every.conditions("age!=[20,, 40)")[0].true_by
-    assert (
-        positive.conditions("smoker=no,smoker!=yes")[0].false_by
-        == positive.conditions("smoker=no")[0].false_by
-    )
+    assert positive.conditions("smoker=no,smoker!=yes")[0].false_by == positive.conditions("smoker=no")[0].false_by
     with pytest.raises(WorkloadError, match="age<20 and age>=20 holds for every value of 'age'; leave"):
         every.conditions("age<20,age>=20", "or")
     with pytest.raises(WorkloadError, match="two conditions on 'age'.*'atleast:2' each condition needs"):

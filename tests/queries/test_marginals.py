@@ -109,10 +109,7 @@ def test_rows_that_are_no_marginals_are_refused(attributes: object, message: str
 
 
 def test_cells_and_codes_that_are_not_there_and_too_many_cells_are_refused() -> None:
-    seven, six = (
-        marginals_of([[0, 1], [2, 5], [0]], [[0, 1], [1], [2]]),
-        marginals_of([[0, 1], [2, 5]], [[0, 1]]),
-    )
+    seven, six = (marginals_of([[0, 1], [2, 5], [0]], [[0, 1], [1], [2]]), marginals_of([[0, 1], [2, 5]], [[0, 1]]))
     for cell in (-1, 7):
         with pytest.raises(WorkloadError, match=rf"cell {cell} was asked for; there are 7, numbered from 0"):
             seven.clause_of(cell)

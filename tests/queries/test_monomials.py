@@ -15,9 +15,7 @@ from dpopt.files.codec import decode, encode
 from dpopt.queries.conjunctions.monomials import MOST_MONOMIALS, Monomials, multinomial, number_of_monomials
 from tests.exact_sanitizer_loss import listed
 
-ALL = [
-    kind(m, t) for kind in (Monomials.all_sets, Monomials.all_powers) for m in (1, 3, 5) for t in (1, 2, 4)
-]
+ALL = [kind(m, t) for kind in (Monomials.all_sets, Monomials.all_powers) for m in (1, 3, 5) for t in (1, 2, 4)]
 LISTED = Monomials.of(4, [(2, 0), (), (3, 3, 1), (1,), (0, 1, 2, 3)])
 
 
@@ -87,11 +85,7 @@ def test_too_many_are_refused_with_numbers_that_do(kind: type) -> None:
     assert found is not None
     degree, variables, lower, same = map(int, found.groups())
     assert (degree, same) == (4, 500)
-    assert (
-        kind(variables, degree).count
-        <= MOST_MONOMIALS
-        < number_of_monomials(kind(2, 2).kind, variables + 1, degree)
-    )
+    assert kind(variables, degree).count <= MOST_MONOMIALS < number_of_monomials(kind(2, 2).kind, variables + 1, degree)
     assert kind(same, lower).count <= MOST_MONOMIALS < number_of_monomials(kind(2, 2).kind, same, lower + 1)
 
 

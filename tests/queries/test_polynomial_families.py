@@ -13,13 +13,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import WorkloadError
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.conjunctions.monomials import POWERS, SETS, Monomials
-from dpopt.queries.polynomial_families import (
-    FunctionFamily,
-    Moves,
-    PolynomialFamily,
-    SymmetricFamily,
-    TableFamily,
-)
+from dpopt.queries.polynomial_families import FunctionFamily, Moves, PolynomialFamily, SymmetricFamily, TableFamily
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.exact_sanitizer_loss import (
     FAMILIES,
@@ -39,10 +33,7 @@ from tests.exact_summary_loss import MIXED
 from tests.tiny_runs import ADD_REMOVE, REPLACE, bits_schema, universe
 
 LONG = Schema(
-    (
-        *bits_schema(2).attributes,
-        *(Attribute(f"c{n}", AttributeKind.CATEGORICAL, ("x", "y", "z")) for n in range(2)),
-    )
+    (*bits_schema(2).attributes, *(Attribute(f"c{n}", AttributeKind.CATEGORICAL, ("x", "y", "z")) for n in range(2)))
 )
 SYMMETRIC = {
     f"{name}, {basis}, {which}, {weights}": symmetric(ChosenLiterals.of(schema, None, which), basis, weights)
@@ -84,13 +75,9 @@ def test_a_table_moves_exactly_as_far_as_some_neighbours_are_apart(relation: Nei
 
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE])
 @pytest.mark.parametrize("kind", FAMILIES)
-def test_no_neighbours_are_farther_apart_than_a_family_says(
-    kind: str, relation: NeighbouringRelation
-) -> None:
+def test_no_neighbours_are_farther_apart_than_a_family_says(kind: str, relation: NeighbouringRelation) -> None:
     for squared in (False, True):
-        assert (
-            farthest(FAMILIES[kind], relation, squared=squared) <= stated(FAMILIES[kind], relation)[squared]
-        )
+        assert farthest(FAMILIES[kind], relation, squared=squared) <= stated(FAMILIES[kind], relation)[squared]
 
 
 def test_a_large_table_is_bounded_by_its_norms(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,9 +90,7 @@ def test_a_large_table_is_bounded_by_its_norms(monkeypatch: pytest.MonkeyPatch) 
     assert exact.replaced_squared <= bound.replaced_squared
 
 
-Numbers = st.one_of(
-    st.floats(), st.floats(-3, 3), st.sampled_from([0.0, 1e308, -1e308, 5e-324, 1.0, 0.999999])
-)
+Numbers = st.one_of(st.floats(), st.floats(-3, 3), st.sampled_from([0.0, 1e308, -1e308, 5e-324, 1.0, 0.999999]))
 
 
 @given(
@@ -147,9 +132,7 @@ def test_vectors_within_their_bounds_lose_less_than_a_unit() -> None:
 def test_vectors_beyond_their_bounds_keep_their_direction() -> None:
     family = function_family(modest, norm=1.0)
     kept = family.within(np.array([[3.0, -1.0, 0.0]]), 2.0**-30) * 2.0**-30
-    assert kept[0] == pytest.approx(
-        [0.5, -0.5, 0.0], abs=1e-6
-    )  # each to its own bound of 1 first: (1, -1, 0)
+    assert kept[0] == pytest.approx([0.5, -0.5, 0.0], abs=1e-6)  # each to its own bound of 1 first: (1, -1, 0)
     round_ = function_family(modest, norm=1.0, root_norm=0.5)
     kept = round_.within(np.array([[0.8, 0.2, 0.0]]), 2.0**-30) * 2.0**-30
     assert kept[0] == pytest.approx(np.array([0.8, 0.2, 0.0]) * 0.5 / np.hypot(0.8, 0.2), abs=1e-6)
@@ -159,9 +142,7 @@ def test_what_is_not_finite_counts_as_zero() -> None:
     family = function_family(not_a_number)
     for record in universe(MIXED):
         found = units_of(family, record)
-        assert found.tolist() == (
-            [0, 0, 0] if record[1] else units_of(function_family(modest), record).tolist()
-        )
+        assert found.tolist() == ([0, 0, 0] if record[1] else units_of(function_family(modest), record).tolist())
 
 
 @pytest.mark.parametrize("name", ["modest", "huge", "not a number", "writing"])

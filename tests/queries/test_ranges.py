@@ -37,9 +37,9 @@ from dpopt.queries.ranges.tree import Tree, deepened, hierarchy_of, read_hierarc
 from dpopt.queries.ranges.weighted_ranges import WeightedRanges
 from tests.inference.histograms.small_trees import coverage, random_tree
 
-hierarchies = st.recursive(
-    st.just("bin"), lambda parts: st.lists(parts, min_size=1, max_size=4), max_leaves=20
-).filter(lambda found: isinstance(found, list))
+hierarchies = st.recursive(st.just("bin"), lambda parts: st.lists(parts, min_size=1, max_size=4), max_leaves=20).filter(
+    lambda found: isinstance(found, list)
+)
 
 
 def bins_below(node: Any) -> int:
@@ -67,9 +67,7 @@ def by_hand(hierarchy: list[Any]) -> list[tuple[int, int, int, int]]:
 def test_nodes_are_those_of_the_hierarchy_level_by_level(hierarchy: list[Any]) -> None:
     tree, expected = Tree.nested(hierarchy), by_hand(hierarchy)
     assert len(tree) == len(expected)
-    found = zip(
-        tree.parent.tolist(), tree.children.tolist(), tree.start.tolist(), tree.size.tolist(), strict=True
-    )
+    found = zip(tree.parent.tolist(), tree.children.tolist(), tree.start.tolist(), tree.size.tolist(), strict=True)
     assert list(found) == expected
     assert tree.bins == bins_below(hierarchy)
     assert tree.start[tree.leaf_of_bin].tolist() == list(range(tree.bins))
@@ -260,9 +258,7 @@ def test_loads_are_squared_norms_of_the_parts_of_a_box(heights: tuple[int, ...],
     shape = tuple(2**height for height in heights)
     generator = np.random.default_rng(seed)
     starts = np.array([[generator.integers(0, bins) for bins in shape]])
-    stops = np.array(
-        [[generator.integers(start + 1, bins + 1) for start, bins in zip(starts[0], shape, strict=True)]]
-    )
+    stops = np.array([[generator.integers(start + 1, bins + 1) for start, bins in zip(starts[0], shape, strict=True)]])
     box = np.zeros(shape)
     box[tuple(slice(*side) for side in zip(starts[0], stops[0], strict=True))] = 1.0
     levels = [height + 1 for height in heights]

@@ -13,13 +13,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import WorkloadError
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.residuals import (
-    Residuals,
-    cell_variances,
-    centred,
-    marginals_from_residuals,
-    residuals_of,
-)
+from dpopt.queries.residuals import Residuals, cell_variances, centred, marginals_from_residuals, residuals_of
 from dpopt.schema.domains import Domains
 
 Sizes = tuple[int, ...]
@@ -37,9 +31,7 @@ def sets_of(sizes: Sizes, *sets: tuple[int, ...]) -> MarginalSet:
 
 def below(*sets: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Return all non-empty subsets of sets of attributes."""
-    return sorted(
-        {subset for one in sets for width in range(1, len(one) + 1) for subset in combinations(one, width)}
-    )
+    return sorted({subset for one in sets for width in range(1, len(one) + 1) for subset in combinations(one, width)})
 
 
 def matrix(sizes: Sizes, attributes: tuple[int, ...]) -> NDArray[np.int64]:
@@ -120,10 +112,7 @@ def test_many_attributes_get_the_sum_of_what_each_set_moves_alone(monkeypatch: p
     exact = residuals.sensitivity(replaced=True, squared=True)
     monkeypatch.setattr("dpopt.queries.residuals.MOST_ENUMERATED", 8)
     bound = residuals.sensitivity(replaced=True, squared=True)
-    alone = [
-        Residuals(residuals.marginals.take([number]), residuals.factors[[number]])
-        for number in range(len(pairs))
-    ]
+    alone = [Residuals(residuals.marginals.take([number]), residuals.factors[[number]]) for number in range(len(pairs))]
     assert exact < bound == sum(one.sensitivity(replaced=True, squared=True) for one in alone)
 
 
@@ -162,12 +151,7 @@ def test_the_largest_numbers_fit_into_64_bits() -> None:
     assert residuals.of(counts)[[0, -1]].tolist() == [exact * 63 * 63 * 60, -exact]
 
 
-WORKLOADS = [
-    [(0, 1, 2)],
-    [(2, 0), (1,), (1, 3, 0), (3, 2, 1)],
-    [(0,), (1,)],
-    [(0, 1, 2, 3), (3, 0)],
-]
+WORKLOADS = [[(0, 1, 2)], [(2, 0), (1,), (1, 3, 0), (3, 2, 1)], [(0,), (1,)], [(0, 1, 2, 3), (3, 0)]]
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
@@ -207,9 +191,7 @@ def least_squares(
 
 
 @pytest.mark.parametrize("workload", [[(0, 1, 2)], [(2, 0), (1,)], [(0, 1), (1, 2)]])
-def test_estimates_are_those_of_least_squares_and_have_the_stated_variance(
-    workload: list[tuple[int, ...]],
-) -> None:
+def test_estimates_are_those_of_least_squares_and_have_the_stated_variance(workload: list[tuple[int, ...]]) -> None:
     sizes: Sizes = (3, 2, 2)
     sets = below(*(tuple(sorted(one)) for one in workload))
     factors = list(range(2, 2 + len(sets)))
@@ -220,9 +202,7 @@ def test_estimates_are_those_of_least_squares_and_have_the_stated_variance(
     values = residuals.estimates(noisy.astype(np.int64))
     found = marginals_from_residuals(residuals.marginals, values, wanted, 66)
     np.testing.assert_allclose(found, expected, atol=1e-9)
-    variances = np.repeat(
-        cell_variances(residuals.marginals, residuals.variances(49.0), wanted), wanted.cells()
-    )
+    variances = np.repeat(cell_variances(residuals.marginals, residuals.variances(49.0), wanted), wanted.cells())
     np.testing.assert_allclose(variances, 49 * (solution[:, :-1] ** 2).sum(axis=1), rtol=1e-9)
 
 
@@ -242,9 +222,7 @@ def test_variances_of_sets_that_are_missing_are_zero() -> None:
         ([(0, 1)], [1, 1], "found 2 factors for 1 sets of up to 6 cells"),
     ],
 )
-def test_what_is_no_set_of_residuals_is_refused(
-    sets: list[tuple[int, ...]], factors: list[int], message: str
-) -> None:
+def test_what_is_no_set_of_residuals_is_refused(sets: list[tuple[int, ...]], factors: list[int], message: str) -> None:
     with pytest.raises(WorkloadError, match=message):
         Residuals(sets_of((2, 3), *sets), np.array(factors))
 

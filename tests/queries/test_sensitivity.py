@@ -151,16 +151,10 @@ def test_whole_marginals_have_their_exact_sensitivities(width: int) -> None:
 
 
 @pytest.mark.parametrize("cells", [0, 1 << 26])
-def test_marginals_count_once_or_twice_with_and_without_tables(
-    cells: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_marginals_count_once_or_twice_with_and_without_tables(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_CELLS", cells)
-    counts = np.array(
-        [3, 1, 2, 4], dtype=np.int64
-    )  # of attribute 3 four of six codes are named, of 1 one of one
-    domains = Domains(
-        counts, np.cumsum(counts) - counts, np.array([0, 1, 2, 0, 0, 1, 1, 2, 4, 5], dtype=np.int32)
-    )
+    counts = np.array([3, 1, 2, 4], dtype=np.int64)  # of attribute 3 four of six codes are named, of 1 one of one
+    domains = Domains(counts, np.cumsum(counts) - counts, np.array([0, 1, 2, 0, 0, 1, 1, 2, 4, 5], dtype=np.int32))
     marginals = MarginalSet(domains, np.array([[0, 2, -1], [0, 1, 3], [3, -1, -1]], dtype=np.int32))
     found = count_sensitivity(marginals.clauses(), np.array([3, 1, 2, 6]))
     assert (found.add_remove, found.replace) == (3, 6)
@@ -200,12 +194,8 @@ def test_mostly_true_clauses_move_little_when_a_record_is_replaced() -> None:
     assert (found.add_remove, found.replace) == (50, 2)
 
 
-@pytest.mark.parametrize(
-    ("draw", "most"), [(random_conjunctions, (0.25, 0.45)), (random_parities, (0.58, 1.0))]
-)
-def test_random_queries_on_wide_tables_get_bounds_far_below_their_number(
-    draw: Any, most: tuple[float, float]
-) -> None:
+@pytest.mark.parametrize(("draw", "most"), [(random_conjunctions, (0.25, 0.45)), (random_parities, (0.58, 1.0))])
+def test_random_queries_on_wide_tables_get_bounds_far_below_their_number(draw: Any, most: tuple[float, float]) -> None:
     """20,000 queries of three literals over 15 attributes; the truth is at least what any records show."""
     rng = np.random.default_rng(1)
     sizes = [2] * 3 + [4] * 4 + [10] * 8
@@ -243,10 +233,7 @@ def test_a_sweep_that_goes_wrong_gives_no_bound_below_the_truth(monkeypatch: pyt
 
 
 def test_literals_in_another_order_change_nothing() -> None:
-    rows = [
-        ([(0, 1, True), (2, 0, False), (1, 1, True)], 0b1010),
-        ([(2, 1, True), (0, 0, True), (1, 0, True)], 0b1000),
-    ]
+    rows = [([(0, 1, True), (2, 0, False), (1, 1, True)], 0b1010), ([(2, 1, True), (0, 0, True), (1, 0, True)], 0b1000)]
     turned = [(literals[::-1], mask) for literals, mask in rows]
     one, two = (count_sensitivity(clauses_of(which), np.array([2, 2, 2])) for which in (rows, turned))
     assert one == two

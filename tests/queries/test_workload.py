@@ -115,14 +115,8 @@ SPECIFICATIONS: list[dict[str, object]] = [
     {"dpopt_workload": 1, "workload": "marginals:2,count=3,seed=5"},
     {"dpopt_workload": 1, "marginals": [["sex", "age"], ["race"]]},
     {"dpopt_workload": 1, "marginals": [["sex"], ["race", "smoker"]], "occurring": True},
-    {
-        "dpopt_workload": 1,
-        "queries": [[["age", "=", "[20, 30)"], ["sex", "!=", "F"]], [["smoker", "=", True]]],
-    },
-    {
-        "dpopt_workload": 1,
-        "queries": [{"literals": [["sex", "=", "F"], ["race", "=", 4]], "accepted": [1, 0]}],
-    },
+    {"dpopt_workload": 1, "queries": [[["age", "=", "[20, 30)"], ["sex", "!=", "F"]], [["smoker", "=", True]]]},
+    {"dpopt_workload": 1, "queries": [{"literals": [["sex", "=", "F"], ["race", "=", 4]], "accepted": [1, 0]}]},
 ]
 
 
@@ -147,9 +141,7 @@ def test_a_workload_survives_pickle() -> None:
     "text", ["marginals:3", "marginals:2,count=4,seed=9", "marginals:1,occurring", *PINNED, "nested"]
 )
 def test_only_marginals_are_held_as_shapes_with_the_fingerprint_of_their_clauses(text: str) -> None:
-    workload = (
-        workload_from_json(SPECIFICATIONS[2], SCHEMA) if text == "nested" else parse_workload(text, SCHEMA)
-    )
+    workload = workload_from_json(SPECIFICATIONS[2], SCHEMA) if text == "nested" else parse_workload(text, SCHEMA)
     explicit = Workload(SCHEMA, workload.clauses, workload.specification, workload.fingerprint)
     assert explicit.marginals is None
     assert (workload.marginals is not None) == (text == "nested" or text.startswith("marginals"))
@@ -365,10 +357,7 @@ def test_an_object_that_names_no_workload_is_refused(changes: dict[str, object],
         ([3], "query number 1: expected a list"),
         ([[]], "query number 1 has 0 literals"),
         ([[["sex", "=", "F"], ["sex", "!=", "M"]]], "query number 1 names an attribute twice"),
-        (
-            [[["sex", "=", "F"]], [["sex", "<", "F"]]],
-            r'query number 2: a literal is \[name, "=" or "!=", value\]',
-        ),
+        ([[["sex", "=", "F"]], [["sex", "<", "F"]]], r'query number 2: a literal is \[name, "=" or "!=", value\]'),
         ([[["sex", "="]]], "a literal is"),
         ([[["sxe", "=", "F"]]], "query number 1: .*did you mean 'sex'"),
         ([[["sex", "=", "X"]]], "attribute 'sex' has no value \"X\"; expected a declared value .*: F, M$"),
@@ -376,10 +365,7 @@ def test_an_object_that_names_no_workload_is_refused(changes: dict[str, object],
         ([[["race", "=", "4"]]], 'has no value "4"'),
         ([[["race", "=", 4.0]]], "has no value 4.0"),
         ([[["smoker", "=", 1]]], "has no value 1"),
-        (
-            [[["age", "=", 25]]],
-            r'attribute \'age\' has no value 25; expected the label of a bin or \{"bin": index\}',
-        ),
+        ([[["age", "=", 25]]], r'attribute \'age\' has no value 25; expected the label of a bin or \{"bin": index\}'),
         ([[["age", "=", {"bin": 3}]]], "has no value"),
         ([[["age", "=", {"bin": True}]]], "has no value"),
         ([{"literals": [["sex", "=", "F"]]}], "needs both 'literals' and 'accepted'"),
@@ -404,10 +390,7 @@ def test_a_long_domain_is_shortened_in_a_message() -> None:
     [
         (clauses_of([]), "at least one query"),
         (clauses_of([([(4, 0, True)], 2)]), "attribute number 4"),
-        (
-            marginals_of([[0], [0, 2], [0], [0]], [[0]]),
-            r"code 2 of attribute number 1, which has the codes 0 \.\. 1",
-        ),
+        (marginals_of([[0], [0, 2], [0], [0]], [[0]]), r"code 2 of attribute number 1, which has the codes 0 \.\. 1"),
     ],
 )
 def test_queries_that_do_not_fit_the_schema_are_refused(queries: Clauses | MarginalSet, message: str) -> None:

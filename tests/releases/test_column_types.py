@@ -28,9 +28,7 @@ WORDS = ["a", "b", "c"] * (ROWS // 3)
 
 def some_missing(array: pa.Array) -> pa.Array:
     """Return an array of which every tenth value is missing."""
-    return pa.array(
-        [None if place % 10 == 0 else value for place, value in enumerate(array.to_pylist())], array.type
-    )
+    return pa.array([None if place % 10 == 0 else value for place, value in enumerate(array.to_pylist())], array.type)
 
 
 def moments(unit: str, zone: str | None = None) -> pa.Array:
@@ -43,11 +41,7 @@ def category(*, ordered: bool) -> pa.Array:
 
 
 COLUMNS: dict[str, pa.Array] = {
-    **{
-        f"{sign}int{bits}": pa.array(NUMBERS, f"{sign}int{bits}")
-        for sign in ("", "u")
-        for bits in (8, 16, 32, 64)
-    },
+    **{f"{sign}int{bits}": pa.array(NUMBERS, f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)},
     "float": pa.array([number / 4 for number in NUMBERS], pa.float32()),
     "double": pa.array([number / 4 for number in NUMBERS], pa.float64()),
     "whole double": pa.array([4.0 * number for number in range(ROWS)], pa.float64()),
@@ -63,15 +57,11 @@ COLUMNS: dict[str, pa.Array] = {
     "timestamp[us, +02:00]": moments("us", "+02:00"),
     "midnights[ns]": pa.array(DAYS, pa.int32()).cast(pa.date32()).cast(pa.timestamp("ns")),
     **{
-        f"duration[{unit}]": pa.array(list(range(0, 60 * ROWS, 60)))
-        .cast(pa.duration("s"))
-        .cast(pa.duration(unit))
+        f"duration[{unit}]": pa.array(list(range(0, 60 * ROWS, 60))).cast(pa.duration("s")).cast(pa.duration(unit))
         for unit in ("s", "ms", "us", "ns")
     },
 }
-COLUMNS |= {
-    f"{name}, missing": some_missing(array) for name, array in COLUMNS.items() if "category" not in name
-}
+COLUMNS |= {f"{name}, missing": some_missing(array) for name, array in COLUMNS.items() if "category" not in name}
 
 
 def made_of(table: Any) -> dpopt.SyntheticRelease:
@@ -92,9 +82,7 @@ def test_arrow_and_parquet_have_the_type_of_the_column(name: str, tmp_path: Path
     table = pa.table({"x": COLUMNS[name]})
     pq.write_table(table, tmp_path / "t.parquet")
     schema = dpopt.infer_schema(tmp_path / "t.parquet").reviewed()
-    made = dpopt.release(
-        tmp_path / "t.parquet", schema, "marginals:1", format="parquet", out=tmp_path / "out", **GIVEN
-    )
+    made = dpopt.release(tmp_path / "t.parquet", schema, "marginals:1", format="parquet", out=tmp_path / "out", **GIVEN)
     written = pq.read_table(tmp_path / "out" / "synthetic.parquet")
     expected = pq.read_schema(tmp_path / "t.parquet").field("x").type  # Parquet has no seconds, and no date64
     for found in (made.to_arrow(), written):
@@ -144,9 +132,7 @@ def test_so_has_a_table_in_memory(name: str) -> None:
 
 
 def test_a_sample_and_a_synthesizer_keep_the_types_too() -> None:
-    table = pd.DataFrame(
-        {"x": pd.Series(NUMBERS, dtype="int8"), "when": moments("ms", "Europe/Berlin").to_pandas()}
-    )
+    table = pd.DataFrame({"x": pd.Series(NUMBERS, dtype="int8"), "when": moments("ms", "Europe/Berlin").to_pandas()})
     schema = dpopt.infer_schema(table).reviewed()
     fitted = dpopt.Synthesizer(schema, "marginals:1", **GIVEN).fit(table)
     assert list(fitted.sample(20).dtypes) == list(table.dtypes)
@@ -163,9 +149,7 @@ def test_a_zone_that_is_not_declared_is_said_and_a_declared_one_comes_back() -> 
     draft = dpopt.infer_schema(table)
     assert "the time zone Europe/Berlin and are read in UTC: so are its bins" in repr(draft)
     plain = draft.reviewed({"x": {"arrow": None}})
-    with pytest.warns(
-        AccuracyWarning, match=r"'x': its moments .* UTC, and come back without it; .*tz=Europe/Berlin"
-    ):
+    with pytest.warns(AccuracyWarning, match=r"'x': its moments .* UTC, and come back without it; .*tz=Europe/Berlin"):
         made = dpopt.release(table, plain, "marginals:1", **GIVEN)
     assert str(made.to_pandas()["x"].dtype) == "datetime64[s]"
     zoned = dpopt.release(table, draft.reviewed(), "marginals:1", **GIVEN).to_pandas()["x"]
@@ -179,12 +163,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "fractions": {"type": "numeric", "edges": [0, 2], "arrow": "int8"},
     "digits": {"type": "numeric", "edges": [0, 1000], "arrow": "decimal128(4, 2)"},
     "too early": {"type": "date", "format": "%Y", "edges": ["1500", "2000"], "arrow": "timestamp[ns]"},
-    "no zone": {
-        "type": "date",
-        "format": "%Y",
-        "edges": ["1900", "2000"],
-        "arrow": "timestamp[s, tz=Nowhere/Town]",
-    },
+    "no zone": {"type": "date", "format": "%Y", "edges": ["1900", "2000"], "arrow": "timestamp[s, tz=Nowhere/Town]"},
     "no unit": {"type": "duration", "unit": "days", "edges": [0, 2], "arrow": "duration[h]"},
     "too long": {"type": "duration", "unit": "days", "edges": [0, 200_000], "arrow": "duration[ns]"},
     "a length": {"type": "numeric", "edges": [0, 2], "after": "y", "arrow": "int8"},
@@ -202,17 +181,8 @@ def test_a_type_that_does_not_hold_every_value_is_refused(name: str) -> None:
 def test_a_length_has_the_type_of_the_date_before_it_if_that_holds_the_sum() -> None:
     came = {"name": "came", "type": "date", "format": "%Y-%m-%d", "edges": ["2020-01-01", "2021-01-01"]}
     for days, expected in ((30, "timestamp[ns]"), (200_000, "date32[day]")):
-        left = {
-            "name": "left",
-            "type": "numeric",
-            "after": "came",
-            "unit": "days",
-            "integer": True,
-            "edges": [0, days],
-        }
-        schema = dpopt.Schema.from_json(
-            {"dpopt_schema": 1, "attributes": [{**came, "arrow": "timestamp[ns]"}, left]}
-        )
+        left = {"name": "left", "type": "numeric", "after": "came", "unit": "days", "integer": True, "edges": [0, days]}
+        schema = dpopt.Schema.from_json({"dpopt_schema": 1, "attributes": [{**came, "arrow": "timestamp[ns]"}, left]})
         table = pd.DataFrame({"came": ["2020-02-01"] * ROWS, "left": ["2020-02-05"] * ROWS})
         found = dpopt.release(table, schema, "marginals:1", **GIVEN).to_arrow().schema
         assert [str(one.type) for one in found] == ["timestamp[ns]", expected]

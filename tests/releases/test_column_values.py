@@ -50,9 +50,7 @@ def test_finer_bins_divide_each_bin_and_numbers_stay_in_theirs(
     refined = finer(attribute)
     assert set(attribute.edges) <= set(refined.edges)
     assert refined.size == fine.size
-    codes = np.array(
-        data.draw(st.lists(st.integers(0, attribute.size - 1), min_size=1, max_size=40)), dtype=np.int32
-    )
+    codes = np.array(data.draw(st.lists(st.integers(0, attribute.size - 1), min_size=1, max_size=40)), dtype=np.int32)
     counts = data.draw(st.lists(st.floats(-1, 1e4), min_size=len(edges) - 1, max_size=len(edges) - 1))
     blocks = ColumnBlocks.of(attribute, np.array(counts))
     for _ in range(3):
@@ -97,9 +95,7 @@ def test_mean_and_quartiles_follow_the_numbers(shape: str, noise: float) -> None
     assert shape == "even" or abs(middles.mean() - numbers.mean()) > 4 * abs(found.mean() - numbers.mean())
     for part in (0.25, 0.5, 0.75):
         one, two = (np.quantile(held, part, method="inverted_cdf") for held in (numbers, found))
-        assert abs(one - two) <= 0.03 * max(
-            abs(numbers.mean()), width[np.searchsorted(np.sort(numbers), one)]
-        )
+        assert abs(one - two) <= 0.03 * max(abs(numbers.mean()), width[np.searchsorted(np.sort(numbers), one)])
 
 
 def test_few_weighted_records_have_the_mean_of_what_was_measured() -> None:
@@ -122,19 +118,13 @@ def test_a_bin_of_one_number_is_not_divided_and_very_many_bins_are_not_refused()
 @pytest.mark.parametrize(
     "edges", [(-1.7e308, 0, 1.7e308), (0, 1e-300, 1e300), (-1e-320, 0, 1e-320), (1e15, 1e15 + 50, 1e15 + 100)]
 )
-def test_ranges_near_the_ends_of_what_floats_hold_give_numbers_and_no_warning(
-    edges: tuple[float, ...],
-) -> None:
+def test_ranges_near_the_ends_of_what_floats_hold_give_numbers_and_no_warning(edges: tuple[float, ...]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        blocks = ColumnBlocks.of(
-            Attribute("x", AttributeKind.NUMERIC, edges=edges), np.full(len(edges) - 1, 1000.0)
-        )
+        blocks = ColumnBlocks.of(Attribute("x", AttributeKind.NUMERIC, edges=edges), np.full(len(edges) - 1, 1000.0))
         for _ in range(4):
             chosen, cells = blocks.halves(3.0)
-            blocks = (
-                blocks.halved(chosen, cells, np.full((2, chosen.size), 500.0), 9.0) if chosen.size else blocks
-            )
+            blocks = blocks.halved(chosen, cells, np.full((2, chosen.size), 500.0), 9.0) if chosen.size else blocks
         codes = np.repeat(np.array([0, len(edges) - 2], dtype=np.int32), 30)
         drawn = blocks.drawn(codes, np.ones(60), 1)
     assert (drawn >= edges[0]).all()

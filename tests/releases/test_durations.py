@@ -121,15 +121,11 @@ def test_units_of_drafts(values: list[str], unit: str, whole: bool) -> None:
 def test_a_release_gives_back_the_types_of_the_columns(tmp_path: Path) -> None:
     days = pd.Timestamp("2024-01-01") + pd.to_timedelta([i % 90 for i in range(1200)], unit="D")
     moments = days + pd.to_timedelta([i % 24 for i in range(1200)], unit="h")
-    table = FRAME.assign(
-        day=days, moment=moments, age=[i % 60 for i in range(1200)], name=["a", "b"] * 600, share=0.5
-    )
+    table = FRAME.assign(day=days, moment=moments, age=[i % 60 for i in range(1200)], name=["a", "b"] * 600, share=0.5)
     table["share"] = [i / 1200 for i in range(1200)]
     draft = infer_schema(table)
     assert [one.type for one in draft.columns][:3] == ["duration", "date", "date"]
-    made = dpopt.release(
-        table, draft.reviewed(), "marginals:1", epsilon=9, delta=1e-6, n0=1200, predict=False
-    )
+    made = dpopt.release(table, draft.reviewed(), "marginals:1", epsilon=9, delta=1e-6, n0=1200, predict=False)
     frame = made.to_pandas()
     assert [one.kind for one in frame.dtypes] == [one.kind for one in table.dtypes]
     assert abs(np.mean(frame.waited.to_numpy() - table.waited.to_numpy()) / np.timedelta64(1, "m")) < 5
@@ -146,34 +142,25 @@ def test_a_release_gives_back_the_types_of_the_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize("file_format", ["csv", "parquet"])
 @pytest.mark.parametrize("unit", NANOSECONDS)
 @pytest.mark.parametrize("whole", [False, True])
-def test_what_is_written_reads_back_to_the_same_codes(
-    tmp_path: Path, unit: str, whole: bool, file_format: str
-) -> None:
+def test_what_is_written_reads_back_to_the_same_codes(tmp_path: Path, unit: str, whole: bool, file_format: str) -> None:
     edges = (-3, 0, 1, 7, 200) if whole else (-2.5, 0, 1 / 3, 2 / 3, 1.1, 99.25)
     for missing in ({}, {"missing": ""}, {"missing": "?"}):
         schema = declared(unit, edges, **missing, **({"integer": True} if whole else {}))
         records = np.arange(schema.sizes[0], dtype=np.int32)[:, None]
         if unit in {"microseconds", "nanoseconds"} and file_format == "parquet" and not whole:
             schema = replace(
-                schema,
-                attributes=(replace(schema.attributes[0], edges=(-2, 0, 3, 9), representatives=(-1, 1, 5)),),
+                schema, attributes=(replace(schema.attributes[0], edges=(-2, 0, 3, 9), representatives=(-1, 1, 5)),)
             )
             records = np.arange(schema.sizes[0], dtype=np.int32)[:, None]
         write_records(tmp_path / f"r.{file_format}", schema, records, format=file_format)
-        assert (
-            read_table(tmp_path / f"r.{file_format}", schema)._columns[0].tolist() == records[:, 0].tolist()
-        )
+        assert read_table(tmp_path / f"r.{file_format}", schema)._columns[0].tolist() == records[:, 0].tolist()
         assert Schema.from_json(schema.to_json()) == schema
 
 
-@pytest.mark.parametrize(
-    "values", [{"type": "numeric", "edges": [0, 60]}, {"type": "categorical", "values": [0, 60]}]
-)
+@pytest.mark.parametrize("values", [{"type": "numeric", "edges": [0, 60]}, {"type": "categorical", "values": [0, 60]}])
 def test_a_column_of_durations_needs_its_unit(values: dict[str, Any]) -> None:
     schema = Schema.from_json({"dpopt_schema": 1, "attributes": [{"name": "waited", **values}]})
-    with pytest.raises(
-        PrivateDataError, match='column \'waited\': it holds durations; declare "type": "duration"'
-    ):
+    with pytest.raises(PrivateDataError, match='column \'waited\': it holds durations; declare "type": "duration"'):
         read_table(FRAME, schema)
 
 
@@ -205,9 +192,6 @@ def test_refusals(change: dict[str, Any], words: str) -> None:
         Schema.from_json(
             {
                 "dpopt_schema": 1,
-                "attributes": [
-                    {"name": "waited", "type": "duration", "unit": "days", "edges": [0, 1]},
-                    after,
-                ],
+                "attributes": [{"name": "waited", "type": "duration", "unit": "days", "edges": [0, 1]}, after],
             }
         )

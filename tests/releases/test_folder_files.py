@@ -17,12 +17,7 @@ from tests.algorithms.small_runs import small_release, write_table
 
 
 def test_what_a_killed_run_left_half_written_is_removed_and_nothing_else(tmp_path: Path) -> None:
-    left = [
-        ".release.json.3-0.tmp",
-        ".transcript.jsonl.part",
-        ".transcript.jsonl.lock",
-        ".synthetic.csv.71-2.tmp",
-    ]
+    left = [".release.json.3-0.tmp", ".transcript.jsonl.part", ".transcript.jsonl.lock", ".synthetic.csv.71-2.tmp"]
     kept = ["release.json", "transcript.jsonl", "synthetic.csv", ".hidden", "notes.tmp", ".other.part"]
     for name in (*left, *kept):
         (tmp_path / name).write_text("")
@@ -46,9 +41,7 @@ def test_a_folder_whose_run_never_began_says_that_nothing_was_spent(tmp_path: Pa
 @pytest.mark.parametrize(
     ("asked", "journal"), [("plan.json", b""), ("request.json", b""), (None, b"{"), ("plan.json", b"{")]
 )
-def test_a_folder_with_a_plan_a_request_or_a_line_has_begun(
-    tmp_path: Path, asked: str | None, journal: bytes
-) -> None:
+def test_a_folder_with_a_plan_a_request_or_a_line_has_begun(tmp_path: Path, asked: str | None, journal: bytes) -> None:
     (tmp_path / "transcript.jsonl").write_bytes(journal)
     if asked is not None:
         (tmp_path / asked).write_text("{}")
@@ -79,9 +72,7 @@ def test_a_new_file_in_a_folder_is_accepted_and_leaves_nothing(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_cannot_be_written_is_refused_with_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_written_is_refused_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     there = tmp_path / "there.json"
     there.write_text("{}")
     for path, message in [

@@ -25,9 +25,7 @@ def two(width: int) -> NDArray[np.int32]:
 
 
 @given(WIDTHS, st.sampled_from([0.0, 0.01, 0.05, 0.12, 0.15, 0.2, 0.5, 1.0]), st.integers(0, 2**32 - 1))
-def test_a_wide_record_is_written_in_the_shorter_form_and_read_back(
-    width: int, share: float, seed: int
-) -> None:
+def test_a_wide_record_is_written_in_the_shorter_form_and_read_back(width: int, share: float, seed: int) -> None:
     record = bits(width, share, seed)
     held = kept(record, two(width))
     assert isinstance(held, BitRecords)

@@ -63,20 +63,11 @@ RELEASES: dict[str, tuple[str, Paid]] = {
     "counts": ("histogram", lambda table, b: dpopt.histogram(table, counts="age", budget=b, **HALVES)),
     "grid": ("grid", lambda table, b: dpopt.grid(table, SCHEMA, ("age", "smoker"), budget=b, **HALVES)),
     "sorted": ("sorted", lambda table, b: dpopt.sorted_counts(table, SCHEMA, "age", epsilon=0.5, budget=b)),
-    "sorted counts": (
-        "sorted",
-        lambda table, b: dpopt.sorted_counts(table, counts="age", epsilon=0.5, budget=b),
-    ),
+    "sorted counts": ("sorted", lambda table, b: dpopt.sorted_counts(table, counts="age", epsilon=0.5, budget=b)),
     "degrees": ("degrees", lambda table, b: dpopt.degrees(table, 10, epsilon=0.5, budget=b)),
     "intervals": ("intervals", lambda table, b: dpopt.intervals(table, SCHEMA, "age", budget=b, **CELLS)),
-    "boxes": (
-        "intervals",
-        lambda table, b: dpopt.intervals(table, SCHEMA, ("age", "smoker"), budget=b, **CELLS),
-    ),
-    "intervals of counts": (
-        "intervals",
-        lambda table, b: dpopt.intervals(table, counts="age", budget=b, **CELLS),
-    ),
+    "boxes": ("intervals", lambda table, b: dpopt.intervals(table, SCHEMA, ("age", "smoker"), budget=b, **CELLS)),
+    "intervals of counts": ("intervals", lambda table, b: dpopt.intervals(table, counts="age", budget=b, **CELLS)),
     "summary": ("summary", lambda table, b: dpopt.summary(table, SCHEMA, 1, budget=b, **SHARES)),
     "lists": ("lists", lambda table, b: dpopt.decision_lists(table, FAMILY, budget=b, **SHARES)),
     "halfspaces": (
@@ -127,10 +118,7 @@ def test_a_release_reserves_what_it_costs_and_is_refused_before_it_reads(name: s
         release(tmp_path / "there is no such table.csv", short)
     assert len(short.path.read_bytes().splitlines()) == 1
     with pytest.raises(PrivateDataError):
-        release(
-            tmp_path / "there is no such table.csv",
-            BudgetLedger.create(tmp_path / "ample", epsilon=9, delta=1e-6),
-        )
+        release(tmp_path / "there is no such table.csv", BudgetLedger.create(tmp_path / "ample", epsilon=9, delta=1e-6))
 
 
 MANY = pd.DataFrame(
@@ -164,14 +152,10 @@ WHOLE: dict[str, Callable[..., object]] = {
         for name in ("noise", "projection", "dualquery", "mwem")
     },
     "histogram": lambda budget, asked: dpopt.histogram(MANY, AGES, "age", budget=budget, **asked),
-    "grid": lambda budget, asked: dpopt.grid(
-        MANY, AGES, ("age", "smoker"), ordered=True, budget=budget, **asked
-    ),
+    "grid": lambda budget, asked: dpopt.grid(MANY, AGES, ("age", "smoker"), ordered=True, budget=budget, **asked),
     "sorted": lambda budget, asked: dpopt.sorted_counts(MANY, AGES, "age", budget=budget, **asked),
     "intervals": lambda budget, asked: dpopt.intervals(MANY, AGES, "age", budget=budget, **asked),
-    "boxes": lambda budget, asked: dpopt.intervals(
-        MANY, AGES, ("age", "smoker"), ordered=True, budget=budget, **asked
-    ),
+    "boxes": lambda budget, asked: dpopt.intervals(MANY, AGES, ("age", "smoker"), ordered=True, budget=budget, **asked),
     "summary": lambda budget, asked: dpopt.summary(MANY, AGES, 2, budget=budget, **asked),
 }
 
@@ -223,9 +207,7 @@ def test_a_table_that_does_not_fit_costs_nothing(tmp_path: Path) -> None:
     assert not budget.contents().releases
 
 
-def test_the_statement_of_a_release_names_its_reservation_and_nothing_else_of_the_budget(
-    tmp_path: Path,
-) -> None:
+def test_the_statement_of_a_release_names_its_reservation_and_nothing_else_of_the_budget(tmp_path: Path) -> None:
     budget = BudgetLedger.create(tmp_path / "secret.budget", epsilon=1, delta=1e-6)
     folder = tmp_path / "out"
     release(write_table(tmp_path), SCHEMA, "marginals:1", out=folder, budget=budget, **ASKED)
@@ -294,17 +276,13 @@ def test_a_run_without_a_budget_does_not_go_on_with_one(tmp_path: Path) -> None:
 def test_other_neighbours_than_those_of_the_budget_are_refused(tmp_path: Path) -> None:
     budget = BudgetLedger.create(tmp_path / "owner.budget", epsilon=1, delta=1e-6)
     with pytest.raises(BudgetError, match="neighbours='add-remove'"):
-        dpopt.histogram(
-            tmp_path / "none.csv", SCHEMA, "age", epsilon=0.5, neighbours="replace", budget=budget
-        )
+        dpopt.histogram(tmp_path / "none.csv", SCHEMA, "age", epsilon=0.5, neighbours="replace", budget=budget)
 
 
 OF_PERSONS: dict[str, Callable[[Path, BudgetLedger], object]] = {
     "records": lambda table, b: release(table, SCHEMA, "marginals:1", budget=b, reading=PERSON, **ASKED),
     "histogram": lambda table, b: dpopt.histogram(table, SCHEMA, "age", budget=b, reading=PERSON, **HALVES),
-    "summary": lambda table, b: dpopt.summary(
-        table, SCHEMA, 1, budget=b, columns=("age",), reading=PERSON, **SHARES
-    ),
+    "summary": lambda table, b: dpopt.summary(table, SCHEMA, 1, budget=b, columns=("age",), reading=PERSON, **SHARES),
     "sanitizer": lambda table, b: dpopt.sanitize(table, disjunctions(), budget=b, reading=PERSON, **SHARES),
 }
 
@@ -356,9 +334,7 @@ def _nodes() -> tuple[list[tuple[str, str, ast.Call]], list[ast.FunctionDef]]:
     for file in source_files():
         for node in ast.walk(file.tree) if file.room in DRIVERS else ():
             if isinstance(node, ast.Call):
-                name = (
-                    node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-                )
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
                 calls.append((file.path, name, node))
             elif isinstance(node, ast.FunctionDef):
                 functions.append(node)

@@ -15,9 +15,7 @@ from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import SCHEMA
 from tests.strategies import schemas
 
-WIDE = Schema(
-    tuple(Attribute(f"a{i}", AttributeKind.CATEGORICAL, tuple(range(2 + i % 7))) for i in range(45))
-)
+WIDE = Schema(tuple(Attribute(f"a{i}", AttributeKind.CATEGORICAL, tuple(range(2 + i % 7))) for i in range(45)))
 
 
 def digest(columns: Sequence[NDArray[np.int64]]) -> str:
@@ -39,9 +37,7 @@ def test_a_population_is_the_same_for_ever(schema: Schema, rows: int, seed: int,
 def test_a_population_obeys_the_rules_and_changes_only_what_breaks_them() -> None:
     rule = Rule(implies(literal("smoker", "=", True), literal("colour", "=", "red")), "smokers are red")
     schema = Schema(SCHEMA.attributes, rules=(rule,))
-    free, ruled = (
-        np.stack(public_population(one, 5000, seed=1), axis=1).astype(np.int32) for one in (SCHEMA, schema)
-    )
+    free, ruled = (np.stack(public_population(one, 5000, seed=1), axis=1).astype(np.int32) for one in (SCHEMA, schema))
     kept = ~schema.circuit().broken(free).any(axis=1)
     assert 0.05 < kept.mean() < 0.95
     assert not schema.circuit().broken(ruled).any()

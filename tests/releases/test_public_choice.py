@@ -8,11 +8,7 @@ from dpopt.public_random import permutation, public_stream, uniforms
 
 
 def test_a_stream_is_the_same_for_ever() -> None:
-    assert public_stream(3, "test").words(3).tolist() == [
-        642508951755972114,
-        4915339194060558015,
-        11387369541072854210,
-    ]
+    assert public_stream(3, "test").words(3).tolist() == [642508951755972114, 4915339194060558015, 11387369541072854210]
     assert uniforms(public_stream(3, "test"), 3).tolist() == [
         0.03483048006676037,
         0.2664610716351802,
@@ -22,9 +18,7 @@ def test_a_stream_is_the_same_for_ever() -> None:
 
 
 def test_each_seed_and_each_purpose_has_a_stream_of_its_own() -> None:
-    first = {
-        int(public_stream(seed, purpose).words(1)[0]) for seed in (0, 1, 10, -1) for purpose in ("a", "b", "")
-    }
+    first = {int(public_stream(seed, purpose).words(1)[0]) for seed in (0, 1, 10, -1) for purpose in ("a", "b", "")}
     assert len(first) == 12
 
 

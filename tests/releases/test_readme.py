@@ -72,11 +72,7 @@ def test_it_says_what_became_of_values_that_do_not_fit_and_never_of_how_many(tmp
         run_release(dataset(), asked, tmp_path / repair, sources=Sources(sampler=seeded()))
         texts.append(" ".join((tmp_path / repair / README).read_text(encoding="utf-8").split()))
     clipped, dropped = "outside the range that schema.json gives", "were not counted"
-    assert [(clipped in text, dropped in text) for text in texts] == [
-        (False, False),
-        (True, False),
-        (True, True),
-    ]
+    assert [(clipped in text, dropped in text) for text in texts] == [(False, False), (True, False), (True, True)]
     assert clipped in report(tmp_path / "clip")
 
 

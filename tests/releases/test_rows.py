@@ -45,9 +45,7 @@ def small(
 def away(made: SyntheticRelease) -> float:
     """Return the sum of squares by which the rows' answers differ from those of the weighted records."""
     records = made.records
-    wanted = shares_on_records(
-        made.job.workload.queries, records.held, made.job.schema.sizes, records.weights
-    )
+    wanted = shares_on_records(made.job.workload.queries, records.held, made.job.schema.sizes, records.weights)
     return float(((made.answers() - wanted) ** 2).sum())
 
 
@@ -65,9 +63,7 @@ def test_rows_answer_like_the_weighted_records(tmp_path: Path, rows: int, text: 
     found = rows * np.sqrt(away(made) / len(made.job.workload))
     assert stated["distance_per_query"] == pytest.approx(found, rel=1e-6)
     assert stated["least_distance_per_query"] <= found + 1e-9
-    assert (
-        replay(tmp_path / "out", tmp_path / "again").written.rows().tolist() == made.written.rows().tolist()
-    )
+    assert replay(tmp_path / "out", tmp_path / "again").written.rows().tolist() == made.written.rows().tolist()
     assert differing_files(tmp_path / "out", tmp_path / "again") == []
 
 
@@ -122,9 +118,7 @@ def test_so_many_rows_are_written(tmp_path: Path, given: dict[str, Any], rows: i
 
 
 def test_measured_sizes_are_the_number_of_rows(tmp_path: Path) -> None:
-    made = release(
-        write_table(tmp_path), SCHEMA, "marginals:2", algorithm="projection", rho=0.5, predict=False
-    )
+    made = release(write_table(tmp_path), SCHEMA, "marginals:2", algorithm="projection", rho=0.5, predict=False)
     assert len(made.to_pandas()) == made.job.plan.size
 
 

@@ -32,9 +32,7 @@ def smallest(rules: ThresholdCircuit) -> int:
     return next(
         number
         for number in every_number
-        if any(
-            not possible(rules, one) for one in itertools.combinations(range(rules.number_of_rules), number)
-        )
+        if any(not possible(rules, one) for one in itertools.combinations(range(rules.number_of_rules), number))
     )
 
 

@@ -36,9 +36,7 @@ SCHEMA = Schema(
         Attribute("town", AttributeKind.CATEGORICAL, ("north", "south")),
         Attribute("age", AttributeKind.NUMERIC, edges=(0, 30, 60, 100), integer=True, missing="?"),
         Attribute("cost", AttributeKind.NUMERIC, edges=(0, 1_000, 5_000, 100_000)),
-        Attribute(
-            "visits", AttributeKind.NUMERIC, edges=(0, 1, 2, 3), integer=True, representatives=(0, 1, 2)
-        ),
+        Attribute("visits", AttributeKind.NUMERIC, edges=(0, 1, 2, 3), integer=True, representatives=(0, 1, 2)),
     )
 )
 BUDGET = Budget(1.0, 1e-9, None, Accountant.ZCDP)
@@ -84,10 +82,7 @@ def test_a_person_of_many_rows_costs_the_same_share() -> None:
 
 
 def test_what_has_one_number_in_each_bin_pays_nothing() -> None:
-    for attributes in (
-        SCHEMA.attributes[:1],
-        (Attribute("x", AttributeKind.NUMERIC, edges=(0, 1, 2), integer=True),),
-    ):
+    for attributes in (SCHEMA.attributes[:1], (Attribute("x", AttributeKind.NUMERIC, edges=(0, 1, 2), integer=True),)):
         assert ValuesPlan.of(Schema(attributes), BUDGET, ADD_REMOVE, None) is None
     assert ValuesPlan.of(SCHEMA, BUDGET, ADD_REMOVE, 0.0) is None
     assert ValuesPlan.of(SCHEMA, Budget(1.0, 1e-9, None, Accountant.GDP), ADD_REMOVE, None) is None
@@ -98,9 +93,7 @@ def test_columns_that_a_rule_compares_otherwise_than_by_order_keep_their_represe
     made = ValuesPlan.of(Schema(SCHEMA.attributes, rules=(twice,)), BUDGET, ADD_REMOVE, None)
     assert made is not None
     assert made.columns == ("cost",)
-    assert fixed_by_rules(Schema(SCHEMA.attributes, rules=(twice,))) == [
-        "age"
-    ]  # bins of visits hold one number each
+    assert fixed_by_rules(Schema(SCHEMA.attributes, rules=(twice,))) == ["age"]  # bins of visits hold one number each
     for by in ("representative", "every value"):
         free = Rule(compare("visits", "<=", "age", by=by, missing="holds"))
         made = ValuesPlan.of(Schema(SCHEMA.attributes, rules=(free,)), BUDGET, ADD_REMOVE, None)
@@ -137,9 +130,7 @@ def test_dates_that_a_rule_orders_are_drawn_within_bins_and_in_order(tmp_path: P
     """Every record by its dates as written; bins of "moved" overlap those of the others."""
     generator = np.random.default_rng(3)
     days = np.sort(generator.integers(0, 360, (800, 3)), axis=1)
-    table = pd.DataFrame(
-        (np.datetime64("2020-01-01") + days).astype(str), columns=["admitted", "moved", "left"]
-    )
+    table = pd.DataFrame((np.datetime64("2020-01-01") + days).astype(str), columns=["admitted", "moved", "left"])
     table.loc[::9, "moved"] = ""
     schema = Schema.from_json(STAYS)
     assert len(orders(schema)) == 3
@@ -160,9 +151,7 @@ def test_dates_that_a_rule_orders_are_drawn_within_bins_and_in_order(tmp_path: P
     assert written["admitted"].nunique() > 100
     assert written["left"].nunique() > 100
     codes = made.written.rows() if made.job.rows is not None else made.written.distinct
-    read = read_table(
-        pd.read_csv(tmp_path / "out" / "synthetic.csv", dtype=str, keep_default_na=False), schema
-    )
+    read = read_table(pd.read_csv(tmp_path / "out" / "synthetic.csv", dtype=str, keep_default_na=False), schema)
     assert np.array_equal(np.stack(read._columns, axis=1), codes)  # each date lies in the bin of its record
     assert "rows_at_representatives_by_rules" not in made.statement["records"]
 

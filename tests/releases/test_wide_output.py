@@ -26,9 +26,7 @@ from dpopt.schema.schema import Schema
 from tests.wide_tables import Bits, cell_tables, cells_of, some_cells
 
 
-def npz_of(
-    cells: Bits, places: NDArray[np.int64] | None = None, weights: NDArray[np.float64] | None = None
-) -> bytes:
+def npz_of(cells: Bits, places: NDArray[np.int64] | None = None, weights: NDArray[np.float64] | None = None) -> bytes:
     stream = io.BytesIO()
     write_npz(stream, cells.shape[1], ones_of(cells.astype(np.int32)), places, weights)
     return stream.getvalue()

@@ -57,17 +57,7 @@ def test_parquet_holds_typed_columns_and_nulls(tmp_path: Path) -> None:
     table = pq.read_table(path)
     double, text = pa.float64(), pa.string()
     assert table.schema.names == [*SCHEMA.names, "weight"]
-    assert table.schema.types == [
-        pa.int64(),
-        double,
-        text,
-        pa.int64(),
-        double,
-        pa.bool_(),
-        text,
-        text,
-        double,
-    ]
+    assert table.schema.types == [pa.int64(), double, text, pa.int64(), double, pa.bool_(), text, text, double]
     assert [list(row.values()) for row in table.to_pylist()] == [
         [10, 2.0, 'B "b"', 2, 2.0, True, "yes", "1.0", 0.5],
         [None, None, None, None, 0.1, False, None, "a", 3.0],

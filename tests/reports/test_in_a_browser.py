@@ -37,9 +37,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
     made, paths = released(), (folder / "public.html", folder / "own.html", folder / "draft.html")
     report(made, out=paths[0])
     report(made, table(), out=paths[1])
-    infer_schema(pd.concat([table().add_prefix(f"{copy} ") for copy in "<i>"], axis=1)).write(
-        folder / "draft.json"
-    )
+    infer_schema(pd.concat([table().add_prefix(f"{copy} ") for copy in "<i>"], axis=1)).write(folder / "draft.json")
     return paths
 
 
@@ -60,8 +58,8 @@ def test_a_page_is_drawn_whole_and_asks_for_nothing(
     assert (said, asked) == ([], [files[which].as_uri()])
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     sizes = page.evaluate(
-        "[...document.querySelectorAll('section, .column, svg, table.cards tbody tr')].map(one => one.getBoundingClientRect())"
-        ".map(box => Math.min(box.width, box.height))"
+        "[...document.querySelectorAll('section, .column, svg, table.cards tbody tr')].map(one => "
+        "one.getBoundingClientRect()).map(box => Math.min(box.width, box.height))"
     )
     assert len(sizes) > 10
     assert min(sizes) > 8
@@ -87,9 +85,7 @@ CONTRAST = """() => {
 """The least contrast of a text with the page, by WCAG 2."""
 
 
-def test_every_sheet_of_the_owners_page_is_marked(
-    browser: Any, files: tuple[Path, Path, Path], tmp_path: Path
-) -> None:
+def test_every_sheet_of_the_owners_page_is_marked(browser: Any, files: tuple[Path, Path, Path], tmp_path: Path) -> None:
     """A fixed element is drawn on every sheet; the margin of every sheet has the mark besides."""
     for path, marked in zip(files[:2], (False, True), strict=True):
         page = browser.new_page()

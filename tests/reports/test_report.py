@@ -24,9 +24,7 @@ from tests.cli.command_line import refuse, succeed
 PUBLIC = ("glance", "spent", "accuracy", "mechanisms", "columns", "associations", "made", "cite")
 OWNERS = ("errors", "worst", "unseen", "numbers", "models", "nearness")
 TURNED = chr(0x202E)
-HOSTILE = (
-    TURNED + '<img src=x onerror="alert(1)">\'"&\n</svg></style><script>alert(2)</script>' + "long " * 40
-)
+HOSTILE = TURNED + '<img src=x onerror="alert(1)">\'"&\n</svg></style><script>alert(2)</script>' + "long " * 40
 SCHEMA = Schema(
     (
         Attribute(HOSTILE, AttributeKind.CATEGORICAL, (HOSTILE + "1", HOSTILE + "2", "{{ 7 * 7 }}")),
@@ -101,10 +99,7 @@ def test_the_release_says_from_which_group_size_on_percentages_can_be_read(
     assert finished.measured is not None
     noise = [one for pair, one in finished.measured().deviations.items() if len(pair) == 2]
     error = (2 / np.pi) ** 0.5 * float(np.median(noise)) * 400
-    assert finished.statement["accuracy"]["two_way"] == {
-        "count_error": pytest.approx(error),
-        "pairs": len(noise),
-    }
+    assert finished.statement["accuracy"]["two_way"] == {"count_error": pytest.approx(error), "pairs": len(noise)}
     (said,) = two_way_in_words(finished.statement)
     rows = float(said.split("below about ")[1].split()[0].replace(",", ""))
     assert rows == pytest.approx(50 * error, rel=0.05)
@@ -241,9 +236,7 @@ def test_the_command_writes_both_pages(tmp_path: Path) -> None:
     path, folder = write_table(tmp_path), tmp_path / "release"
     small_release(folder)
     assert "may be published" in succeed("report", folder, "-o", tmp_path / "public.html")
-    said = succeed(
-        "report", folder, path, "-o", tmp_path / "own.html", "--target", "smoker", "--title", "A & B"
-    )
+    said = succeed("report", folder, path, "-o", tmp_path / "own.html", "--target", "smoker", "--title", "A & B")
     assert "NOT private" in said
     assert "<h1>A &amp; B</h1>" in (tmp_path / "own.html").read_text(encoding="utf-8")
     assert "no page of HTML" in refuse("report", folder, "-o", path)

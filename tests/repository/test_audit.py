@@ -39,9 +39,7 @@ def test_a_claim_that_is_kept_is_called_broken_no_more_often_than_stated(
     assert likely[broken].sum() <= ALPHA
 
 
-def test_rho_that_an_event_of_two_gaussians_shows_is_below_theirs_and_near_it_where_they_are_far_apart() -> (
-    None
-):
+def test_rho_that_an_event_of_two_gaussians_shows_is_below_theirs_and_near_it_where_they_are_far_apart() -> None:
     for distance, least in ((0.3, 0.6), (1.0, 0.6), (3.0, 0.6)):
         limits = np.linspace(-2, 2 + distance, 50)
         shown = rho_shown(norm.sf(limits - distance), norm.sf(limits))
@@ -65,9 +63,7 @@ def test_the_worst_event_is_that_of_trying_them_all() -> None:
     pairs = []
     for number in range(3):
         distributions = draws.random((2, 4)) + 0.05
-        pairs.append(
-            Pair(f"{number}", f"{number}'", *(distributions / distributions.sum(axis=1, keepdims=True)))
-        )
+        pairs.append(Pair(f"{number}", f"{number}'", *(distributions / distributions.sum(axis=1, keepdims=True))))
     for delta in (0.0, 0.05):
         found = worst_event(pairs, delta)
         events = list(chain.from_iterable(combinations(range(4), size) for size in range(1, 5)))

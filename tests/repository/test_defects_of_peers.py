@@ -54,12 +54,7 @@ SCHEMA = Schema(
     )
 )
 WORKLOAD = parse_workload("marginals:2", SCHEMA)
-ROWS = [
-    ("F", 34, True, "north"),
-    ("M", 70, False, "east"),
-    ("?", 5, False, "east"),
-    ("M", 41, True, "north"),
-]
+ROWS = [("F", 34, True, "north"), ("M", 70, False, "east"), ("?", 5, False, "east"), ("M", 41, True, "north")]
 
 
 def write_table(path: Path, rows: Sequence[tuple[object, ...]]) -> Path:
@@ -86,9 +81,7 @@ def settings(**changes: object) -> dict[str, Any]:
 class Scoundrel(LocalSearch):
     """A solver whose word is worth nothing."""
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         assert isinstance(program, MaxCsp)
         zeros = np.zeros(program.sizes.size, dtype=np.int32)
         return SolveResult(
@@ -107,9 +100,7 @@ class Scoundrel(LocalSearch):
 class Nonsense(LocalSearch):
     """A solver that answers with codes that no attribute has."""
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         assert isinstance(program, MaxCsp)
         codes = np.full(program.sizes.size, 40, dtype=np.int32)
         return SolveResult(Termination.OPTIMAL, None, codes, 7.0, 7.0, "nonsense", "1", "Optimal", 0.0)
@@ -129,9 +120,7 @@ def test_synthetic_records_always_decode(tmp_path: Path, solver: LocalSearch) ->
 
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
 @pytest.mark.parametrize("accountant", list(Accountant))
-def test_the_budget_is_not_overspent_by_one_round(
-    accountant: Accountant, relation: NeighbouringRelation
-) -> None:
+def test_the_budget_is_not_overspent_by_one_round(accountant: Accountant, relation: NeighbouringRelation) -> None:
     """One of them charged round t as round t - 1, or played one round more than it charged."""
     epsilon, delta = 0.7, 0.0 if accountant is Accountant.PURE else 1e-6
     numbers = (7, 0.9, 1000, relation)
@@ -159,9 +148,7 @@ def test_the_budget_is_not_overspent_by_one_round(
 
 
 @pytest.mark.parametrize(("neighbours", "factor"), [("replace", 1.0), ("add-remove", 0.5)])
-def test_the_epsilon_that_is_printed_is_that_of_the_theorem(
-    tmp_path: Path, neighbours: str, factor: float
-) -> None:
+def test_the_epsilon_that_is_printed_is_that_of_the_theorem(tmp_path: Path, neighbours: str, factor: float) -> None:
     """One of them prints figures of another theorem. Here the closed forms are evaluated anew."""
     made = release(
         write_table(tmp_path / "table.csv", ROWS),
@@ -178,9 +165,7 @@ def test_the_epsilon_that_is_printed_is_that_of_the_theorem(
     assert printed["rho"] == pytest.approx(rho, rel=1e-9)
     orders = 1 + np.logspace(-2, 3, 20_001)
     # delta <= exp((a - 1)(a rho - epsilon)) / (a - 1) (1 - 1/a)^a, solved for epsilon at each order a
-    at_orders = orders * rho - (log(delta) + np.log(orders - 1) - orders * np.log1p(-1 / orders)) / (
-        orders - 1
-    )
+    at_orders = orders * rho - (log(delta) + np.log(orders - 1) - orders * np.log1p(-1 / orders)) / (orders - 1)
     assert printed["epsilon"] == pytest.approx(float(at_orders.min()), rel=1e-5)
     assert printed["delta"] == delta
     by = printed["epsilon_by_accountant"]
@@ -280,9 +265,7 @@ def test_the_domain_is_never_read_from_the_data(tmp_path: Path) -> None:
     tables: list[list[tuple[object, ...]]] = [[*ROWS], constant]
     for number, rows in enumerate(tables):
         folder = tmp_path / f"out{number}"
-        release(
-            write_table(tmp_path / f"{number}.csv", rows), SCHEMA, "marginals:2", out=folder, **settings()
-        )
+        release(write_table(tmp_path / f"{number}.csv", rows), SCHEMA, "marginals:2", out=folder, **settings())
         folders.append(folder)
     for name in ("schema.json", "workload.json", "plan.json"):
         assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()

@@ -42,12 +42,7 @@ from experiments.benchmarks.registry import Bar, Case, Result, Setting
 from experiments.distributional_privacy import exact
 from experiments.distributional_privacy.definition import distributional_privacy
 from experiments.documents import circumstances
-from experiments.hay_2010.tree_sums import (
-    largest_errors,
-    largest_errors_of_bins,
-    levels_of,
-    sums_of_fewest_nodes,
-)
+from experiments.hay_2010.tree_sums import largest_errors, largest_errors_of_bins, levels_of, sums_of_fewest_nodes
 from experiments.one_estimator import tables as judged_tables
 from experiments.one_estimator.measuring import errors
 from experiments.one_estimator.methods import Released
@@ -301,9 +296,7 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
 
     def case(name: str) -> Case:
         def measure(setting: Setting) -> Result:
-            return Result(
-                [{"figure": figures[name], "runs": setting.runs}], [Bar("figure", figures[name], 5)]
-            )
+            return Result([{"figure": figures[name], "runs": setting.runs}], [Bar("figure", figures[name], 5)])
 
         return Case(name, f"How large is {name}?", measure)
 
@@ -316,9 +309,7 @@ def measured(file: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
     return code, json.loads(file.read_text(encoding="utf-8"))
 
 
-def test_named_cases_are_added_and_say_what_they_were_measured_on(
-    figures: dict[str, float], tmp_path: Path
-) -> None:
+def test_named_cases_are_added_and_say_what_they_were_measured_on(figures: dict[str, float], tmp_path: Path) -> None:
     file = tmp_path / "results.json"
     measured(file, "--runs", "4")
     figures |= {"one": 10.0, "two": 20.0}
@@ -378,14 +369,7 @@ def test_one_estimator_goes_on_where_it_stopped_and_takes_a_method_from_a_file(t
     out = _passed("one_estimator", *options, "independence", f"mine={mine}")
     new = file.read_text(encoding="utf-8").removeprefix(first)
     result = json.loads(new)
-    assert [result[key] for key in ("method", "tv", "largest", "mean", "tv4", "association")] == [
-        "mine",
-        0,
-        0,
-        0,
-        0,
-        0,
-    ]
+    assert [result[key] for key in ("method", "tv", "largest", "mean", "tv4", "association")] == ["mine", 0, 0, 0, 0, 0]
     assert re.search(r"\| made up \| 64 pairs \| 10 \| 1 \| \*\*0\.\d+\*\* \| \*\*0\*\* \|", out)
 
 
@@ -407,19 +391,12 @@ def _result(algorithm: str, error: float, **more: Any) -> dict[str, Any]:
 
 
 def test_the_tables_name_the_leader_and_hold_it_against_the_best_peer() -> None:
-    plan = _result(
-        "plan", 1.0, chosen={"algorithm": "adaptive", "considered": {"adaptive": {"mean_error": 0.015}}}
-    )
-    runs = [
-        _result("projection", 0.01),
-        _result("adaptive", 0.02),
-        _result("dpmm aim", 0.012, peer="dpmm"),
-        plan,
-    ]
+    plan = _result("plan", 1.0, chosen={"algorithm": "adaptive", "considered": {"adaptive": {"mean_error": 0.015}}})
+    runs = [_result("projection", 0.01), _result("adaptive", 0.02), _result("dpmm aim", 0.012, peer="dpmm"), plan]
     text = "\n".join(markdown(runs))
     assert (
-        "| adult7 | 1 | projection 0.1; then dpmm aim 0.12 | projection 0.01; then dpmm aim 0.012 | adaptive | 2.00 (!) |"
-        in text
+        "| adult7 | 1 | projection 0.1; then dpmm aim 0.12 | projection 0.01; then dpmm aim 0.012 | adaptive | 2.00 "
+        "(!) |" in text
     )
     assert "| adult7 | 1 | mean error | 0.012 | the best peer | projection 0.01 | yes |" in text
     failed = [_result("projection", 0.013), _result("dpmm aim", 0.012, peer="dpmm")]
@@ -466,9 +443,7 @@ def test_biased_bits_are_the_same_for_ever_and_made_column_by_column() -> None:
     table.pack_into(wanted, words)
     assert hashlib.sha256(words.astype("<u8").tobytes()).hexdigest()[:16] == "71de19b8244f7c3b"
     for row, column in zip(words, wanted.tolist(), strict=True):
-        assert np.array_equal(
-            np.unpackbits(row.view(np.uint8), count=1_000, bitorder="little"), table[column]
-        )
+        assert np.array_equal(np.unpackbits(row.view(np.uint8), count=1_000, bitorder="little"), table[column])
         assert not np.unpackbits(row.view(np.uint8), bitorder="little")[1_000:].any()
     assert np.array_equal(table.ones(wanted), [int(table[column].sum()) for column in wanted.tolist()])
 

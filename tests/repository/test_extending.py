@@ -19,9 +19,7 @@ from tests.repository.test_documents import blocks
 from tests.source_code import ROOT
 
 HOW_TO = ROOT / "docs" / "how-to"
-PAGE = "\n".join(
-    (HOW_TO / page).read_text(encoding="utf-8") for page in ("add-a-model.md", "add-a-solver.md")
-)
+PAGE = "\n".join((HOW_TO / page).read_text(encoding="utf-8") for page in ("add-a-model.md", "add-a-solver.md"))
 INSTANCE = "models/best_response/instances/worked-example.toml"
 
 
@@ -70,9 +68,7 @@ def register(site: Path, group: str, **points: str) -> None:
 
 def test_every_command_of_the_page_runs(installed: Path) -> None:
     shown = PAGE.partition("## Use both by name")[2]
-    commands = [
-        line.removeprefix("$ dpopt ").split() for line in shown.splitlines() if line.startswith("$ dpopt ")
-    ]
+    commands = [line.removeprefix("$ dpopt ").split() for line in shown.splitlines() if line.startswith("$ dpopt ")]
     printed = {" ".join(command[:2]): succeed(*command) for command in commands}
     assert len(commands) == 8
     assert "milp" in printed["compare --model"]
@@ -90,11 +86,7 @@ def test_solver_and_model_from_outside_are_used_by_name(installed: Path) -> None
     assert (found["solver"], found["termination"]) == ("milp", "optimal")
     assert found["values"]["x"] == pytest.approx([32.25, 52.25, 15.5])
     worked = ["model", "solve", "best_response", "--data", INSTANCE, "--json", "--solver"]
-    assert (
-        json.loads(succeed(*worked, "milp"))["objective"]
-        == json.loads(succeed(*worked, "highs"))["objective"]
-        == 2
-    )
+    assert json.loads(succeed(*worked, "milp"))["objective"] == json.loads(succeed(*worked, "highs"))["objective"] == 2
     compared = json.loads(succeed("compare", INSTANCE, "--solvers", "milp,highs", "--json"))
     assert json.dumps(compared).count('"milp') >= 1
     assert "no page" in refuse("model", "show", "fair_shares", "--page")
@@ -116,9 +108,7 @@ def test_a_model_from_outside_takes_no_name_and_hides_no_other(installed: Path) 
     assert "is a float; expected a CatalogueEntry" in refuse("model", "show", "number")
 
 
-def test_a_model_from_outside_that_breaks_down_is_refused(
-    installed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_from_outside_that_breaks_down_is_refused(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module("dpopt_extension.fair_shares")
     monkeypatch.setattr(module, "ENTRY", CatalogueEntry("", "nothing", str, {}))
     assert "have no names" in refuse("model", "show", "fair_shares")

@@ -75,9 +75,7 @@ def values(made: dpopt.SyntheticRelease, tmp_path_factory: pytest.TempPathFactor
         ("prefixes", "Prefixes('age', 2 of 10 steps, epsilon="),
     ],
 )
-def test_values_show_themselves_in_a_line_and_in_a_small_table(
-    values: dict[str, Any], name: str, said: str
-) -> None:
+def test_values_show_themselves_in_a_line_and_in_a_small_table(values: dict[str, Any], name: str, said: str) -> None:
     shown, html = repr(values[name]), values[name]._repr_html_()
     assert shown.startswith(said)
     assert len(shown) < 260
@@ -98,9 +96,7 @@ def test_a_notebook_shows_a_damaged_budget_as_damaged(tmp_path: Path) -> None:
     assert "<table>" not in ledger._repr_html_()
 
 
-@pytest.mark.parametrize(
-    "asked", [{}, {"n0": 1000}, {"algorithm": "noise"}, {"algorithm": dpopt.DualQuery(rounds=3)}]
-)
+@pytest.mark.parametrize("asked", [{}, {"n0": 1000}, {"algorithm": "noise"}, {"algorithm": dpopt.DualQuery(rounds=3)}])
 def test_a_release_in_memory_can_be_saved_and_replayed(asked: dict[str, Any], tmp_path: Path) -> None:
     made = dpopt.release(TABLE, SCHEMA, "marginals:2", **{**ASKED, "predict": False, **asked})
     made.save(tmp_path / "saved")
@@ -135,9 +131,7 @@ REFUSALS = {
     "release(schema)": lambda wrong, _: dpopt.release(TABLE, wrong, "marginals:1", **RELEASE),
     "release(workload)": lambda wrong, _: dpopt.release(TABLE, SCHEMA, _some(wrong), **RELEASE),
     "release(algorithm)": lambda wrong, _: dpopt.release(TABLE, SCHEMA, epsilon=1, algorithm=wrong),
-    "release(budget)": lambda wrong, _: dpopt.release(
-        TABLE, SCHEMA, "marginals:1", budget=_some(wrong), **RELEASE
-    ),
+    "release(budget)": lambda wrong, _: dpopt.release(TABLE, SCHEMA, "marginals:1", budget=_some(wrong), **RELEASE),
     "release(plan)": lambda wrong, _: dpopt.release(TABLE, plan=wrong),
     "release(engine)": lambda wrong, _: dpopt.release(TABLE, SCHEMA, "marginals:1", engine=wrong, **RELEASE),
     "release(progress)": lambda wrong, _: dpopt.release(TABLE, SCHEMA, progress=_some(wrong), **RELEASE),
@@ -167,9 +161,7 @@ REFUSALS = {
     "degrees(table)": lambda wrong, _: dpopt.degrees(wrong, nodes=10, epsilon=1),
     "sorted_counts(table)": lambda wrong, _: dpopt.sorted_counts(wrong, SCHEMA, "age", epsilon=1),
     "halfspaces(table)": lambda wrong, _: dpopt.halfspaces(wrong, 0.1, columns=["age"], epsilon=1),
-    "prefixes(table)": lambda wrong, folder: dpopt.prefixes(
-        wrong, SCHEMA, "age", steps=1, out=folder / "p", rho=1
-    ),
+    "prefixes(table)": lambda wrong, folder: dpopt.prefixes(wrong, SCHEMA, "age", steps=1, out=folder / "p", rho=1),
     "read_synopsis(path)": lambda wrong, _: dpopt.read_synopsis(wrong),
     "parse_workload(text)": lambda wrong, _: dpopt.parse_workload(wrong, SCHEMA),
     "parse_workload(schema)": lambda wrong, _: dpopt.parse_workload("marginals:1", wrong),
@@ -204,19 +196,14 @@ def test_no_call_of_a_public_name_ends_in_an_error_of_others(name: str) -> None:
     for wrong in (*WRONG, float("nan"), pd.DataFrame(), np.array([[1.5]]), ["a"]):
         with contextlib.suppress(dpopt.DpoptError):
             called(*[wrong] * count)
-    with pytest.raises(
-        dpopt.errors.ArgumentError, match="expected|there is no such|unexpected|missing|too many"
-    ):
+    with pytest.raises(dpopt.errors.ArgumentError, match="expected|there is no such|unexpected|missing|too many"):
         called(*[object()] * 30, no_such=1)
 
 
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (
-            lambda: ANY.DualQuery(round=3),
-            r"DualQuery\(round=...\): there is no such option; did you mean rounds",
-        ),
+        (lambda: ANY.DualQuery(round=3), r"DualQuery\(round=...\): there is no such option; did you mean rounds"),
         (lambda: ANY.Budget(epsilon=1.0), "Budget.*missing a required argument: 'delta'"),
         (
             lambda: ANY.Workload(SCHEMA, TABLE, {}),
@@ -236,9 +223,7 @@ def test_a_wrong_type_is_a_type_error_that_says_what_is_expected() -> None:
         TypeError, match=r"histogram\(schema=...\): found a Series; expected Schema, text, a path or None"
     ):
         dpopt.histogram(TABLE, pd.Series([1]), "age", epsilon=1)  # type: ignore[arg-type]
-    with pytest.raises(
-        dpopt.errors.ArgumentError, match=r"release\(rows=...\): found a str; expected a whole number"
-    ):
+    with pytest.raises(dpopt.errors.ArgumentError, match=r"release\(rows=...\): found a str; expected a whole number"):
         dpopt.release(TABLE, SCHEMA, rows="many", **ASKED)  # type: ignore[arg-type]
 
 

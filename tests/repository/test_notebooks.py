@@ -27,11 +27,7 @@ def texts(outputs: list[dict[str, Any]], *, drawn: bool) -> str | set[str]:
     found = []
     for one in outputs:
         data = one.get("data", {})
-        found += [
-            *one.get("text", []),
-            *data.get("text/plain", []),
-            *([] if drawn else data.get("text/html", [])),
-        ]
+        found += [*one.get("text", []), *data.get("text/plain", []), *([] if drawn else data.get("text/html", []))]
     text = "".join(found)
     return set(re.findall("[A-Za-z]{3,}", text)) if drawn else text
 

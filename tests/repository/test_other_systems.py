@@ -167,15 +167,7 @@ def test_a_release_is_evaluated_and_replayed_and_a_run_with_a_foreign_solver_is_
     made = demonstration()[1]
     people = (made / "people.csv").read_text(encoding="utf-8").splitlines(keepends=True)
     (tmp_path / "people.csv").write_text("".join(people[:2001]), encoding="utf-8")
-    asked = [
-        "people.csv",
-        "--schema",
-        str(made / "schema.json"),
-        "--workload",
-        "marginals:2",
-        "--epsilon",
-        "1",
-    ]
+    asked = ["people.csv", "--schema", str(made / "schema.json"), "--workload", "marginals:2", "--epsilon", "1"]
     asked += ["--delta", "1e-9", "--no-predict", "--out"]
     how = ["--algorithm", "dualquery", "--rounds", "4", "--solver", "cp-sat", "--log", "log.jsonl"]
     commands(

@@ -53,9 +53,7 @@ def test_no_file_is_larger_than_a_megabyte(files: list[Path]) -> None:
 
 
 def test_no_file_names_a_path_of_someones_machine(files: list[Path]) -> None:
-    found = [
-        f"{path.name}: {match.group()}" for path in files for match in MACHINE_PATH.finditer(_text(path))
-    ]
+    found = [f"{path.name}: {match.group()}" for path in files for match in MACHINE_PATH.finditer(_text(path))]
     assert found == []
 
 
@@ -65,13 +63,9 @@ def test_no_file_holds_a_mark_of_a_merge_or_of_work_to_do(files: list[Path]) -> 
 
 
 def test_every_text_ends_with_one_newline_and_has_no_trailing_blanks(files: list[Path]) -> None:
-    texts = [
-        path for path in files if path.suffix in {".md", ".py", ".toml"} or path.name in {"check", "run"}
-    ]
+    texts = [path for path in files if path.suffix in {".md", ".py", ".toml"} or path.name in {"check", "run"}]
     bad = [
-        path.name
-        for path in texts
-        if _text(path) and (not _text(path).endswith("\n") or _text(path).endswith("\n\n"))
+        path.name for path in texts if _text(path) and (not _text(path).endswith("\n") or _text(path).endswith("\n\n"))
     ]
     blanks = [path.name for path in texts if re.search(r"[ \t]+$", _text(path), re.MULTILINE)]
     assert (bad, blanks) == ([], [])
@@ -118,9 +112,7 @@ def test_the_dependencies_are_what_the_code_imports(project: dict[str, Any]) -> 
     assert declared | optional == _outside([file.tree for file in source_files()])
 
 
-def test_the_extra_of_the_documents_is_what_their_site_is_made_of(
-    project: dict[str, Any], checkout: Path
-) -> None:
+def test_the_extra_of_the_documents_is_what_their_site_is_made_of(project: dict[str, Any], checkout: Path) -> None:
     declared = {_name(requirement) for requirement in project["project"]["optional-dependencies"]["docs"]}
     path = checkout / "docs" / "conf.py"
     conf = path.read_text(encoding="utf-8")
@@ -207,9 +199,7 @@ def test_pages_and_instances_are_found_outside_a_checkout(wheel: zipfile.ZipFile
         return done.stdout.decode()
 
     shown = json.loads(run("show", "isotonic_regression", "--page", "--json"))
-    assert [Path(name).is_relative_to(tmp_path) and Path(name).exists() for name in shown["beside"]] == [
-        True
-    ] * 2
+    assert [Path(name).is_relative_to(tmp_path) and Path(name).exists() for name in shown["beside"]] == [True] * 2
     assert {Path(name).suffix for name in shown["beside"]} == {".py", ".ipynb"}
     assert shown["text"].startswith("# Isotonic regression")
     (listed,) = (one for one in json.loads(run("list", "--json"))["models"] if one["instances"])

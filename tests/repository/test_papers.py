@@ -54,9 +54,7 @@ def test_the_documents_are_those_that_results_make() -> None:
 def test_the_tables_of_a_document_are_those_of_its_results(name: str) -> None:
     function, entry = TABLES[name]
     report = report_of(name)
-    made = getattr(import_module(f"experiments.{name}.__main__"), function)(
-        report[entry] if entry else report
-    )
+    made = getattr(import_module(f"experiments.{name}.__main__"), function)(report[entry] if entry else report)
     document = FOLDER / name / "README.md"
     text = document.read_text(encoding="utf-8")
     # One line on date, machine and runs stands above: that of the last command, which may have added runs to some rows only.
@@ -96,9 +94,7 @@ def test_each_quotation_stands_in_the_paper(name: str, data_folder: Path) -> Non
         ("figure5", "Figure 5", "as published", "smaller in 0 (0) of 50"),
     ],
 )
-def test_the_known_disagreements_are_stated_with_their_figures(
-    name: str, where: str, what: str, ours: str
-) -> None:
+def test_the_known_disagreements_are_stated_with_their_figures(name: str, where: str, what: str, ours: str) -> None:
     found = [one for one in compared(name)[1] if where in one.where and what in one.what]
     assert len(found) == 1
     assert found[0].agrees is False
@@ -108,9 +104,7 @@ def test_the_known_disagreements_are_stated_with_their_figures(
 def test_a_figure_is_read_off_the_one_row_that_has_it(tmp_path: Path) -> None:
     document = tmp_path / "README.md"
     table = "| name | n | error | error |\n|---|---|---|---|\n| one | 1 | .5 | |\n| one | 2 | .7 | .9 |"
-    document.write_text(
-        f"| n |\n|---|\n| 3 |\n<!-- results -->\n{table}\n<!-- end of results -->\n", encoding="utf-8"
-    )
+    document.write_text(f"| n |\n|---|\n| 3 |\n<!-- results -->\n{table}\n<!-- end of results -->\n", encoding="utf-8")
     assert [row["error 2"] for row in rows(document)] == ["", ".9"]
     assert cell(document, ["one", "2"], "error") == ".7"
     for entries, title in ((["one"], "error"), (["2"], "error"), (["one", "2"], "errors")):

@@ -27,16 +27,7 @@ GROUPS = dict(
     )
 )
 """Letter of a group of entries, and its page."""
-RELEASES = {
-    "_charged",
-    "_charged_for",
-    "_exchanged",
-    "_noisy",
-    "_paid_once",
-    "_recalled",
-    "_released",
-    "_measured",
-}
+RELEASES = {"_charged", "_charged_for", "_exchanged", "_noisy", "_paid_once", "_recalled", "_released", "_measured"}
 """Methods of a `Door`: whoever calls one of them spends, draws or hands out."""
 _NUMBER = r"[A-Z][1-9]\d*"
 _POINTER = re.compile(rf"Privacy: ((?:{_NUMBER})(?:, {_NUMBER})*) in docs/privacy")
@@ -172,10 +163,7 @@ def problems(page: str, docstrings: list[Docstring]) -> list[str]:
             for file in entry.files
             if (file, entry.number) not in pointing
         ]
-        cited = set(re.findall(rf"(?<![\w.]){_NUMBER}(?!\w)", entry.text.split("**File:**")[0])) - {
-            "L1",
-            "L2",
-        }
+        cited = set(re.findall(rf"(?<![\w.]){_NUMBER}(?!\w)", entry.text.split("**File:**")[0])) - {"L1", "L2"}
         found += [f"{entry.number}: there is no {number}" for number in sorted(cited - known.keys())]
     for docstring in docstrings:
         where = f"{docstring.file}, {docstring.name}"
@@ -205,11 +193,7 @@ def _wrong_order(numbers: list[str]) -> list[str]:
             expected.append(f"{last[0]}{int(last[1:]) + 1}")
         else:
             expected.append(f"{chr(ord(last[0]) + 1) if last else 'A'}1")
-    return [
-        f"{found}: expected {other} here"
-        for found, other in zip(numbers, expected, strict=True)
-        if found != other
-    ]
+    return [f"{found}: expected {other} here" for found, other in zip(numbers, expected, strict=True) if found != other]
 
 
 def _wrong_rows(entries: list[Entry], rows: list[list[str]]) -> list[str]:
@@ -272,10 +256,7 @@ Change = Callable[[str], str]
         (lambda page: page.replace("## C5.", "## C55."), "C55: expected C5"),
         (lambda page: page.replace("| D1 |", "| D7 |"), "the table and the entries"),
         (lambda page: page.replace("[Prefixes that grow]", "[Prefixes]"), "C16: its row has another"),
-        (
-            lambda page: page.replace("::test_they_are_measured_once", "::test_they_are_measured_twice"),
-            "no test",
-        ),
+        (lambda page: page.replace("::test_they_are_measured_once", "::test_they_are_measured_twice"), "no test"),
         (lambda page: page.replace("tests/private/test_trust.py", "tests/private/test_faith.py"), "no test"),
         (
             lambda page: page.replace(
@@ -292,10 +273,7 @@ Change = Callable[[str], str]
         (lambda page: page.replace("*Proof.*", "", 1), "A1: it says no proof"),
         (lambda page: page.replace("**Cost:** none.", "", 1), "it says no cost"),
         (lambda page: page.replace("Distribution: E2.", "Distribution: E99."), "there is no E99"),
-        (
-            lambda page: page + "\n## F5. A mechanism that nobody has\n\n**Relation:** both.\n",
-            "F5: it says no file",
-        ),
+        (lambda page: page + "\n## F5. A mechanism that nobody has\n\n**Relation:** both.\n", "F5: it says no file"),
     ],
 )
 def test_a_page_that_is_wrong_is_found(change: Change, found_wrong: str) -> None:

@@ -30,9 +30,7 @@ HEAVY = (
     "scipy",
     "typer",
 )
-ROOMS = sorted(
-    module.name for module in pkgutil.iter_modules(dpopt.__path__) if not module.name.startswith("_")
-)
+ROOMS = sorted(module.name for module in pkgutil.iter_modules(dpopt.__path__) if not module.name.startswith("_"))
 
 
 def loaded_after(code: str, folder: Path) -> set[str]:
@@ -42,9 +40,7 @@ def loaded_after(code: str, folder: Path) -> set[str]:
         [sys.executable, "-c", program], cwd=folder, check=True, capture_output=True, text=True
     ).stdout
     modules = json.loads(output.splitlines()[-1])
-    return {name for name in HEAVY if name in modules} | {
-        name for name in ("scipy.optimize",) if name in modules
-    }
+    return {name for name in HEAVY if name in modules} | {name for name in ("scipy.optimize",) if name in modules}
 
 
 @pytest.mark.parametrize("name", dpopt.__all__)
@@ -70,9 +66,7 @@ def test_each_public_method_is_called_in_an_example_of_its_own_or_of_its_class()
                 if name.startswith("_") or not isinstance(function, property | FunctionType):
                     continue
                 texts = [function.__doc__ or "", *(one.__doc__ or "" for one in bases)]
-                lines = [
-                    line for text in texts for line in text.splitlines() if ">>>" in line or "... " in line
-                ]
+                lines = [line for text in texts for line in text.splitlines() if ">>>" in line or "... " in line]
                 if not any(f".{name}" in line for line in lines):
                     missing.add(f"{base.__name__}.{name}")
     assert missing == set()
@@ -85,9 +79,7 @@ def test_an_unknown_name_is_refused() -> None:
 
 def test_type_checkers_see_the_same_public_names(checkout: Path) -> None:
     tree = parse(checkout / "dpopt" / "__init__.py")
-    (block,) = (
-        node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-    )
+    (block,) = (node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
     seen = {
         alias.name: node.module
         for node in block.body

@@ -109,9 +109,7 @@ def test_occurring_codes_are_sorted_and_the_last_edge_may_represent_the_last_bin
         (age(missing="?"), 2),
     ],
 )
-def test_what_does_not_fit_has_the_code_of_other_else_of_missing(
-    attribute: Attribute, code: int | None
-) -> None:
+def test_what_does_not_fit_has_the_code_of_other_else_of_missing(attribute: Attribute, code: int | None) -> None:
     assert attribute.other_code == code
 
 
@@ -228,16 +226,12 @@ def test_it_says_of_its_attributes_what_a_schema_that_lists_them_says() -> None:
     assert np.array_equal(wide.sizes, listed.sizes)
     assert np.array_equal(wide.offsets, listed.offsets)
     mine, other = (Domains.of(schema, occurring=False) for schema in (wide, listed))
-    assert all(
-        np.array_equal(getattr(mine, name), getattr(other, name)) for name in ("counts", "starts", "codes")
-    )
+    assert all(np.array_equal(getattr(mine, name), getattr(other, name)) for name in ("counts", "starts", "codes"))
     workload = "conjunctions:3,count=50,seed=2"
     assert parse_workload(workload, wide).fingerprint == parse_workload(workload, listed).fingerprint
 
 
-@pytest.mark.parametrize(
-    "name", ["item07", "item7", "item-1", "item", "items", "item 1", "7", "item٣", "item1" * 9]
-)
+@pytest.mark.parametrize("name", ["item07", "item7", "item-1", "item", "items", "item 1", "7", "item٣", "item1" * 9])
 def test_a_name_that_no_column_has_is_refused(name: str) -> None:
     with pytest.raises(SchemaError, match="no attribute"):
         Schema.binary(7).index(name)
@@ -317,9 +311,7 @@ def test_dates_are_numbers_that_are_written_in_their_form() -> None:
         ("%Y-%m-%d", "2024-11-1\n", None),
     ],
 )
-def test_a_text_is_one_date_or_none_alike_in_schemas_and_tables(
-    form: str, text: str, day: str | None
-) -> None:
+def test_a_text_is_one_date_or_none_alike_in_schemas_and_tables(form: str, text: str, day: str | None) -> None:
     numbers, readable = parse_dates(pa.array([text]), form)
     assert readable.tolist() == [day is not None]
     if day is None:
@@ -339,10 +331,7 @@ def test_representatives_of_dates_are_dates_of_their_form() -> None:
 
 def test_records_of_dates_read_back_from_csv_and_parquet(tmp_path: Path) -> None:
     schema = Schema(
-        (
-            days(missing=""),
-            days(name="at", edges=("2024-01-01 08", "2024-01-01 20"), date_format="%Y-%m-%d %H"),
-        )
+        (days(missing=""), days(name="at", edges=("2024-01-01 08", "2024-01-01 20"), date_format="%Y-%m-%d %H"))
     )
     records = np.array([[0, 0], [1, 0], [2, 0]], dtype=np.int32)
     for form in ("csv", "parquet"):
@@ -362,24 +351,12 @@ def test_records_of_dates_read_back_from_csv_and_parquet(tmp_path: Path) -> None
         (lambda: days(edges=("2024-01-01", "01-01-2025")), "the edge '2024-01-01' is no date in the form"),
         (lambda: days(edges=("30-02-2024", "01-01-2025")), "the edge '30-02-2024' is no date"),
         (lambda: days(missing="24-12-2024"), "also a number inside the bins"),
-        (
-            lambda: age(date_format="%y", edges=(0, 2e9)),
-            "the edge 0 is no date in the form '%y', such as '24'",
-        ),
+        (lambda: age(date_format="%y", edges=(0, 2e9)), "the edge 0 is no date in the form '%y', such as '24'"),
         (lambda: days(date_format="%y %Y"), "expected one such as"),
         (lambda: x_of(("a",), date_format="%Y"), "a form of dates belongs to numeric"),
-        (
-            lambda: days(edges=("0000", "2024"), date_format="%Y"),
-            "the edge '0000' is no date in the form '%Y'",
-        ),
-        (
-            lambda: days(other=1.7e9),
-            "'other' 1700000000.0 is no date in the form '%d-%m-%Y', such as '31-01-2024'",
-        ),
-        (
-            lambda: days(representatives=(1.7e9, 1.8e9)),
-            "the representative 1700000000.0 is no date in the form",
-        ),
+        (lambda: days(edges=("0000", "2024"), date_format="%Y"), "the edge '0000' is no date in the form '%Y'"),
+        (lambda: days(other=1.7e9), "'other' 1700000000.0 is no date in the form '%d-%m-%Y', such as '31-01-2024'"),
+        (lambda: days(representatives=(1.7e9, 1.8e9)), "the representative 1700000000.0 is no date in the form"),
         (
             lambda: Schema.from_json(
                 {
@@ -405,8 +382,6 @@ def test_records_of_dates_read_back_from_csv_and_parquet(tmp_path: Path) -> None
         ),
     ],
 )
-def test_dates_and_prefixes_that_contradict_themselves_are_refused(
-    make: Callable[[], object], said: str
-) -> None:
+def test_dates_and_prefixes_that_contradict_themselves_are_refused(make: Callable[[], object], said: str) -> None:
     with pytest.raises(SchemaError, match=said):
         make()

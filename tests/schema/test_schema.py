@@ -33,10 +33,7 @@ def declared(**changes: object) -> dict[str, object]:
     """A schema of one attribute, with keys changed; None takes a key away."""
     attribute: dict[str, object] = {"name": "age", "type": "numeric", "edges": [0, 20, 30]}
     attribute.update(changes)
-    return {
-        "dpopt_schema": 1,
-        "attributes": [{key: value for key, value in attribute.items() if value is not None}],
-    }
+    return {"dpopt_schema": 1, "attributes": [{key: value for key, value in attribute.items() if value is not None}]}
 
 
 def test_flat_columns_number_the_codes_of_all_attributes() -> None:
@@ -126,15 +123,7 @@ def test_a_schema_is_written_and_read(tmp_path: Path) -> None:
 
 def test_the_bits_of_a_schema_are_one_boolean_per_flat_column() -> None:
     bits = SCHEMA.as_bits()
-    assert bits.names == (
-        "age=[0, 20)",
-        "age=[20, 30]",
-        "age=missing",
-        "sex=F",
-        "sex=M",
-        "smoker=false",
-        "smoker=true",
-    )
+    assert bits.names == ("age=[0, 20)", "age=[20, 30]", "age=missing", "sex=F", "sex=M", "smoker=false", "smoker=true")
     assert bits.sizes.tolist() == [2] * 7
     assert all(bit.values == (0, 1) and type(bit.values[0]) is int for bit in bits.attributes)
     assert [bit.occurring for bit in bits.attributes] == [None, None, None, None, (0,), None, None]

@@ -30,19 +30,14 @@ SIZES = (2, 3, 4)
 RECORDS = every_record(SIZES)
 ONE, TWO = among(0, [1], SIZES), among(1, [0, 2], SIZES)
 SMALL = circuit_of(
-    {
-        "either": [some(ONE, TWO)],
-        "both parts": [every(ONE, some(TWO, among(2, [3], SIZES))), at_most(1, [ONE, TWO])],
-    }
+    {"either": [some(ONE, TWO)], "both parts": [every(ONE, some(TWO, among(2, [3], SIZES))), at_most(1, [ONE, TWO])]}
 )
 
 
 @given(st.lists(st.lists(gates(SIZES), min_size=1, max_size=3), min_size=1, max_size=3))
 def test_a_record_breaks_a_rule_if_one_of_its_required_gates_is_false(rules: list[list[Gate]]) -> None:
     circuit = circuit_of({f"rule {number}": required for number, required in enumerate(rules)})
-    expected = [
-        [not all(naive_truth(gate, record) for gate in required) for required in rules] for record in RECORDS
-    ]
+    expected = [[not all(naive_truth(gate, record) for gate in required) for required in rules] for record in RECORDS]
     assert circuit.broken(RECORDS).tolist() == expected
     for record, broken in zip(RECORDS, expected, strict=True):
         named = tuple(name for name, wrong in zip(circuit.names, broken, strict=True) if wrong)
@@ -50,9 +45,7 @@ def test_a_record_breaks_a_rule_if_one_of_its_required_gates_is_false(rules: lis
 
 
 @given(circuits(SIZES))
-def test_a_gate_is_true_if_its_sum_reaches_the_bound_and_sums_stay_in_their_ranges(
-    circuit: ThresholdCircuit,
-) -> None:
+def test_a_gate_is_true_if_its_sum_reaches_the_bound_and_sums_stay_in_their_ranges(circuit: ThresholdCircuit) -> None:
     true = circuit.gates(RECORDS)
     sums = np.zeros(true.shape, dtype=np.int64)
     for term, gate in enumerate(circuit.gate_of_term().tolist()):
@@ -97,12 +90,8 @@ def test_the_attributes_of_a_circuit_are_those_that_a_rule_looks_at() -> None:
     assert SMALL.only([0]).attributes().tolist() == [0, 1]
 
 
-def test_a_rule_weighs_if_a_term_has_other_than_two_numbers_one_apart_or_a_child_counts_more_than_once() -> (
-    None
-):
-    weighs = circuit_of(
-        {"counts": [at_most(1, [ONE, TWO])], "weighs": [Gate(2, (Amount(1, (0, 2, 2)), ONE))]}
-    )
+def test_a_rule_weighs_if_a_term_has_other_than_two_numbers_one_apart_or_a_child_counts_more_than_once() -> None:
+    weighs = circuit_of({"counts": [at_most(1, [ONE, TWO])], "weighs": [Gate(2, (Amount(1, (0, 2, 2)), ONE))]})
     assert weighs.number_of_weighted_rule() == 1
     assert weighs.only([0]).number_of_weighted_rule() is None
     child = SMALL.coefficients.copy()

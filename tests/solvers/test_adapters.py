@@ -27,13 +27,9 @@ from dpopt.solvers.pulp_other import registered_name
 from dpopt.solvers.pulp_other import verdict as pulp_verdict
 from tests.programs.mixed_integer_programs import INFINITY, dense
 
-LINEAR = dense(
-    [3, 1], [[1, 1], [1, 0]], [(-INFINITY, 4), (-INFINITY, INFINITY)], [(0, 3), (0, 3)], [False] * 2
-)
+LINEAR = dense([3, 1], [[1, 1], [1, 0]], [(-INFINITY, 4), (-INFINITY, INFINITY)], [(0, 3), (0, 3)], [False] * 2)
 WHOLE = dense([3, 1], [[1, 1]], [(-INFINITY, 4)], [(0, 3), (0, 3)], [False, True])
-GLPK_LOG = (
-    "GLPSOL--GLPK LP/MIP Solver 5.0\n+     7: mip =  -7.000000000e+00 >=  -1.000000000e+01  42.9% (3; 0)\n"
-)
+GLPK_LOG = "GLPSOL--GLPK LP/MIP Solver 5.0\n+     7: mip =  -7.000000000e+00 >=  -1.000000000e+01  42.9% (3; 0)\n"
 TIME_IS_OVER = "TIME LIMIT EXCEEDED; SEARCH TERMINATED\n"
 
 
@@ -109,10 +105,7 @@ def test_lines_of_glpk_are_noted_with_the_sign_of_the_program() -> None:
         "*  2136: obj =  -1.525416667e+02 inf =   1.590e-15 (0) 11",
     ):
         glpk._listen(history, line, -1.0)
-    assert [(one.objective, one.bound) for one in history.entries()] == [
-        (76.0, 152.1416667),
-        (82.0, 152.1416667),
-    ]
+    assert [(one.objective, one.bound) for one in history.entries()] == [(76.0, 152.1416667), (82.0, 152.1416667)]
 
 
 @pytest.mark.solver("glpk")
@@ -129,9 +122,7 @@ def test_part_of_a_second_is_rounded_up(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 PROGRAM = dense([3, 1], [[1, 1]], [(-INFINITY, 4)], [(0, 3), (0, 3)], [True, False])
-CBC_LOG = (
-    "Version: 2.10.3 \nResult - Stopped on time limit\n\nLower bound:                    -10.250\nGap: 0.1\n"
-)
+CBC_LOG = "Version: 2.10.3 \nResult - Stopped on time limit\n\nLower bound:                    -10.250\nGap: 0.1\n"
 
 
 def read_cbc(text: str, log: str = CBC_LOG, program: MixedIntegerProgram = PROGRAM) -> SolveResult:
@@ -180,11 +171,7 @@ def test_the_point_of_a_program_without_solution_is_dropped(status: str) -> None
 
 def test_a_status_never_seen_is_a_failure_with_its_text() -> None:
     result = read_cbc("Somewhat optimal - objective value -9.00000000\n 0 x0 3 0\n")
-    assert (result.termination, result.solution, result.native_status) == (
-        Termination.FAILED,
-        None,
-        "Somewhat optimal",
-    )
+    assert (result.termination, result.solution, result.native_status) == (Termination.FAILED, None, "Somewhat optimal")
 
 
 def test_without_a_solution_file_the_log_is_quoted() -> None:
@@ -201,16 +188,12 @@ def test_no_bound_is_made_up() -> None:
 
 def test_a_minimization_is_read_with_its_own_sign() -> None:
     program = dense([3, 1], [[1, 1]], [(1, INFINITY)], [(0, 3), (0, 3)], [True, False], maximize=False)
-    result = read_cbc(
-        "Stopped on time - objective value 1.00000000\n 1 x1 1 0\n", "Lower bound:  0.500\n", program
-    )
+    result = read_cbc("Stopped on time - objective value 1.00000000\n 1 x1 1 0\n", "Lower bound:  0.500\n", program)
     assert (result.objective, result.bound) == (1.0, 0.4995)
 
 
 @pytest.mark.solver("cbc")
-def test_files_are_removed_also_when_cbc_cannot_be_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_are_removed_also_when_cbc_cannot_be_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.setattr("dpopt.solvers.pulp_cbc.cbc_program", lambda: str(tmp_path / "missing"))
@@ -227,9 +210,7 @@ def test_the_number_of_a_column_is_read_from_its_name() -> None:
 @pytest.mark.parametrize("status", ["Stopped on time", "Stopped on iterations"])
 def test_a_point_that_does_not_fit_yet_leaves_the_limit_named(status: str) -> None:
     """CBC writes where it stood, with ** before values that break a row: no claim to be precise, and so no `imprecise`."""
-    stopped = read_cbc(
-        f"{status} - objective value 12.00000000\n**      0 x0   3   0\n**      1 x1   3   0\n"
-    )
+    stopped = read_cbc(f"{status} - objective value 12.00000000\n**      0 x0   3   0\n**      1 x1   3   0\n")
     found = verified(PROGRAM, stopped)
     assert (found.termination, found.limit) == (Termination.LIMIT, stopped.limit)
     assert (found.solution, found.objective) == (None, None)
@@ -254,7 +235,10 @@ def test_lines_of_cbc_are_noted_with_the_sign_of_the_program() -> None:
         "Cbc0010I After 0 nodes, 1 on tree, 1e+50 best solution, best possible -140.25 (0.56 seconds)",
         "Cbc0012I Integer solution of -86 found by rounding after 0 iterations and 0 nodes (0.60 seconds)",
         "Cbc0010I After 100 nodes, 51 on tree, -90 best solution, best possible -139 (4.56 seconds)",
-        "Cbc0005I Partial search - best objective -92 (best possible -137.5), took 0 iterations and 0 nodes (4.79 seconds)",
+        (
+            "Cbc0005I Partial search - best objective -92 (best possible -137.5), took 0 iterations and 0 nodes (4.79 "
+            "seconds)"
+        ),
         "Cbc0038I Pass  67: (4.53 seconds) suminf.   25.12148 (102) obj. -109.231 iterations 295",
     ):
         pulp_cbc._listen(history, line, -1.0)
@@ -326,9 +310,7 @@ def test_gurobi_is_asked_to_prove_optimality_though_pulp_takes_no_0_for_an_answe
         "PulpOther('GUROBI').solve(program, NO_LIMITS, hint=None)\n"
         "print(); print(json.dumps(seen.get('MIPGap')))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
     assert 0 < json.loads(done.stdout.splitlines()[-1]) < 1e-9
 
 
@@ -339,9 +321,7 @@ def test_a_pulp_that_cannot_be_asked_finds_nothing(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "ascii"])
-def test_pulp_is_asked_whatever_the_output_is_written_in(
-    monkeypatch: pytest.MonkeyPatch, encoding: str
-) -> None:
+def test_pulp_is_asked_whatever_the_output_is_written_in(monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
     monkeypatch.setattr(pulp_other, "_LIST", "print('[\"FAR_CMD\"]')")
     monkeypatch.setenv("PYTHONIOENCODING", encoding)
     assert list(pulp_other.found_by_pulp().values()) == ["FAR_CMD"]

@@ -137,10 +137,7 @@ def test_a_record_that_does_not_exist_is_refused(child: Children) -> None:
 
 
 RULED = MaxCsp(
-    PROBLEM.sizes,
-    PROBLEM.clauses,
-    PROBLEM.weights,
-    circuit_of({"not the first": [some(among(0, [1], [2, 3]))]}),
+    PROBLEM.sizes, PROBLEM.clauses, PROBLEM.weights, circuit_of({"not the first": [some(among(0, [1], [2, 3]))]})
 )
 WITH_RULES = frozenset({Capability.MAX_CSP, Capability.RULES})
 
@@ -220,9 +217,7 @@ def test_a_crash_is_a_failure_with_its_last_words_and_the_next_solve_works(child
     assert solver.solve(PROBLEM).objective == 7.0
 
 
-@pytest.mark.parametrize(
-    ("adapter", "says"), [("Leaving", "exit code 3"), ("Missing", "has no attribute 'Missing'")]
-)
+@pytest.mark.parametrize(("adapter", "says"), [("Leaving", "exit code 3"), ("Missing", "has no attribute 'Missing'")])
 def test_a_child_that_ends_is_a_failure_that_says_why(child: Children, adapter: str, says: str) -> None:
     result = child(adapter).solve(PROBLEM)
     assert result.termination is Termination.FAILED
@@ -232,10 +227,7 @@ def test_a_child_that_ends_is_a_failure_that_says_why(child: Children, adapter: 
 def test_what_a_library_raises_is_a_failure_and_the_child_lives_on(child: Children) -> None:
     solver = child("Raising")
     result = solver.solve(PROBLEM)
-    assert (result.termination, result.native_status) == (
-        Termination.FAILED,
-        "ValueError: the library is unhappy",
-    )
+    assert (result.termination, result.native_status) == (Termination.FAILED, "ValueError: the library is unhappy")
     memory = solver.solve(PROBLEM, SolveLimits(seed=1))
     assert (memory.termination, memory.limit) == (Termination.LIMIT, Limit.MEMORY)
 
@@ -255,9 +247,7 @@ def test_a_child_that_does_not_answer_in_time_is_killed_with_all_it_started(
     assert solver.solve(PROBLEM).objective == 7.0
 
 
-def test_what_a_library_prints_never_reaches_the_answer(
-    child: Children, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_library_prints_never_reaches_the_answer(child: Children, capfd: pytest.CaptureFixture[str]) -> None:
     result = child("Talking").solve(PROBLEM)
     assert (result.objective, result.native_status) == (7.0, "read b''")
     assert capfd.readouterr() == ("", "")
@@ -356,11 +346,7 @@ def script(tmp_path: Path, code: str) -> subprocess.Popen[str]:
         "TMPDIR": str(tmp_path),
     }
     return subprocess.Popen(
-        [sys.executable, str(path)],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [sys.executable, str(path)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 

@@ -67,9 +67,7 @@ def test_random_rounds_are_solved_to_the_enumerated_optimum(solver: Solver) -> N
 @EVERY
 @few_examples(max_examples=20)
 @given(program=conjunctive_problems(), hinted=st.booleans(), seed=st.integers(0, 99))
-def test_all_widths_signs_and_negations_are_right(
-    solver: Solver, program: MaxCsp, hinted: bool, seed: int
-) -> None:
+def test_all_widths_signs_and_negations_are_right(solver: Solver, program: MaxCsp, hinted: bool, seed: int) -> None:
     hint = (np.random.default_rng(seed).random(program.sizes.size) * program.sizes).astype(np.int32)
     result = solver.solve(program, SolveLimits(seconds=60.0, seed=seed), hint=hint if hinted else None)
     optimum = enumerated_optimum(program)
@@ -80,9 +78,7 @@ def test_all_widths_signs_and_negations_are_right(
 
 @EVERY
 def test_attributes_in_no_clause_keep_the_hint_or_zero(solver: Solver) -> None:
-    program = MaxCsp(
-        np.array([3, 4, 5]), clauses_of([([(1, 2, True)], 2), ([(1, 2, False)], 2)]), np.array([2, 1])
-    )
+    program = MaxCsp(np.array([3, 4, 5]), clauses_of([([(1, 2, True)], 2), ([(1, 2, False)], 2)]), np.array([2, 1]))
     assert solver.solve(program, LIMITS).require_solution().tolist() == [0, 2, 0]
     hint = np.array([2, 0, 4], dtype=np.int32)
     assert solver.solve(program, LIMITS, hint=hint).require_solution().tolist() == [2, 2, 4]
@@ -149,9 +145,7 @@ def test_a_rule_may_leave_a_choice_of_which_part_of_it_holds(solver: Solver) -> 
     sizes = [2, 2, 3]
     first, second, third = among(0, [1], sizes), among(1, [1], sizes), among(2, [2], sizes)
     neither = every(among(0, [0], sizes), among(1, [0], sizes))
-    rules = circuit_of(
-        {"pair": [some(every(first, second), neither)], "two": [Gate(2, (some(first), neither, third))]}
-    )
+    rules = circuit_of({"pair": [some(every(first, second), neither)], "two": [Gate(2, (some(first), neither, third))]})
     for wanted in ((0, 1, 2), (1, 0, 0), (1, 1, 2), (1, 1, 0), (0, 0, 0)):
         literals = [([(attribute, code, True)], 2) for attribute, code in enumerate(wanted)]
         program = MaxCsp(np.array(sizes), clauses_of(literals), np.array([3, 2, 4]), rules)

@@ -94,9 +94,7 @@ def test_what_is_kept_step_by_step_equals_what_is_computed_anew(clauses: Clauses
 
 
 @given(clause_lists(SIZES), SEEDS, st.floats(0.05, 20.0))
-def test_annealing_keeps_count_and_remembers_the_best_sweep(
-    clauses: Clauses, seed: int, temperature: float
-) -> None:
+def test_annealing_keeps_count_and_remembers_the_best_sweep(clauses: Clauses, seed: int, temperature: float) -> None:
     problem = reduced(clauses, seed)
     if problem.sizes.size == 0:
         return
@@ -104,9 +102,7 @@ def test_annealing_keeps_count_and_remembers_the_best_sweep(
     best, start = walk.first.copy(), walk.objective
     scales = np.full(5, kernels.RESOLUTION / temperature)
     random = np.array([seed], dtype=np.uint64)
-    walk.objective, top = kernels.anneal(
-        walk.index, walk.state, start, scales, boltzmann_table(), random, best, start
-    )
+    walk.objective, top = kernels.anneal(walk.index, walk.state, start, scales, boltzmann_table(), random, best, start)
     walk.assert_consistent()
     assert walk.exact(best) == top >= start
 
@@ -193,9 +189,7 @@ def test_the_same_seed_gives_the_same_answer_on_any_number_of_threads() -> None:
 
 def test_the_answer_of_a_seed_does_not_change_with_versions() -> None:
     """If this fails on purpose, raise `local_search.VERSION`."""
-    answers = [
-        SOLVER.solve(random_problem([2] * 60, 500, 6), SolveLimits(work=1, seed=seed)) for seed in range(8)
-    ]
+    answers = [SOLVER.solve(random_problem([2] * 60, 500, 6), SolveLimits(work=1, seed=seed)) for seed in range(8)]
     assert [answer.objective for answer in answers] == [112, 114, 112, 112, 121, 122, 122, 112]
 
 

@@ -64,9 +64,7 @@ def test_small_problems_are_solved_to_optimality_whatever_the_rules(
 
 
 @given(clause_lists(SIZES), circuits(SIZES), SEEDS)
-def test_a_feasible_hint_is_kept_or_improved_upon(
-    clauses: Clauses, rules: ThresholdCircuit, seed: int
-) -> None:
+def test_a_feasible_hint_is_kept_or_improved_upon(clauses: Clauses, rules: ThresholdCircuit, seed: int) -> None:
     walk = feasible_walk(clauses, rules, seed)
     if walk is None:
         return
@@ -103,9 +101,7 @@ def test_amounts_in_order_are_raised_together() -> None:
     sizes = [8, 8, 8]
     amounts = [Amount(a, tuple(10_000_000 * code + a for code in range(8))) for a in range(3)]
     lower = [Amount(one.attribute, tuple(-number for number in one.numbers)) for one in amounts]
-    rules = circuit_of(
-        {"funded": [Gate(-10, (amounts[0], lower[1]))], "invested": [Gate(-10, (amounts[1], lower[2]))]}
-    )
+    rules = circuit_of({"funded": [Gate(-10, (amounts[0], lower[1]))], "invested": [Gate(-10, (amounts[1], lower[2]))]})
     program = wanting([(0, 0, 2), (1, 0, 2), (2, 7, 5)], sizes, rules)
     result = SOLVER.solve(program, SolveLimits(work=1), hint=np.zeros(3, dtype=np.int32))
     assert (result.objective, result.require_solution().tolist()) == (5.0, [7, 7, 7])
@@ -216,9 +212,7 @@ def random_problem(seed: int) -> MaxCsp:
     """Return the shape of a round under rules: conjunctions, pairs that go together, a count."""
     generator, sizes = np.random.default_rng(seed), [6] * 20
     attributes = np.argsort(generator.random((400, 20)), axis=1)[:, :3]
-    clauses = Clauses.conjunctions(
-        attributes, generator.integers(0, 6, (400, 3)), generator.random((400, 3)) < 0.5
-    )
+    clauses = Clauses.conjunctions(attributes, generator.integers(0, 6, (400, 3)), generator.random((400, 3)) < 0.5)
     rules = {
         f"pair {a}": [gate for v in range(6) for gate in exactly_when((a, [v]), (a + 1, [v]), sizes)]
         for a in range(0, 10, 2)
@@ -240,9 +234,7 @@ def test_a_round_under_rules_is_exact_and_says_how_much_it_swept() -> None:
 def test_a_limit_of_seconds_ends_the_search_with_a_feasible_record() -> None:
     program = random_problem(2)
     for seconds in (1e-9, 0.05):
-        result = SOLVER.solve(
-            program, SolveLimits(seconds=seconds, work=10**7), hint=np.zeros(20, dtype=np.int32)
-        )
+        result = SOLVER.solve(program, SolveLimits(seconds=seconds, work=10**7), hint=np.zeros(20, dtype=np.int32))
         assert (result.termination, result.limit) == (Termination.LIMIT, Limit.TIME)
         assert not program.broken_rules(result.require_record())
 

@@ -11,13 +11,7 @@ from dpopt.programs import MaxCsp
 from dpopt.queries import Clauses
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 from dpopt.solvers.local_search import kernels, rules_kernels
-from dpopt.solvers.local_search.layout import (
-    boltzmann_table,
-    build_index,
-    lay_out_rules,
-    new_state,
-    new_status,
-)
+from dpopt.solvers.local_search.layout import boltzmann_table, build_index, lay_out_rules, new_state, new_status
 from tests.circuits import circuits, every_record
 from tests.strategies import clause_lists
 

@@ -95,9 +95,7 @@ REQUIRED_CHILD = ThresholdCircuit(
 )
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.solver(name)) for name in ("cp-sat", "rc2")]
-)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.solver(name)) for name in ("cp-sat", "rc2")])
 def test_a_required_gate_may_be_the_child_of_another(name: str) -> None:
     sizes = np.array([3, 2])
     clauses = clauses_of([([(0, 2, True)], 2), ([(1, 0, True)], 2), ([(0, 1, True)], 2)])
@@ -140,9 +138,7 @@ def test_rc2_never_calls_rules_infeasible_that_it_had_no_time_to_refute() -> Non
         for a, b in itertools.combinations(range(12), 2)
         for hole in range(11)
     ]
-    problem = MaxCsp(
-        np.array(sizes), clauses_of([([(0, 0, True)], 2)]), np.array([1]), circuit_of({"one each": rules})
-    )
+    problem = MaxCsp(np.array(sizes), clauses_of([([(0, 0, True)], 2)]), np.array([1]), circuit_of({"one each": rules}))
     result = get_solver("rc2").solve(problem, SolveLimits(seconds=1.0))
     assert (result.termination, result.limit) == (Termination.LIMIT, Limit.TIME)
     assert result.bound == 1

@@ -86,19 +86,10 @@ FAILS: dict[str, tuple[Callable[[Program], object], str]] = {
     "exits": (raising(SystemExit(3)), "the solver broke down: SystemExit: 3"),
     "is interrupted": (raising(KeyboardInterrupt()), "it was interrupted"),
     "answers with nothing": (lambda program: None, "answered with NoneType"),
-    "gives up": (
-        lambda program: SolveResult(Termination.FAILED, solver="mine"),
-        "ended 'failed' without a solution",
-    ),
-    "is wrong": (
-        lambda program: claims(0 if isinstance(program, MaxCsp) else 4.0)(program),
-        "the optimum is",
-    ),
+    "gives up": (lambda program: SolveResult(Termination.FAILED, solver="mine"), "ended 'failed' without a solution"),
+    "is wrong": (lambda program: claims(0 if isinstance(program, MaxCsp) else 4.0)(program), "the optimum is"),
     "gives no number": (claims(np.nan), "the answer was refused"),
-    "breaks the constraints": (
-        claims(-1),
-        "the answer was refused",
-    ),
+    "breaks the constraints": (claims(-1), "the answer was refused"),
     "states a false bound": (states_a_false_bound, "bound "),
 }
 
@@ -177,15 +168,7 @@ def test_what_hangs_in_a_round_costs_its_record_only(
     mine = Mine(act, frozenset({Capability.MAX_CSP, Capability.RULES}))
     chosen = dpopt.DualQuery(solver=mine, rounds=5, seconds=0.05)
     made = dpopt.release(
-        TABLE,
-        SCHEMA,
-        "marginals:2",
-        algorithm=chosen,
-        epsilon=1,
-        delta=1e-6,
-        n0=54,
-        predict=False,
-        out=tmp_path / "r",
+        TABLE, SCHEMA, "marginals:2", algorithm=chosen, epsilon=1, delta=1e-6, n0=54, predict=False, out=tmp_path / "r"
     )
     assert len(solved) == 2
     assert made.statement["certificates"]["fallback_reasons"] == [
@@ -263,25 +246,14 @@ DOORS: dict[str, Callable[[Any], object]] = {
         SCHEMA, algorithm=dpopt.DualQuery(solver=solver, rounds=2), epsilon=1, delta=1e-6, n0=54
     ).fit(TABLE),
     "plan": lambda solver: dpopt.plan(
-        SCHEMA,
-        "marginals:2",
-        algorithm=dpopt.DualQuery(solver=solver, rounds=2),
-        epsilon=1,
-        delta=1e-6,
-        n0=54,
+        SCHEMA, "marginals:2", algorithm=dpopt.DualQuery(solver=solver, rounds=2), epsilon=1, delta=1e-6, n0=54
     ),
-    "reweight": lambda solver: dpopt.reweight_release(
-        played(dpopt.DualQuery, rounds=2)("auto"), solver=solver
-    ),
+    "reweight": lambda solver: dpopt.reweight_release(played(dpopt.DualQuery, rounds=2)("auto"), solver=solver),
     "histogram": lambda solver: dpopt.histogram(TABLE, SCHEMA, "age", epsilon=1, solver=solver),
-    "grid": lambda solver: dpopt.grid(
-        TABLE, SCHEMA, ("age", "smoker"), ordered=True, epsilon=1, solver=solver
-    ),
+    "grid": lambda solver: dpopt.grid(TABLE, SCHEMA, ("age", "smoker"), ordered=True, epsilon=1, solver=solver),
     "sorted": lambda solver: dpopt.sorted_counts(TABLE, SCHEMA, "age", epsilon=1, solver=solver),
     "degrees": lambda solver: dpopt.degrees(EDGES, 8, columns=("from", "to"), epsilon=1, solver=solver),
-    "intervals": lambda solver: dpopt.intervals(
-        TABLE, SCHEMA, "age", intervals=3, n0=54, epsilon=1, solver=solver
-    ),
+    "intervals": lambda solver: dpopt.intervals(TABLE, SCHEMA, "age", intervals=3, n0=54, epsilon=1, solver=solver),
     "summary": lambda solver: dpopt.summary(TABLE, SCHEMA, 2, epsilon=5, n0=54, solver=solver),
     "answers of a summary": lambda solver: dpopt.summary(TABLE, SCHEMA, 2, epsilon=5, n0=54).answer(
         "smoker=true,ill=true", solver=solver
@@ -289,9 +261,7 @@ DOORS: dict[str, Callable[[Any], object]] = {
     "polynomials of a summary": lambda solver: dpopt.summary(TABLE, SCHEMA, 2, epsilon=5, n0=54).answer(
         "smoker=true,ill=true", estimate="polynomial", solver=solver
     ),
-    "lists": lambda solver: dpopt.decision_lists(
-        ["x1:1, else:0"] * 40, "x1,x2", 1, n0=40, epsilon=1, solver=solver
-    ),
+    "lists": lambda solver: dpopt.decision_lists(["x1:1, else:0"] * 40, "x1,x2", 1, n0=40, epsilon=1, solver=solver),
     "best polynomial": lambda solver: best_polynomial(TARGET, 3, solver=solver),
     "least degree": lambda solver: least_degree(TARGET, Fraction(1, 20), solver=solver),
     "least coefficients": lambda solver: least_coefficients(

@@ -13,15 +13,7 @@ from hypothesis import strategies as st
 
 from dpopt.errors import ProgramError
 from dpopt.models import coefficient_budget, max_csp_as_mip
-from dpopt.programs import (
-    Capability,
-    Limit,
-    MixedIntegerProgram,
-    Program,
-    SolveLimits,
-    Solver,
-    Termination,
-)
+from dpopt.programs import Capability, Limit, MixedIntegerProgram, Program, SolveLimits, Solver, Termination
 from dpopt.programs.duality import dual_bound, linear_relaxation, quadratic_bound
 from dpopt.solvers import get_solver, pulp_cbc, solver_names
 from dpopt.solvers.process.adapter import SIMPLEX_UP_TO
@@ -55,10 +47,7 @@ WITH_DUALS = those_with(Capability.LP, Capability.DUALS)
 def by_kind(kinds: Mapping[str, Capability]) -> pytest.MarkDecorator:
     """Parametrize over the kinds of programs, each with the solvers that take it."""
     pairs = [
-        (name, kind)
-        for kind, one in kinds.items()
-        for name in solver_names()
-        if one in get_solver(name).capabilities
+        (name, kind) for kind, one in kinds.items() for name in solver_names() if one in get_solver(name).capabilities
     ]
     return pytest.mark.parametrize(
         ("solver", "kind"),
@@ -93,9 +82,7 @@ KINDS = {
     "two sides, upper": dense([1, 1], [[1, 2]], [(1, 3)], [(0, 2), (0, 2)], [False] * 2),
     "two sides, lower": dense([1, 1], [[1, 2]], [(1, 3)], [(0, 2), (0, 2)], [False] * 2, maximize=False),
     "negative equation": dense([2, 1], [[-1, -1]], [(-1.5, -1.5)], [(0, 1), (0, 2)], [False] * 2),
-    "no side": dense(
-        [1, 1], [[1, 0], [1, 1]], [(-INFINITY, INFINITY), (-INFINITY, 1)], [(0, 2)] * 2, [False] * 2
-    ),
+    "no side": dense([1, 1], [[1, 0], [1, 1]], [(-INFINITY, INFINITY), (-INFINITY, 1)], [(0, 2)] * 2, [False] * 2),
 }
 
 
@@ -143,9 +130,7 @@ def test_duals_prove_the_optimum(solver: Solver, seed: int, maximize: bool) -> N
 
 
 @pytest.mark.parametrize(
-    "solver",
-    [pytest.param(name, marks=pytest.mark.solver(name)) for name in ("highs", "mathopt-highs")],
-    indirect=True,
+    "solver", [pytest.param(name, marks=pytest.mark.solver(name)) for name in ("highs", "mathopt-highs")], indirect=True
 )
 def test_the_duals_of_a_large_program_are_those_of_a_vertex(solver: Solver) -> None:
     """Beyond `SIMPLEX_UP_TO` an interior point is taken: without crossover many more variables would lie between bounds."""
@@ -184,18 +169,14 @@ def feasible_program(seed: int, maximize: bool) -> MixedIntegerProgram:
         ((-INFINITY, high), (low, INFINITY), (low, high), (low, low))[int(generator.integers(0, 4))]
         for low, high in rows
     ]
-    rows = [
-        (a, a) if low == high else (low, high) for (low, high), a in zip(rows, activity.tolist(), strict=True)
-    ]
+    rows = [(a, a) if low == high else (low, high) for (low, high), a in zip(rows, activity.tolist(), strict=True)]
     bounds = [(float(low), float(high)) for low, high in zip(lower, upper, strict=True)]
     return dense(generator.integers(-5, 6, n), matrix, rows, bounds, [False] * n, maximize=maximize)
 
 
 @LINEAR
 def test_free_variables_are_free(solver: Solver) -> None:
-    program = dense(
-        [1, 0], [[1, 1], [1, -1]], [(2, 2), (-INFINITY, -6)], [(-INFINITY, INFINITY)] * 2, [False] * 2
-    )
+    program = dense([1, 0], [[1, 1], [1, -1]], [(2, 2), (-INFINITY, -6)], [(-INFINITY, INFINITY)] * 2, [False] * 2)
     result = solver.solve(program, LIMITS)
     assert result.objective == pytest.approx(-2, abs=1e-5)
     assert result.require_solution().tolist() == pytest.approx([-2, 4], abs=1e-5)
@@ -251,9 +232,7 @@ def test_more_threads_and_another_seed_give_the_same_optimum(solver: Solver) -> 
     assert found.objective == pytest.approx(expected)
 
 
-@those_with(
-    Capability.LP, without=tuple(n for n in solver_names() if Capability.MIP in get_solver(n).capabilities)
-)
+@those_with(Capability.LP, without=tuple(n for n in solver_names() if Capability.MIP in get_solver(n).capabilities))
 def test_a_solver_of_linear_programs_refuses_integer_variables(solver: Solver) -> None:
     with pytest.raises(ProgramError, match="mixed-integer"):
         solver.solve(dense([1], [[1]], [(0, 1)], [(0, 1)], [True]))
@@ -285,9 +264,7 @@ def test_a_knapsack_is_solved(solver: Solver, maximize: bool) -> None:
         (dense([2**53 + 2], [[1]], [(0, 1)], [(0, 1)], [True]), "the coefficient 9007199254740994.0 is not"),
     ],
 )
-def test_what_is_not_in_whole_numbers_is_refused_with_the_reason(
-    program: MixedIntegerProgram, reason: str
-) -> None:
+def test_what_is_not_in_whole_numbers_is_refused_with_the_reason(program: MixedIntegerProgram, reason: str) -> None:
     with pytest.raises(ProgramError, match=f"in whole numbers only; {reason}"):
         get_solver("cp-sat").solve(program)
 
@@ -317,9 +294,7 @@ INFEASIBLE: dict[str, Program] = {
     "linear": impossible(False, False),
     "whole": impossible(True, True),
     "mixed": impossible(False, True),
-    "quadratic": squares(
-        dense([0], [[1]], [(3, INFINITY)], [(0, 1)], [False], maximize=False), [[1]], [0], [1]
-    ),
+    "quadratic": squares(dense([0], [[1]], [(3, INFINITY)], [(0, 1)], [False], maximize=False), [[1]], [0], [1]),
 }
 LINEAR_OR_WHOLE = {"linear": Capability.LP, "whole": Capability.MIP}
 
@@ -355,10 +330,7 @@ def small_program(seed: int) -> MixedIntegerProgram:
     rows = [(float(low), float(high)) for low, high in sides]
     rows[0] = (-INFINITY, rows[0][1])
     rows[1] = (rows[1][0], rows[1][0]) if seed % 2 else (rows[1][0], INFINITY)
-    bounds = [
-        (float(low), float(low + width))
-        for low, width in zip(lower, generator.integers(0, 4, 4), strict=True)
-    ]
+    bounds = [(float(low), float(low + width)) for low, width in zip(lower, generator.integers(0, 4, 4), strict=True)]
     matrix = generator.integers(-3, 4, (3, 4))
     return dense(generator.integers(-5, 6, 4), matrix, rows, bounds, [True] * 4, maximize=seed % 3 > 0)
 
@@ -411,9 +383,7 @@ def test_a_program_without_variables_is_answered_without_the_solver(solver: Solv
 
 @IN_WHOLE_NUMBERS
 @pytest.mark.parametrize("gap", [None, 0.5])
-def test_optimal_means_optimal_where_solvers_would_stop_at_a_relative_gap(
-    solver: Solver, gap: float | None
-) -> None:
+def test_optimal_means_optimal_where_solvers_would_stop_at_a_relative_gap(solver: Solver, gap: float | None) -> None:
     """At a relative gap of 1e-4, the usual default, HiGHS stops with 130,561 and a bound of 130,568."""
     generator = np.random.default_rng(2)
     sizes, values = generator.integers(50, 100, (2, 25)), 10_000 + generator.integers(0, 60, 25)
@@ -481,9 +451,7 @@ def test_a_program_without_rows_sits_at_its_bounds(solver: Solver, kind: str) ->
 @MIXED
 def test_integer_variables_may_stand_anywhere(solver: Solver) -> None:
     """Text forms list integer variables first."""
-    program = dense(
-        [1, 3, 1], [[2, 2, 0], [0, 2, 4]], [(-INFINITY, 5)] * 2, [(0, 9)] * 3, [False, True, False]
-    )
+    program = dense([1, 3, 1], [[2, 2, 0], [0, 2, 4]], [(-INFINITY, 5)] * 2, [(0, 9)] * 3, [False, True, False])
     result = solver.solve(program, LIMITS)
     assert result.objective == pytest.approx(6.75)
     assert result.require_solution().tolist() == pytest.approx([0.5, 2, 0.25])
@@ -564,9 +532,7 @@ def test_point_and_duals_prove_the_optimum(solver: Solver, seed: int) -> None:
         for low in activity
     ]
     linear = dense(generator.integers(-2, 3, n), matrix, rows, [(0, 1)] * n, [False] * n, maximize=False)
-    program = squares(
-        linear, generator.integers(-2, 3, (q, n)), generator.normal(size=q), generator.integers(0, 3, q)
-    )
+    program = squares(linear, generator.integers(-2, 3, (q, n)), generator.normal(size=q), generator.integers(0, 3, q))
     result = solver.solve(program, LIMITS)
     assert result.termination is Termination.OPTIMAL
     assert result.objective is not None
@@ -578,9 +544,7 @@ def test_point_and_duals_prove_the_optimum(solver: Solver, seed: int) -> None:
 
 @QUADRATIC
 def test_a_program_without_squares_is_a_linear_one(solver: Solver) -> None:
-    program = squares(
-        dense([1, 2], [[1, 1]], [(1, INFINITY)], [(0, 2)] * 2, [False] * 2, maximize=False), [], [], []
-    )
+    program = squares(dense([1, 2], [[1, 1]], [(1, INFINITY)], [(0, 2)] * 2, [False] * 2, maximize=False), [], [], [])
     assert solver.solve(program, LIMITS).objective == pytest.approx(1, abs=1e-6)
 
 

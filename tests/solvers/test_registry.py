@@ -18,13 +18,7 @@ from dpopt.releases.solver_choice import require_solver
 from dpopt.solvers import available_solvers, get_solver, solver_names
 from dpopt.solvers.local_search.search import LocalSearch
 from dpopt.solvers.process.child_process import InChildProcess
-from dpopt.solvers.process.requirement import (
-    Library,
-    Licence,
-    ProgramOnPath,
-    availability_of,
-    version_numbers,
-)
+from dpopt.solvers.process.requirement import Library, Licence, ProgramOnPath, availability_of, version_numbers
 from dpopt.solvers.registry import SOLVERS, _found_by_pulp, _named, load, whether_it_runs
 
 
@@ -65,9 +59,7 @@ def entry_points(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         SimpleNamespace(name="unsure", value="package:Unsure", load=lambda: Unsure),
         SimpleNamespace(name="highs", value="package:outside", load=lambda: outside),
     ]
-    monkeypatch.setattr(
-        importlib.metadata, "entry_points", lambda group: points if group == "dpopt.solvers" else []
-    )
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points if group == "dpopt.solvers" else [])
     _named.cache_clear()
     yield
     _named.cache_clear()
@@ -116,23 +108,12 @@ def test_all_solvers_but_the_local_search_run_in_a_child() -> None:
 
 
 def test_available_solvers_are_those_that_say_so() -> None:
-    assert available_solvers() == tuple(
-        name for name in solver_names() if get_solver(name).availability().available
-    )
+    assert available_solvers() == tuple(name for name in solver_names() if get_solver(name).availability().available)
     assert "local-search" in available_solvers()
 
 
 def test_solvers_from_outside_come_after_and_cannot_take_a_name(entry_points: None) -> None:
-    assert solver_names() == (
-        *SOLVERS,
-        *_found_by_pulp(),
-        "broken",
-        "half",
-        "incapable",
-        "leaving",
-        "theirs",
-        "unsure",
-    )
+    assert solver_names() == (*SOLVERS, *_found_by_pulp(), "broken", "half", "incapable", "leaving", "theirs", "unsure")
     assert get_solver("theirs").name == "theirs"
     assert isinstance(get_solver("highs"), InChildProcess)
 
@@ -228,9 +209,7 @@ def test_a_program_that_is_missing_is_named_with_the_command_that_brings_it(
     assert "apt install glpk-utils" in availability.explanation
 
 
-def test_a_program_on_the_path_is_available_with_its_place(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_program_on_the_path_is_available_with_its_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "tool").write_text("#!/bin/sh\n")
     (tmp_path / "tool").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -264,13 +243,7 @@ def test_the_first_requirement_that_is_missing_is_the_one_that_is_reported() -> 
 
 @pytest.mark.parametrize(
     ("text", "numbers"),
-    [
-        ("9.15.6755", (9, 15, 6755)),
-        ("4.0.0a12", (4, 0, 0)),
-        ("3", (3,)),
-        ("1.17.1.dev0", (1, 17, 1)),
-        ("x", ()),
-    ],
+    [("9.15.6755", (9, 15, 6755)), ("4.0.0a12", (4, 0, 0)), ("3", (3,)), ("1.17.1.dev0", (1, 17, 1)), ("x", ())],
 )
 def test_versions_are_compared_by_their_leading_numbers(text: str, numbers: tuple[int, ...]) -> None:
     assert version_numbers(text) == numbers

@@ -13,17 +13,7 @@ from pathlib import Path
 import pytest
 
 from dpopt.programs import Limit, Termination
-from dpopt.solvers import (
-    cp_sat,
-    cvxpy_convex,
-    glpk,
-    gurobi,
-    math_opt,
-    maxsat_rc2,
-    pulp_cbc,
-    pulp_other,
-    scipy_highs,
-)
+from dpopt.solvers import cp_sat, cvxpy_convex, glpk, gurobi, math_opt, maxsat_rc2, pulp_cbc, pulp_other, scipy_highs
 from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Verdict
 
 TABLES: dict[str, Mapping[str, Verdict] | Mapping[int, Verdict]] = {
@@ -50,9 +40,7 @@ PARTS: dict[str, Mapping[str, Verdict]] = {
 
 def in_fresh_interpreter(code: str) -> object:
     """Return what the code prints as JSON; solver libraries are never loaded into the process of the tests."""
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
@@ -89,13 +77,7 @@ def test_highs_every_native_status_is_in_the_table() -> None:
     native = in_fresh_interpreter(code)
     assert isinstance(native, dict)
     assert set(native.values()) <= set(scipy_highs.STATUS)
-    expected = {
-        "kOptimal": 7,
-        "kInfeasible": 8,
-        "kUnboundedOrInfeasible": 9,
-        "kUnbounded": 10,
-        "kTimeLimit": 13,
-    }
+    expected = {"kOptimal": 7, "kInfeasible": 8, "kUnboundedOrInfeasible": 9, "kUnbounded": 10, "kTimeLimit": 13}
     assert {name: native[name] for name in expected} == expected
 
 
@@ -182,9 +164,7 @@ def test_pulp_every_status_of_a_solution_is_in_the_table_and_the_undecided_ones_
 def test_limits_are_named_for_limits_only(name: str) -> None:
     table = {**TABLES, **PARTS}[name]
     assert table
-    assert all(
-        (limit is not None) == (termination is Termination.LIMIT) for termination, limit in table.values()
-    )
+    assert all((limit is not None) == (termination is Termination.LIMIT) for termination, limit in table.values())
 
 
 def test_a_stranger_is_a_failure() -> None:

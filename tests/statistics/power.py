@@ -18,9 +18,7 @@ def threshold(cells: int, false_alarm: float) -> float:
     return float(stats.chi2.isf(false_alarm, cells - 1))
 
 
-def miss_probability(
-    right: NDArray[np.float64], wrong: NDArray[np.float64], sample: int, limit: float
-) -> float:
+def miss_probability(right: NDArray[np.float64], wrong: NDArray[np.float64], sample: int, limit: float) -> float:
     """Return a bound on the probability that the statistic stays below `limit` when the wrong distribution is true.
 
     For any set A of cells, Cauchy-Schwarz gives statistic >= (N_A - E_A)^2 / E_A, where N_A, the number of observations in A,
@@ -36,9 +34,6 @@ def miss_probability(
             distribution = stats.binom(sample, min(1.0, float(wrong[chosen].sum())))
             best = min(
                 best,
-                float(
-                    distribution.cdf(np.floor(expected + reach))
-                    - distribution.cdf(np.ceil(expected - reach) - 1)
-                ),
+                float(distribution.cdf(np.floor(expected + reach)) - distribution.cdf(np.ceil(expected - reach) - 1)),
             )
     return best

@@ -156,9 +156,7 @@ def noise(name: str, scale: Decimal, sample: int) -> Frequencies:
 QUERIES = Drawn(query_shares, queries, STEP, ("1.1", "0.9", "2", "0.5"), 400_000, 1000)
 DRAWN = {
     "16 signed queries": QUERIES,
-    "8 candidates": Drawn(
-        candidate_shares, candidates, Decimal("0.7"), ("1.2", "0.8", "2", "0.5"), 20_000, 200
-    ),
+    "8 candidates": Drawn(candidate_shares, candidates, Decimal("0.7"), ("1.2", "0.8", "2", "0.5"), 20_000, 200),
     **{
         f"20 databases, {'listed' if listed else 'branch and bound'}": Drawn(
             database_shares,
@@ -172,12 +170,7 @@ DRAWN = {
     },
     **{
         f"{name} noise in 17 cells": Drawn(
-            partial(noise_shares, name),
-            partial(noise, name),
-            Decimal("2.5"),
-            ("1.1", "0.9", "2"),
-            50_000,
-            50,
+            partial(noise_shares, name), partial(noise, name), Decimal("2.5"), ("1.1", "0.9", "2"), 50_000, 50
         )
         for name in ("discrete_gaussian", "discrete_laplace")
     },

@@ -48,10 +48,7 @@ def errors(*, gaussian: bool) -> NDArray[np.float64]:
     rows, exact = table()
     points = np.array(points_of(FAMILY))
     return np.array(
-        [
-            release_lists(rows, plan_of(gaussian=gaussian)).answers(points, cut=False) - exact
-            for _ in range(RUNS)
-        ]
+        [release_lists(rows, plan_of(gaussian=gaussian)).answers(points, cut=False) - exact for _ in range(RUNS)]
     )
 
 

@@ -42,9 +42,7 @@ def remembered(monkeypatch: pytest.MonkeyPatch) -> None:
         return best_answer(target, np.array(deviations), zeta)
 
     monkeypatch.setattr(
-        budget_spread,
-        "best_answer",
-        lambda target, u, zeta, solver=None: known(target, tuple(u.tolist()), zeta),
+        budget_spread, "best_answer", lambda target, u, zeta, solver=None: known(target, tuple(u.tolist()), zeta)
     )
 
 

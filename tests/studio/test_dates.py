@@ -22,9 +22,7 @@ def test_fields_for_edges_and_rules_take_dates(tmp_path: Path) -> None:
     (place,) = [number for number, one in enumerate(columns) if one.name == "day"]
     for codes in ("19358\n20089", "2023-01-01\n2025-01-01"):
         with pytest.raises(SchemaError, match="is no date in the form '%d.%m.%Y', such as '31.01.2024'"):
-            table.review(
-                [_typed(one, codes) if one.name == "day" else one for one in columns], table.generation
-            )
+            table.review([_typed(one, codes) if one.name == "day" else one for one in columns], table.generation)
     table.review([_typed(one, typed) if one.name == "day" else one for one in columns], table.generation)
     assert table.columns()[place].codes == typed
     for limit in ("1688169600", '"2023-07-01"'):

@@ -44,9 +44,7 @@ def start(tmp_path: Path) -> Iterator[Callable[[], tuple[subprocess.Popen[str], 
     def starts() -> tuple[subprocess.Popen[str], str]:
         command = [sys.executable, "-c", _SLOW_DRAFT, str(tmp_path / "releases")]
         environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
-        running = subprocess.Popen(
-            command, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True
-        )
+        running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True)
         begun.append(running)
         assert running.stdout is not None
         lines = "".join(running.stdout.readline() for _ in range(4))

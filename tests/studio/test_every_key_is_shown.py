@@ -13,9 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-pytest.importorskip(
-    "starlette", reason="the studio's libraries are not installed: pip install 'dpopt[studio]'"
-)
+pytest.importorskip("starlette", reason="the studio's libraries are not installed: pip install 'dpopt[studio]'")
 
 import dpopt
 from dpopt.private.drafts.infer_schema import ColumnReview, SchemaDraft
@@ -42,9 +40,7 @@ ATTRIBUTES: list[dict[str, Any]] = [
 READING = dict.fromkeys(declarations.READING_KEYS, True) | {
     "separator": ";", "decimal": ",", "thousands": ".", "encoding": "cp1252",
 }  # fmt: skip
-SCHEMA = dpopt.Schema.from_json(
-    {"dpopt_schema": 1, "draft": True, "attributes": ATTRIBUTES, "reading": READING}
-)
+SCHEMA = dpopt.Schema.from_json({"dpopt_schema": 1, "draft": True, "attributes": ATTRIBUTES, "reading": READING})
 DRAFT = SchemaDraft(
     SCHEMA,
     tuple(ColumnReview(one["name"], one["type"], 2, 0, "", "", "") for one in ATTRIBUTES),
@@ -57,9 +53,7 @@ KEYS = {key for keys in (*declarations._KEYS.values(), declarations._DATE_KEYS) 
 def text_of(page: str) -> str:
     """Return what a page shows, the values of fields among it."""
     fields = re.sub(r'<input type="checkbox" name="whole-\d+" value="yes" checked>', "integer: true", page)
-    fields = re.sub(
-        r'<input type="text"[^>]* name="missing-\d+" value="([^"]*)"[^>]*>', r"missing: \1 ", fields
-    )
+    fields = re.sub(r'<input type="text"[^>]* name="missing-\d+" value="([^"]*)"[^>]*>', r"missing: \1 ", fields)
     return unescape(re.sub(r"<[^>]*>", " ", fields.replace("<br>", "\n")))
 
 
@@ -98,12 +92,8 @@ def test_the_columns_declare_every_key_that_a_schema_knows() -> None:
     assert dict(SCHEMA.reading).keys() == {*declarations.READING_KEYS}
 
 
-@pytest.mark.parametrize(
-    "shown", [on_the_page_of_the_studio, on_the_page_of_the_draft, in_the_shell, in_the_check]
-)
-def test_every_key_of_a_draft_is_shown(
-    shown: Callable[[Studio, Path], str], studio: Studio, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("shown", [on_the_page_of_the_studio, on_the_page_of_the_draft, in_the_shell, in_the_check])
+def test_every_key_of_a_draft_is_shown(shown: Callable[[Studio, Path], str], studio: Studio, tmp_path: Path) -> None:
     page = "".join(shown(studio, tmp_path).split())
     listed: Any = SCHEMA.to_json()["attributes"]
     for one in listed:

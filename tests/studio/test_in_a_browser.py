@@ -28,15 +28,7 @@ WIDTHS = (400, 1400)
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
     """Start the command and return the address that it prints; it ends with Ctrl-C and leaves no private folder."""
-    command = [
-        sys.executable,
-        "-m",
-        "dpopt",
-        "studio",
-        "--no-browser",
-        "--folder",
-        str(tmp_path / "releases"),
-    ]
+    command = [sys.executable, "-m", "dpopt", "studio", "--no-browser", "--folder", str(tmp_path / "releases")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as served:
         assert served.stdout is not None
         lines = [served.stdout.readline() for _ in range(4)]
@@ -50,9 +42,7 @@ def fits(page: Any) -> None:
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-    unlabelled = (
-        "[...document.querySelectorAll('input,select,textarea')].filter(e => !e.labels.length).length"
-    )
+    unlabelled = "[...document.querySelectorAll('input,select,textarea')].filter(e => !e.labels.length).length"
     assert page.evaluate(unlabelled) == 0
     assert page.evaluate("document.querySelectorAll('h1').length") == 1
 
@@ -103,9 +93,7 @@ def test_an_owner_comes_from_a_file_to_a_release(browser: Any, address: str, tmp
     assert stranger.goto(address).status == 403
 
 
-@pytest.mark.skipif(
-    not Path("/proc/self/cmdline").exists(), reason="reads the arguments of processes from /proc"
-)
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="reads the arguments of processes from /proc")
 def test_the_file_that_opens_the_studio_admits_a_browser_and_no_process_shows_a_token(
     browser: Any, tmp_path: Path
 ) -> None:

@@ -17,9 +17,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip(
-    "starlette", reason="the studio's libraries are not installed: pip install 'dpopt[studio]'"
-)
+pytest.importorskip("starlette", reason="the studio's libraries are not installed: pip install 'dpopt[studio]'")
 
 from starlette.testclient import TestClient
 
@@ -123,18 +121,14 @@ def test_nobody_gets_in_without_the_token(studio: Studio, owner: TestClient) -> 
         assert refused.status_code == 403
         assert "people" not in refused.text
     assert TestClient(studio.application(), base_url=base).get(table).status_code == 404
-    stranger = TestClient(
-        studio.application(), base_url=base, cookies={f"dpopt_studio_{studio.port}": "guess"}
-    )
+    stranger = TestClient(studio.application(), base_url=base, cookies={f"dpopt_studio_{studio.port}": "guess"})
     assert stranger.get(f"{studio.base}/").status_code == 403
 
 
 def test_other_hosts_and_other_sites_are_refused(studio: Studio, owner: TestClient) -> None:
     assert owner.get("/", headers={"host": f"evil.example:{studio.port}"}).status_code == 403
     for origin in ("http://evil.example", "null", f"https://127.0.0.1:{studio.port}", "http://127.0.0.1:1"):
-        assert (
-            owner.post("/tables", data={"path": "/etc/passwd"}, headers={"origin": origin}).status_code == 403
-        )
+        assert owner.post("/tables", data={"path": "/etc/passwd"}, headers={"origin": origin}).status_code == 403
     del owner.headers["origin"]
     assert owner.post("/tables", data={"path": "/etc/passwd"}).status_code == 403
 
@@ -160,9 +154,7 @@ def test_pages_hold_no_scripts_ask_nobody_else_and_are_kept_nowhere(owner: TestC
         ("../../etc/passwd", "x", "a table is a file that ends with one of"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_refused_in_words(
-    owner: TestClient, name: str, content: str, said: str
-) -> None:
+def test_a_file_that_cannot_be_used_is_refused_in_words(owner: TestClient, name: str, content: str, said: str) -> None:
     answer = owner.post("/tables", files={"file": (name, content.encode())})
     assert answer.status_code == 400
     assert any(word in answer.text for word in said.split("|"))
@@ -170,9 +162,7 @@ def test_a_file_that_cannot_be_used_is_refused_in_words(
     assert HOSTILE not in answer.text
 
 
-def test_a_path_is_read_where_it_is_and_another_file_is_refused(
-    tmp_path: Path,
-) -> None:
+def test_a_path_is_read_where_it_is_and_another_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text(TABLE)
     (tmp_path / "others.csv").write_text(TABLE)
     studio = Studio(tmp_path / "releases", files=[tmp_path / "people.csv"])
@@ -181,13 +171,7 @@ def test_a_path_is_read_where_it_is_and_another_file_is_refused(
     assert answer.status_code == 303
     assert [table.path for table in studio.tables.values()] == [tmp_path / "people.csv"]
     others = [str(tmp_path / name) for name in ("none.csv", "others.csv")]
-    for unknown in (
-        *others,
-        "/etc/passwd",
-        "~nobody-of-this-name/people.csv",
-        "a" * 5000 + ".csv",
-        "a\0.csv",
-    ):
+    for unknown in (*others, "/etc/passwd", "~nobody-of-this-name/people.csv", "a" * 5000 + ".csv", "a\0.csv"):
         assert "was not named as the studio was started" in owner.post("/tables", data={"path": unknown}).text
     studio.close()
     with pytest.raises(PlanError, match="there is no file"):
@@ -218,9 +202,7 @@ def test_a_button_that_is_pressed_twice_starts_one_release(
     assert sum("is running; wait until it ends" in one.result().text for one in asked) == 1
 
 
-def test_what_was_sent_is_for_this_user_alone_and_goes_with_the_studio(
-    studio: Studio, owner: TestClient
-) -> None:
+def test_what_was_sent_is_for_this_user_alone_and_goes_with_the_studio(studio: Studio, owner: TestClient) -> None:
     opened(owner)
     sent = next(studio.private.rglob("table.csv"))
     assert stat.S_IMODE(studio.private.stat().st_mode) == 0o700
@@ -231,13 +213,9 @@ def test_what_was_sent_is_for_this_user_alone_and_goes_with_the_studio(
 
 def test_columns_are_confirmed_and_changed_as_asked(studio: Studio, owner: TestClient) -> None:
     table = opened(owner)
-    refused = owner.post(
-        f"{table}/columns", data={"kept-0": "yes", "kind-0": "numeric", "codes-0": "0\n50\n120"}
-    )
+    refused = owner.post(f"{table}/columns", data={"kept-0": "yes", "kind-0": "numeric", "codes-0": "0\n50\n120"})
     assert "confirm at the end" in refused.text
-    reviewed(
-        owner, studio, table, **{"kind-0": "numeric", "codes-0": "0\n50\n120", "whole-0": "yes", "kept-2": ""}
-    )
+    reviewed(owner, studio, table, **{"kind-0": "numeric", "codes-0": "0\n50\n120", "whole-0": "yes", "kept-2": ""})
     schema: Any = studio.tables[table.rpartition("/")[2]].schema
     assert not schema.draft
     assert [one.name for one in schema.attributes] == ["age", "sex"]
@@ -248,9 +226,7 @@ def test_columns_are_confirmed_and_changed_as_asked(studio: Studio, owner: TestC
 
 
 @pytest.mark.parametrize("step", ["", "/columns", "/rules", "/plan", "/run", "/owner.html", "/task.json"])
-def test_a_step_that_comes_too_early_is_refused_in_words(
-    studio: Studio, owner: TestClient, step: str
-) -> None:
+def test_a_step_that_comes_too_early_is_refused_in_words(studio: Studio, owner: TestClient, step: str) -> None:
     """By its address, as a bookmark or the button back leads there."""
     page = opened(owner).removesuffix("/columns") + step
     origin = {"origin": f"http://127.0.0.1:{studio.port}"}
@@ -273,9 +249,7 @@ def test_rules_are_checked_before_they_are_taken(studio: Studio, owner: TestClie
     assert len(schema.rules) == 1
 
 
-def test_a_release_is_planned_run_reported_and_downloaded(
-    studio: Studio, owner: TestClient, tmp_path: Path
-) -> None:
+def test_a_release_is_planned_run_reported_and_downloaded(studio: Studio, owner: TestClient, tmp_path: Path) -> None:
     table = opened(owner)
     assert owner.get(f"{table}/owner.html").status_code == 404
     reviewed(owner, studio, table)
@@ -326,9 +300,7 @@ def test_two_runs_at_once_are_two_and_a_stopped_one_goes_on(studio: Studio, owne
     assert first.out != second.out
 
 
-def test_a_budget_file_is_spent_from_and_one_without_room_refuses(
-    tmp_path: Path,
-) -> None:
+def test_a_budget_file_is_spent_from_and_one_without_room_refuses(tmp_path: Path) -> None:
     import dpopt
 
     ledger = dpopt.BudgetLedger.create(tmp_path / "owner.budget", epsilon=2.5, delta=1e-5)
@@ -350,11 +322,7 @@ def test_forms_keep_what_they_do_not_show() -> None:
     form = ColumnForm.of("when", drafted)
     assert form.attribute(drafted) == drafted
     codes = {"name": "code", "type": "categorical", "values": [1, 2]}
-    assert ColumnForm("code", "categorical", True, "1\n2\n3", "", False, "").attribute(codes)["values"] == [
-        1,
-        2,
-        3,
-    ]
+    assert ColumnForm("code", "categorical", True, "1\n2\n3", "", False, "").attribute(codes)["values"] == [1, 2, 3]
     with pytest.raises(SchemaError, match="expected one of"):
         ColumnForm("code", "number", True, "", "", False, "").attribute(codes)
     assert rules_of("\n \r\n") == []

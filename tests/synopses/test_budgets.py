@@ -38,9 +38,7 @@ def sanitized(rows: pd.DataFrame, **asked: Any) -> Any:
     """Release the polynomial of two bits."""
     either = Target.disjunction(2)
     literals = ChosenLiterals.of(BITS, None, "positive")
-    return dpopt.sanitize(
-        rows, symmetric_family(literals, either, best_polynomial(either, 2).polynomial), **asked
-    )
+    return dpopt.sanitize(rows, symmetric_family(literals, either, best_polynomial(either, 2).polynomial), **asked)
 
 
 LISTS = ["x1:1, else:0", "x2:1, else:0"] * 300
@@ -55,9 +53,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "degrees": lambda _, **asked: dpopt.degrees(RING, 100, columns=("from", "to"), **asked),
     "summary": lambda rows, **asked: dpopt.summary(rows, BITS, 2, **asked),
     "intervals": lambda rows, **asked: dpopt.intervals(rows, ONE, "age", **asked),
-    "boxes": lambda rows, **asked: dpopt.intervals(
-        rows, TWO, ("age", "smoker"), cuts=2, ordered=True, **asked
-    ),
+    "boxes": lambda rows, **asked: dpopt.intervals(rows, TWO, ("age", "smoker"), cuts=2, ordered=True, **asked),
     "lists": lambda _, **asked: dpopt.decision_lists(LISTS, "x1,x2", 1, **asked),
     "halfspaces": lambda _, **asked: dpopt.halfspaces(POINTS, 0.5, **SHAPE, **asked),
     "sanitize": sanitized,
@@ -88,9 +84,7 @@ def test_every_function_means_the_same_budget(name: str, neighbours: str) -> Non
     for delta in (None, 1e-6):
         chosen = made(epsilon=HUGE, delta=delta)
         taken = noise_of(chosen)
-        assert taken in ({"pure"}, {"concentrated"}), (
-            "all charges have the noise that was chosen, the size among them"
-        )
+        assert taken in ({"pure"}, {"concentrated"}), "all charges have the noise that was chosen, the size among them"
         assert chosen["delta"] == (0 if taken == {"pure"} else delta or 1e-9)
         assert chosen["epsilon"] <= HUGE
     for none, message in (({}, "found no budget"), ({"epsilon": 1, "rho": 1}, "found two budgets")):
@@ -115,9 +109,7 @@ def test_laplace_or_gaussian_noise_is_taken_by_the_predicted_error() -> None:
 
 def test_the_usual_delta_is_that_of_a_declared_number() -> None:
     """As for `dpopt.release`: 1 / n0^2, rounded down to one digit."""
-    many = dpopt.Schema(
-        tuple(dpopt.Attribute(f"b{place}", dpopt.AttributeKind.BOOLEAN) for place in range(12))
-    )
+    many = dpopt.Schema(tuple(dpopt.Attribute(f"b{place}", dpopt.AttributeKind.BOOLEAN) for place in range(12)))
     rows = pd.DataFrame({name: [True, False] * 50_000 for name in many.names})
     found = dpopt.summary(rows, many, 5, n0=100_000, epsilon=0.5).privacy
     records = dpopt.plan(many, "marginals:1", epsilon=0.5, n0=100_000, algorithm="noise", predict=False)
@@ -126,25 +118,19 @@ def test_the_usual_delta_is_that_of_a_declared_number() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::dpopt.errors.PrivacyWarning", "ignore::dpopt.errors.AccuracyWarning")
-@pytest.mark.parametrize(
-    "name", [name for name in FUNCTIONS if name not in {"degrees", "lists", "halfspaces"}]
-)
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in {"degrees", "lists", "halfspaces"}])
 def test_the_noise_does_not_depend_on_the_table(name: str) -> None:
     """Under add-remove: whatever number of records is measured, or whatever they are, one noise and one guarantee is stated."""
     found = [FUNCTIONS[name](table(rows), epsilon=20).privacy for rows in (400, 3000, 60_000)]
     assert len({frozenset(noise_of(one)) for one in found}) == 1
     assert len({(one["budget"]["epsilon"], one["delta"], one["budget"]["accountant"]) for one in found}) == 1
     if any("number of records" in charge["label"] for charge in found[0]["charges"]):
-        assert len({(one["epsilon"], one["rho"]) for one in found}) == 1, (
-            "the whole budget, whatever was drawn"
-        )
+        assert len({(one["epsilon"], one["rho"]) for one in found}) == 1, "the whole budget, whatever was drawn"
 
 
 def test_a_plan_for_a_guess_has_the_noise_of_the_release(tmp_path: Path) -> None:
     """The noise of a release that measures the number is chosen without it, and so is that of its plan, whatever the guess."""
-    schema = dpopt.Schema(
-        tuple(dpopt.Attribute(f"b{place}", dpopt.AttributeKind.BOOLEAN) for place in range(10))
-    )
+    schema = dpopt.Schema(tuple(dpopt.Attribute(f"b{place}", dpopt.AttributeKind.BOOLEAN) for place in range(10)))
     schema.write(tmp_path / "schema.json")
     asked = ("summary", "plan", "--schema", tmp_path / "schema.json", "--k", 3, "--json", "--epsilon", 1)
     for guess in (100, 10_000, 10**8):
@@ -213,9 +199,7 @@ def test_every_command_says_which_noise_it_took(name: str, tables: Path, tmp_pat
         ({"rho": 0.1, "delta": 1e-6}, (None, 1e-6, 0.1, "zcdp")),
     ],
 )
-def test_records_synopses_and_totals_read_a_budget_alike(
-    asked: Asked, stated: object, tmp_path: Path
-) -> None:
+def test_records_synopses_and_totals_read_a_budget_alike(asked: Asked, stated: object, tmp_path: Path) -> None:
     from dpopt.synopses.release import Request
 
     records = dpopt.plan(TWO, "marginals:1", n=1000, algorithm="noise", predict=False, **asked).plan.budget

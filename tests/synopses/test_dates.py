@@ -51,9 +51,7 @@ def test_a_range_of_dates_is_named_in_the_form_of_the_column(form: str) -> None:
             bins.range_of(f"{number}:{at(2, form)}")
     middle = pd.Timestamp("2024-02-11").strftime(form)
     if "%d" in form:
-        with pytest.raises(
-            WorkloadError, match=f"no edge of a bin; the nearest are {at(1, form)}, {at(2, form)}"
-        ):
+        with pytest.raises(WorkloadError, match=f"no edge of a bin; the nearest are {at(1, form)}, {at(2, form)}"):
             bins.range_of(f"{middle}:{at(2, form)}")
 
 
@@ -61,8 +59,7 @@ def test_colons_that_belong_to_times_are_told_from_that_between_ends() -> None:
     times = Bins.of_attribute(attribute("%Y-%m-%d %H:%M"))
     for text in ("2024-01-01 00:00", "2024-01-01 00:00:2024-03-01", "2024-01-01:2024-03-01", "a:b:c"):
         with pytest.raises(
-            WorkloadError,
-            match="no date in the form|two ends and a colon, such as 2024-01-01 00:00:2024-07-01",
+            WorkloadError, match="no date in the form|two ends and a colon, such as 2024-01-01 00:00:2024-07-01"
         ):
             times.range_of(text)
 
@@ -148,9 +145,7 @@ def test_workloads_and_summaries_name_dates() -> None:
     schema = dpopt.Schema((attribute("%Y-%m"), dpopt.Attribute("x", dpopt.AttributeKind.BOOLEAN)))
     table = stays("%Y-%m").assign(x=True)
     by_date, by_label = (
-        workload_from_json(
-            {"dpopt_workload": 1, "queries": [[["day", "=", value], ["x", "!=", False]]]}, schema
-        )
+        workload_from_json({"dpopt_workload": 1, "queries": [[["day", "=", value], ["x", "!=", False]]]}, schema)
         for value in ("2024-03", "[2024-03, 2024-04)")
     )
     assert by_date.fingerprint == by_label.fingerprint
@@ -169,9 +164,7 @@ def test_intervals_from_before_bins_had_forms_write_dates_too(form: str, tmp_pat
     schema = dpopt.Schema((attribute(form),))
     made = dpopt.intervals(stays(form), schema, ["day"], epsilon=20, n0=240)
     old = made.to_json()
-    old["axes"] = [
-        {key: value for key, value in axis.items() if key != "date_format"} for axis in old["axes"]
-    ]
+    old["axes"] = [{key: value for key, value in axis.items() if key != "date_format"} for axis in old["axes"]]
     for number, released in enumerate((made, type(made).from_json(old))):
         write_records(released, tmp_path / f"{number}.csv", 60)
     assert (tmp_path / "0.csv").read_bytes() == (tmp_path / "1.csv").read_bytes()

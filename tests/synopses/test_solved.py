@@ -134,8 +134,7 @@ def claims_too_much(program: Program) -> SolveResult:
 
 
 @pytest.mark.parametrize(
-    ("solver", "kind"),
-    [*(("closed-form", kind) for kind in IN_CLOSED_FORM), *(("clarabel", kind) for kind in FIRST)],
+    ("solver", "kind"), [*(("closed-form", kind) for kind in IN_CLOSED_FORM), *(("clarabel", kind) for kind in FIRST)]
 )
 @every_relation
 def test_a_solver_finds_the_certified_optimum_and_spends_the_same(
@@ -163,18 +162,14 @@ def test_a_solver_finds_the_certified_optimum_and_spends_the_same(
         assert found.certificate.primal_violation <= 1e-6
         if isinstance(model.program, QuadraticProgram):
             gap = found.certificate.proven_gap
-            if (
-                gap is None
-            ):  # a root that was not measured is free: a multiplier of 1e-12 in place of 0 proves nothing
+            if gap is None:  # a root that was not measured is free: a multiplier of 1e-12 in place of 0 proves nothing
                 assert solver != "closed-form"
                 assert found.certificate.dual_violation is not None
                 assert found.certificate.dual_violation <= 1e-8
             else:
                 assert float(gap) <= 1e-5 * max(1.0, abs(best.objective))
             at = inference.read(best.value)
-            np.testing.assert_allclose(
-                inference.read(found.value), at, atol=1e-3 * max(1.0, np.abs(at).max())
-            )
+            np.testing.assert_allclose(inference.read(found.value), at, atol=1e-3 * max(1.0, np.abs(at).max()))
     release.write(tmp_path / "r.npz")
     for again in (
         dpopt.read_synopsis(tmp_path / "r.npz"),
@@ -192,9 +187,7 @@ def test_a_solver_finds_the_certified_optimum_and_spends_the_same(
 @pytest.mark.parametrize("kind", IN_CLOSED_FORM)
 def test_the_closed_form_asked_for_by_name_answers_as_the_estimate_of_that_name(kind: str) -> None:
     release = made(kind, solver="closed-form")
-    plain = type(release).from_json(
-        {key: value for key, value in release.to_json().items() if key != "solved"}
-    )
+    plain = type(release).from_json({key: value for key, value in release.to_json().items() if key != "solved"})
     assert isinstance(plain, Histogram | GridHistogram | SortedCountsRelease)
     np.testing.assert_allclose(values(release), plain.estimate(IN_CLOSED_FORM[kind]), atol=1e-9)
 
@@ -228,9 +221,7 @@ def test_where_a_solver_fails_an_own_method_stands_in_and_says_so(
     own = "the closed form" if in_closed_form else "dpopt's own method"
     assert first.note.endswith(f"; {own} stands in")
     assert not any(one.point.size for one in release.solved)
-    plain = type(release).from_json(
-        {key: value for key, value in release.to_json().items() if key != "solved"}
-    )
+    plain = type(release).from_json({key: value for key, value in release.to_json().items() if key != "solved"})
     expected = release.solved_by("closed-form") if in_closed_form else plain
     np.testing.assert_allclose(values(release), values(expected), atol=1e-9)
     words = release.solved_in_words()[0]
@@ -254,9 +245,7 @@ def nothing_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @every_kind
 @pytest.mark.usefixtures("nothing_drawn")
-def test_what_no_solver_takes_is_refused_before_anything_is_drawn(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_no_solver_takes_is_refused_before_anything_is_drawn(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SolverUnavailableError, match="no solver 'clarabell'"):
         made(kind, solver="clarabell")
     with pytest.raises(ProgramError, match="cp-sat takes none of the models of this release"):

@@ -56,11 +56,7 @@ def same(one: Synopsis, other: Synopsis) -> bool:
 def test_a_synopsis_is_read_back_as_it_was(kind: str, name: str, tmp_path: Path) -> None:
     synopsis, path = made(kind), tmp_path / name
     synopsis.write(path)
-    for again in (
-        type(synopsis).read(path),
-        read_synopsis(path),
-        type(synopsis).from_json(synopsis.to_json()),
-    ):
+    for again in (type(synopsis).read(path), read_synopsis(path), type(synopsis).from_json(synopsis.to_json())):
         assert same(again, synopsis)
         assert repr(again) == repr(synopsis)
         assert not any(noisy.flags.writeable for noisy in again.noisy_arrays())
@@ -108,9 +104,7 @@ def test_no_damage_of_a_byte_goes_unexplained(kind: str, tmp_path: Path) -> None
             explained = f"damaged.npz is no {synopsis.WHAT}, or damaged" in str(error)
             outcomes["refused" if explained else "unclear"] += 1
         else:
-            assert same(
-                found, synopsis
-            )  # what no checksum covers, such as the time of a file, changes nothing
+            assert same(found, synopsis)  # what no checksum covers, such as the time of a file, changes nothing
             outcomes["read"] += 1
     assert outcomes["refused"] > outcomes["read"] > outcomes["unclear"] == 0
 
@@ -134,10 +128,7 @@ ANY_KIND: dict[str, tuple[Change, str]] = {
     "another version": (lambda stated, arrays: stated.update({_key(stated): 2}), "of this version"),
     "no array": (lambda stated, arrays: arrays.pop("noisy_0"), "damaged"),
     "a count less": (lambda stated, arrays: arrays.update(noisy_0=arrays["noisy_0"][1:]), "damaged"),
-    "fractions": (
-        lambda stated, arrays: arrays.update(noisy_0=arrays["noisy_0"] + 0.5),
-        "of the type float64",
-    ),
+    "fractions": (lambda stated, arrays: arrays.update(noisy_0=arrays["noisy_0"] + 0.5), "of the type float64"),
 }
 PLANNED = [kind for kind in ANSWERS if not kind.startswith(("sorted", "degrees"))]
 """Sorted counts keep no plan on file."""
@@ -185,8 +176,7 @@ def test_files_that_state_another_cost_than_that_of_their_plan_are_refused(
     kind: str, what: str, tmp_path: Path
 ) -> None:
     with pytest.raises(
-        TranscriptError,
-        match="not what its plan costs|cost is incomplete: epsilon|a charge that is none",
+        TranscriptError, match="not what its plan costs|cost is incomplete: epsilon|a charge that is none"
     ):
         made(kind).read(rewritten(made(kind), tmp_path / "changed.npz", OF_A_PLAN[what]))
 

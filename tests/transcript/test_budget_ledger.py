@@ -23,10 +23,7 @@ TENTH = Budget(None, 1e-9, 0.1, Accountant.ZCDP)
 
 
 def charge(
-    rho: float,
-    relation: NeighbouringRelation = ADD,
-    kind: ChargeKind = ChargeKind.CONCENTRATED,
-    label: str = "",
+    rho: float, relation: NeighbouringRelation = ADD, kind: ChargeKind = ChargeKind.CONCENTRATED, label: str = ""
 ) -> Charge:
     return Charge("a mechanism", kind, rho, 1, relation, "a theorem", label)
 

@@ -137,10 +137,7 @@ def test_rows_are_drawn_once_where_two_processes_continue_a_file_by_two_names(fo
         for place in (file, folder / "latest")
     ]
     both = [subprocess.Popen(one, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for one in grow]
-    assert sorted(one.wait() for one in both) == [
-        0,
-        2,
-    ]  # refused while the other writes, or as all was measured
+    assert sorted(one.wait() for one in both) == [0, 2]  # refused while the other writes, or as all was measured
     assert measured(file) == list(range(DAYS))
 
 
@@ -173,9 +170,7 @@ def test_a_run_is_resumed_by_one_at_a_time(
 
 
 @names
-def test_a_budget_is_reserved_from_by_one_at_a_time(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, name: Name
-) -> None:
+def test_a_budget_is_reserved_from_by_one_at_a_time(folder: Path, monkeypatch: pytest.MonkeyPatch, name: Name) -> None:
     table, schema = inputs(folder)
     budget, out = folder / "owner.budget", folder / "h.npz"
     succeed("budget create", budget, "--epsilon", 1, "--delta", 0)
@@ -263,9 +258,7 @@ def test_a_budget_that_is_replaced_before_it_is_locked_is_read_again(folder: Pat
     assert len(owner.contents().releases) == 1
 
 
-def test_another_working_directory_does_not_lead_to_another_file(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_working_directory_does_not_lead_to_another_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A budget and a transcript that were named by a relative path stay what they are."""
     for place in ("one", "two"):
         (folder / place).mkdir()

@@ -68,14 +68,8 @@ def test_each_entry_is_one_line_of_json_with_its_checksum(written: Path) -> None
     st.dictionaries(
         st.text(max_size=5),
         st.recursive(
-            st.none()
-            | st.booleans()
-            | st.integers()
-            | st.floats(allow_nan=False, allow_infinity=False)
-            | st.text(),
-            lambda inner: (
-                st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4)
-            ),
+            st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+            lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
             max_leaves=8,
         ),
         max_size=5,
@@ -124,9 +118,7 @@ def test_an_entry_goes_to_the_operating_system_in_one_write_and_then_to_the_disk
     assert calls[-1] == "fsync"
 
 
-def test_a_new_journal_is_found_again_after_a_power_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_journal_is_found_again_after_a_power_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder is put on the disk too: without it the file's name may be lost, and its draws forgotten."""
     flushed: list[str] = []
     fsync = os.fsync
@@ -205,9 +197,7 @@ def test_a_missing_journal_is_not_continued_as_if_nothing_had_been_drawn(tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "content", [b'{"dpopt_schema": 1}', b"age\n", b"\0" * 60, b"1", b'{"crc":1}\n', b'{ "crc":"']
-)
+@pytest.mark.parametrize("content", [b'{"dpopt_schema": 1}', b"age\n", b"\0" * 60, b"1", b'{"crc":1}\n', b'{ "crc":"'])
 def test_another_file_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
     """A schema named in place of the journal is one line, as a journal that is torn in its first."""
     path = tmp_path / "schema.json"
@@ -273,9 +263,7 @@ def test_wherever_the_writing_of_the_mark_is_interrupted_the_line_stays_torn(
     assert written.read_bytes() == whole + mark
 
 
-def test_the_mark_is_on_the_disk_before_anyone_goes_on(
-    written: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_mark_is_on_the_disk_before_anyone_goes_on(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     torn(written, b"x")
     flushed: list[bytes] = []
     monkeypatch.setattr(os, "fsync", lambda file: flushed.append(written.read_bytes()))
@@ -321,9 +309,7 @@ def test_a_second_writer_is_refused_after_a_torn_line_was_replaced(written: Path
     FileJournal.reopen(written)[0].close()
 
 
-def test_a_journal_is_opened_when_it_is_locked_and_not_before(
-    written: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_journal_is_opened_when_it_is_locked_and_not_before(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Until it has the lock, another process may put another file in its place."""
     replaced: list[Path] = []
 

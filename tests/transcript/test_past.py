@@ -52,15 +52,11 @@ def resumed(name: str, entries: Entries) -> tuple[Outcome, Entries]:
 
 
 @EVERY
-def test_every_beginning_of_a_run_is_read_and_has_not_ended(
-    name: str, transcripts: dict[str, Entries]
-) -> None:
+def test_every_beginning_of_a_run_is_read_and_has_not_ended(name: str, transcripts: dict[str, Entries]) -> None:
     whole = transcripts[name]
     ended = read(name, whole)
     assert ended is not None
-    assert {charge.label for charge in ended.ledger.entries} == {
-        charge.label for charge in JOBS[name]().plan.charges()
-    }
+    assert {charge.label for charge in ended.ledger.entries} == {charge.label for charge in JOBS[name]().plan.charges()}
     for number in range(len(whole)):
         assert read(name, whole[:number]) is None
 
@@ -142,10 +138,7 @@ OUT_OF_ORDER: dict[str, tuple[Change, str]] = {
     "a draw left out": (lambda e: e.pop(of_kind(e, *DRAWN)), "that .* paid for"),
     "a draw twice": (lambda e: e.insert(of_kind(e, *DRAWN), e[of_kind(e, *DRAWN)]), "expected"),
     "a charge twice": (lambda e: e.insert(of_kind(e, "charge"), e[of_kind(e, "charge")]), "'charge'"),
-    "a draw before its charge": (
-        lambda e: swap(e, of_kind(e, "charge"), of_kind(e, *DRAWN)),
-        "expected the charge",
-    ),
+    "a draw before its charge": (lambda e: swap(e, of_kind(e, "charge"), of_kind(e, *DRAWN)), "expected the charge"),
     "a charge of less": (lambda e: first_charge(e).update(parameter=1e-9), "is not the next of the plan"),
     "a charge of another relation": (
         lambda e: first_charge(e).update(relation="add-remove"),
@@ -168,9 +161,7 @@ OUT_OF_ORDER: dict[str, tuple[Change, str]] = {
 
 @EVERY
 @pytest.mark.parametrize("change", OUT_OF_ORDER)
-def test_what_is_out_of_order_is_refused_with_its_line(
-    name: str, change: str, transcripts: dict[str, Entries]
-) -> None:
+def test_what_is_out_of_order_is_refused_with_its_line(name: str, change: str, transcripts: dict[str, Entries]) -> None:
     edit, message = OUT_OF_ORDER[change]
     entries = copy.deepcopy(transcripts[name])
     edit(entries)
@@ -268,9 +259,7 @@ NOT_OF_THE_PLAN: dict[str, tuple[str, Change, str]] = {
 
 
 @pytest.mark.parametrize("case", NOT_OF_THE_PLAN)
-def test_what_does_not_fit_the_plan_is_refused_with_its_line(
-    case: str, transcripts: dict[str, Entries]
-) -> None:
+def test_what_does_not_fit_the_plan_is_refused_with_its_line(case: str, transcripts: dict[str, Entries]) -> None:
     name, change, message = NOT_OF_THE_PLAN[case]
     entries = copy.deepcopy(transcripts[name])
     change(entries)
@@ -302,9 +291,7 @@ def again(entries: Entries, *, given_up: int) -> Entries:
     return [*entries[: place + 1], TORN, {**entries[place], "given_up": given_up}]
 
 
-def test_a_torn_draw_of_dualquery_is_paid_for_by_the_last_round_and_no_other(
-    transcripts: dict[str, Entries],
-) -> None:
+def test_a_torn_draw_of_dualquery_is_paid_for_by_the_last_round_and_no_other(transcripts: dict[str, Entries]) -> None:
     whole = transcripts["dualquery"]
     assert read("dualquery", again(whole, given_up=3)) is None
     for other in (1, 2, 4):

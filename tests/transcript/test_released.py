@@ -36,9 +36,7 @@ def through_text(value: Released) -> dict[str, Any]:
     return json.loads(json.dumps(value.to_json()))  # type: ignore[no-any-return]
 
 
-@given(
-    st.dictionaries(st.integers(0, 2**40), st.integers(-(2**40), 2**40).filter(bool), max_size=20),
-)
+@given(st.dictionaries(st.integers(0, 2**40), st.integers(-(2**40), 2**40).filter(bool), max_size=20))
 def test_a_draw_reads_back_as_it_was_written(net: dict[int, int]) -> None:
     queries = np.array(sorted(net), dtype=np.int64)
     counts = np.array([net[query] for query in sorted(net)], dtype=np.int64)

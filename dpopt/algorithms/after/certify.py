@@ -56,40 +56,26 @@ KDD99 CP-SAT stated 143 and SCIP 139 after 15 s, and SCIP 126 after 87 more."""
 
 @dataclass(frozen=True, slots=True)
 class Certifier:
-    """What bounds the rounds.
-
-    Attributes
-    ----------
-    lp_solver : Solver
-        Solves linear relaxations and gives duals; not trusted.
-    solvers : tuple of Solver
-        Search for bounds and better records; none: proven bounds only. Of several each gets a trial (`TRIAL`), and
-        the one whose bound is least then gets the rest of the seconds.
-    formulation : Formulation
-        Rows of the linear relaxation, and of the mixed-integer programs.
-    limits : SolveLimits
-        Limits of the search per round, of all solvers together.
-    lift : bool
-        Whether the pairwise lifting is solved too, where the relaxation of the rows leaves a gap.
-    """
+    """What bounds the rounds."""
 
     lp_solver: Solver
+    """Solves linear relaxations and gives duals; not trusted."""
     solvers: tuple[Solver, ...]
+    """Search for bounds and better records; none: proven bounds only. Of several each gets a trial (`TRIAL`), and the
+    one whose bound is least then gets the rest of the seconds."""
     formulation: Formulation
+    """Rows of the linear relaxation, and of the mixed-integer programs."""
     limits: SolveLimits
+    """Limits of the search per round, of all solvers together."""
     lift: bool = True
+    """Whether the pairwise lifting is solved too, where the relaxation of the rows leaves a gap."""
 
     def left(self, wanted: Collection[int], known: Collection[CertifiedRound]) -> list[int]:
         """Return the wanted rounds that are not known; one that was never searched, and could be, is done again."""
-        return sorted(
-            set(wanted) - {one.round for one in known if not self.solvers or one.stopped != NO_SOLVER}
-        )
+        return sorted(set(wanted) - {one.round for one in known if not self.solvers or one.stopped != NO_SOLVER})
 
     def bound(self, problem: MaxCsp, record: NDArray[np.int32], number: int) -> CertifiedRound:
-        """Return what is proven and reported of one round's record.
-
-        Raises ProgramError: a proven bound is below the record's objective, or a better record's: a defect of dpopt.
-        """
+        """Return what is proven and reported of one round's record."""
         started = time.perf_counter()
         relaxed = self._relaxed(problem, self.formulation)
         proven = certify(problem, record, proven=relaxed.bound)
@@ -106,7 +92,8 @@ class Certifier:
         better = None if found.better is None else problem.objective(found.better)
         if better is not None and better > bound:
             raise ProgramError(
-                f"round {number}: the proven bound {bound} is below a value that was reached, {better}: please report this"
+                f"round {number}: the proven bound {bound} is below a value that was reached, {better}: please report "
+                f"this"
             )
         return CertifiedRound(
             round=number,
@@ -121,9 +108,7 @@ class Certifier:
             seconds=round(time.perf_counter() - started, 3),
         )
 
-    def _relaxed(
-        self, problem: MaxCsp, formulation: Formulation | None, enough: int | None = None
-    ) -> RelaxationBound:
+    def _relaxed(self, problem: MaxCsp, formulation: Formulation | None, enough: int | None = None) -> RelaxationBound:
         seconds = max(LEAST_LP_SECONDS, self.limits.seconds or 0.0)
         limits = SolveLimits(seconds=seconds, threads=self.limits.threads)
         return relaxation_bound(problem, self.lp_solver, formulation, limits, enough=enough)
@@ -151,9 +136,7 @@ class Certifier:
         reported = certify(problem, best, bound=least.bound).reported_bound
         return replace(least, bound=reported, better=None if best is record else best)
 
-    def _search(
-        self, solver: Solver, problem: MaxCsp, record: NDArray[np.int32], seconds: float | None
-    ) -> _Found:
+    def _search(self, solver: Solver, problem: MaxCsp, record: NDArray[np.int32], seconds: float | None) -> _Found:
         """Ask one solver; whatever it does costs its reported bound at most."""
         objective, name = problem.objective(record), solver.name
         try:
@@ -163,9 +146,7 @@ class Certifier:
                 return _Found(None, name, f"refused: {refusal}", None)
             result = asked(accepting, problem, replace(self.limits, seconds=seconds), hint=record)
         except DpoptError as error:  # whatever a solver does costs its own bound only
-            how = (
-                f"refused: {error}" if error.__cause__ is None else f"raised {type(error.__cause__).__name__}"
-            )
+            how = f"refused: {error}" if error.__cause__ is None else f"raised {type(error.__cause__).__name__}"
             return _Found(None, name, how, None)
         stopped = result.termination.value if result.limit is None else f"{result.limit.value} limit"
         better, best = None, record
@@ -175,9 +156,7 @@ class Certifier:
                 better = best = result.require_record()
         if result.native_status == SETTLED:  # no solver was asked, and none states a bound
             return _Found(None, None, SETTLED, better)
-        reported = certify(
-            problem, best, bound=result.bound
-        ).reported_bound  # one that the best disproves is dropped
+        reported = certify(problem, best, bound=result.bound).reported_bound  # one that the best disproves is dropped
         return _Found(reported, f"{name} {result.version}".strip(), stopped, better)
 
 
@@ -198,41 +177,31 @@ class CertifiedRound:
 
     Attributes
     ----------
-    round : int
-    objective : int
-        Exact objective of the record on file.
-    proven_bound : int
-        Upper bound on every record's objective, without any solver's word.
-    proven_by : str
-        The argument.
-    reported_bound : int or None
-        Upper bound that a solver states.
-    reported_by : str or None
-        That solver and its version.
-    stopped : str
-        Why that solver stopped, or why none was asked.
     better_objective, better_record :
         Exact objective and codes of a better record that the solver found; None if it found none. A record over many
         attributes of two codes is kept as the transcript writes it (`dpopt.releases.kept_records.record_to_json`).
-    seconds : float
-        Wall-clock seconds for this round.
     """
 
     round: int
     objective: int
+    """Exact objective of the record on file."""
     proven_bound: int
+    """Upper bound on every record's objective, without any solver's word."""
     proven_by: str
+    """The argument."""
     reported_bound: int | None
+    """Upper bound that a solver states."""
     reported_by: str | None
+    """That solver and its version."""
     stopped: str
+    """Why that solver stopped, or why none was asked."""
     better_objective: int | None
     better_record: tuple[int, ...] | dict[str, Any] | None
     seconds: float
+    """Wall-clock seconds for this round."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.seconds < math.inf or (self.better_record is None) != (
-            self.better_objective is None
-        ):
+        if not 0 <= self.seconds < math.inf or (self.better_record is None) != (self.better_objective is None):
             raise PlanError(
                 f"a certified round takes some seconds, and a better record has its objective; found {self!r:.100}"
             )
@@ -256,8 +225,6 @@ def check_known(finished: SyntheticRelease, known: Collection[CertifiedRound]) -
 
     The multipliers of a proof are not stored: a proven bound between the best value on file and the sum of the positive
     weights is taken as it stands.
-
-    Raises PlanError if a round occurs twice, belongs to another run, or states what cannot be.
     """
     job = finished.job
     clauses, sizes, rules = job.workload.clauses, job.schema.sizes, job.schema.circuit()
@@ -268,8 +235,8 @@ def check_known(finished: SyntheticRelease, known: Collection[CertifiedRound]) -
             raise PlanError(f"round {one.round} is on file twice")
         if played is None or played.certificate.objective != one.objective:
             raise PlanError(
-                f"round {one.round} on file is worth {one.objective}, which is not what the transcript gives; it belongs to "
-                "another run"
+                f"round {one.round} on file is worth {one.objective}, which is not what the transcript gives; it "
+                f"belongs to another run"
             )
         wrong = _wrong_in(one, round_program(clauses, sizes, played.sampled, rules))
         if wrong is not None:
@@ -292,8 +259,8 @@ def _wrong_in(one: CertifiedRound, problem: MaxCsp) -> str | None:
         best = problem.objective(record)
         if best != one.better_objective or best <= one.objective:
             return (
-                f"has a better record of the stated value {one.better_objective}; it is worth {best}, and the released one "
-                f"{one.objective}"
+                f"has a better record of the stated value {one.better_objective}; it is worth {best}, and the released "
+                f"one {one.objective}"
             )
     highest = problem.upper_bound()
     if not best <= one.proven_bound <= highest:
@@ -313,9 +280,9 @@ def certify_rounds(
 ) -> list[CertifiedRound]:
     """Bound the wanted rounds of a run, in order, leaving out those that are known.
 
-    `wanted` are numbers from 1; `known` are rounds done before, of which those that are not wanted are kept as they are.
-    `on_round` is called with all rounds done so far, by number, after each one. Raises PlanError if a known round does not
-    belong to this run, or states what cannot be.
+    `wanted` are numbers from 1; `known` are rounds done before, of which those that are not wanted are kept as they
+    are. `on_round` is called with all rounds done so far, by number, after each one. Raises PlanError if a known round
+    does not belong to this run, or states what cannot be.
     """
     check_known(finished, known)
     done = {one.round: one for one in known}
@@ -334,10 +301,7 @@ FORMAT = 1
 
 
 def parse_rounds(text: str, there: Collection[int]) -> list[int]:
-    """Return the rounds, of those that are there, that a text names: "all", or numbers and ranges such as "1,5-9".
-
-    Raises PlanError if it is neither, or names a round that was not played.
-    """
+    """Return the rounds, of those that are there, that a text names: "all", or numbers and ranges such as "1,5-9"."""
     if text.strip() == "all":
         return sorted(there)
     wanted: set[int] = set()
@@ -357,10 +321,7 @@ def parse_rounds(text: str, there: Collection[int]) -> list[int]:
 
 
 def check_target(target: Path, folder: Path) -> None:
-    """Refuse, before any work, a file that cannot be written or that lies in the release folder, which replay compares.
-
-    Raises ReleaseFolderError with what to do.
-    """
+    """Refuse, before any work, a file that cannot be written or that lies in the release folder, which replay compares."""
     place = target.resolve()
     if place.is_relative_to(folder.resolve()):
         raise ReleaseFolderError(
@@ -377,10 +338,7 @@ def transcript_hash(folder: Path) -> str:
 
 
 def read_rounds(target: Path, folder: Path) -> list[CertifiedRound]:
-    """Return the rounds that an earlier call left in the file; none if there is no file.
-
-    Raises PlanError if the file is of another kind or belongs to another run.
-    """
+    """Return the rounds that an earlier call left in the file; none if there is no file."""
     if not target.exists():
         return []
     stated = read_json(target)
@@ -391,9 +349,7 @@ def read_rounds(target: Path, folder: Path) -> list[CertifiedRound]:
     return [decode(CertifiedRound, row, "a certified round", PlanError) for row in stated["rounds"]]
 
 
-def write_rounds(
-    target: Path, folder: Path, finished: SyntheticRelease, rounds: Sequence[CertifiedRound]
-) -> None:
+def write_rounds(target: Path, folder: Path, finished: SyntheticRelease, rounds: Sequence[CertifiedRound]) -> None:
     """Write the file of certified rounds whole or not at all."""
     write_json(target, report(folder, finished, rounds))
 
@@ -442,10 +398,7 @@ def _figures(rounds: Sequence[CertifiedRound], draws: int) -> dict[str, Any]:
     """Return the number of rounds, and mean and largest gap over the draws and over the values of the records."""
     gaps = [_gaps(one) for one in rounds]
     found: dict[str, Any] = {"rounds_certified": len(rounds)}
-    for word, by_word in (
-        ("proven", [gap.proven for gap in gaps]),
-        ("reported", [gap.by_any_word for gap in gaps]),
-    ):
+    for word, by_word in (("proven", [gap.proven for gap in gaps]), ("reported", [gap.by_any_word for gap in gaps])):
         shares = [gap / one.objective for gap, one in zip(by_word, rounds, strict=True) if one.objective > 0]
         found[f"{word}_gap_over_draws"] = _mean_and_largest(by_word, draws)
         found[f"{word}_gap_over_value"] = _mean_and_largest(shares, 1)

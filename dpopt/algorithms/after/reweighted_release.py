@@ -40,21 +40,14 @@ _PRIVACY_COST = "none: weights are a function of the release alone"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReweightedRelease:
-    """A release and maximum-likelihood weights for its records.
-
-    Attributes
-    ----------
-    release : SyntheticRelease
-        As it was released.
-    found : Reweighted
-        The weights round by round, with likelihoods and gap.
-    records : SyntheticRecords
-        The distinct records of weight above 0; multiplicities are millionths.
-    """
+    """A release and maximum-likelihood weights for its records."""
 
     release: SyntheticRelease
+    """As it was released."""
     found: Reweighted
+    """The weights round by round, with likelihoods and gap."""
     records: SyntheticRecords
+    """The distinct records of weight above 0; multiplicities are millionths."""
 
     @classmethod
     def of(
@@ -83,13 +76,8 @@ class ReweightedRelease:
 
         Parameters
         ----------
-        folder
-            New or empty.
-        rows : int, optional
+        rows
             Write so many rows without weights, by systematic resampling, in place of distinct records with weights.
-
-        Raises PlanError if `rows` is below 1, or too many to be written; ReleaseFolderError if the folder holds something or
-        cannot be written.
         """
         place, written = Path(folder), self._as_release(rows)
         with new_folder(place):
@@ -142,7 +130,8 @@ def reweight_release(
     Raises
     ------
     PlanError
-        If the release is not DualQuery's, too large, or `rows` cannot be written; or the solver does not take the program.
+        If the release is not DualQuery's, too large, or `rows` cannot be written; or the solver does not take the
+        program.
     ProgramError
         If the solver finds no weights.
     TranscriptError
@@ -199,33 +188,26 @@ def reweight(
 
     maximize L(w)  subject to  w >= 0, sum w = 1  (`dpopt.models.records.reweighting`, RW-1)
 
-    by Newton steps: the quadratic model is maximized over the simplex, and the step is halved until L grows by a tenth of what
-    the model's slope promises. Ends when the proven gap (RW-5) is at most `gap`.
+    by Newton steps: the quadratic model is maximized over the simplex, and the step is halved until L grows by a tenth
+    of what the model's slope promises. Ends when the proven gap (RW-5) is at most `gap`.
 
     Parameters
     ----------
-    rounds : sequence of Round
+    rounds
         All rounds of a run of DualQuery, in order.
-    clauses : Clauses
+    clauses
         The workload's base queries over the coding of the records.
-    plan : DualQueryPlan
-        The plan of the run.
-    gap : float
+    gap
         Enough accuracy, in units of log-likelihood.
     solver, seconds
         Who solves the program in place of Newton's method, and its time limit.
-
-    Raises ProgramError if the release is too large for the solver, or it finds no weights.
-
-    Raises PlanError if the plan is not DualQuery's, or there are more than
-    3,000 rounds or 2e9 answers of a round's record to a query.
     """
     if not 1 <= len(rounds) <= MOST_ROUNDS:
         raise PlanError(f"re-weighting takes 1 to {MOST_ROUNDS:,} rounds, found {len(rounds):,}")
     if len(rounds) * len(clauses) > MOST_ANSWERS:
         raise PlanError(
-            f"re-weighting keeps the answer of each record to each query, at most {MOST_ANSWERS:,}; found {len(rounds):,} "
-            f"rounds and {len(clauses):,} queries"
+            f"re-weighting keeps the answer of each record to each query, at most {MOST_ANSWERS:,}; found "
+            f"{len(rounds):,} rounds and {len(clauses):,} queries"
         )
     records = [done.kept for done in rounds]
     likelihood = TranscriptLikelihood.of(

@@ -1,6 +1,7 @@
 """What accuracy theorems promise: before any record is touched, and of a finished run with the gaps of its best responses.
 
-Each is a function of plan and transcript (and of bounds computed from them), so it may be published; replay gives it again.
+Each is a function of plan and transcript (and of bounds computed from them), so it may be published; replay gives it
+again.
 """
 
 from __future__ import annotations
@@ -22,29 +23,23 @@ from dpopt.releases.kept_records import Round
 DEFAULT_FAILURE = 0.05
 
 BY_PROVEN = (
-    "proven: every bound was computed without any solver's word, by weak duality in exact arithmetic or as the sum of the "
-    "positive weights"
+    "proven: every bound was computed without any solver's word, by weak duality in exact arithmetic or as the sum of "
+    "the positive weights"
 )
 BY_REPORTED = (
-    "reported: bounds as solvers state them, which hold within their tolerances and are no proofs; where none was stated, "
-    "the proven one"
+    "reported: bounds as solvers state them, which hold within their tolerances and are no proofs; where none was "
+    "stated, the proven one"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class RoundGaps:
-    """How far a round's record may be from the best one, in units of weight.
-
-    Attributes
-    ----------
-    proven : int
-        Proven bound minus exact objective, >= 0.
-    reported : int or None
-        Reported bound minus exact objective, >= 0; None where no solver stated a bound.
-    """
+    """How far a round's record may be from the best one, in units of weight."""
 
     proven: int
+    """Proven bound minus exact objective, >= 0."""
     reported: int | None
+    """Reported bound minus exact objective, >= 0; None where no solver stated a bound."""
 
     @property
     def by_any_word(self) -> int:
@@ -55,9 +50,9 @@ class RoundGaps:
 def certified_accuracy(job: Job, gaps: Sequence[RoundGaps]) -> dict[str, Any] | None:
     """Return the sharpened accuracy theorem with the mean gap of the rounds, as JSON: once proven, once reported.
 
-    With probability at least 1 - beta the largest error of the T records together is at most ``learning + sampling + g``,
-    where g is the mean over rounds of the gap divided by the s draws (`dpopt.algorithms.dualquery.accuracy.proven_error`).
-    The gaps depend on released values only.
+    With probability at least 1 - beta the largest error of the T records together is at most ``learning + sampling +
+    g``, where g is the mean over rounds of the gap divided by the s draws
+    (`dpopt.algorithms.dualquery.accuracy.proven_error`). The gaps depend on released values only.
 
     Parameters
     ----------
@@ -78,10 +73,7 @@ def certified_accuracy(job: Job, gaps: Sequence[RoundGaps]) -> dict[str, Any] | 
     stated = sum(gap.reported is not None for gap in gaps)
     return {
         "by_proven_bounds": _error(job, proven, BY_PROVEN),
-        "by_reported_bounds": {
-            **_error(job, reported, BY_REPORTED),
-            "rounds_with_a_reported_bound": stated,
-        },
+        "by_reported_bounds": {**_error(job, reported, BY_REPORTED), "rounds_with_a_reported_bound": stated},
     }
 
 
@@ -112,23 +104,16 @@ def _error(job: Job, gaps: list[int], kind: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ProvenError:
-    """An upper bound on the largest error over the workload, with its parts.
-
-    Attributes
-    ----------
-    bound : float
-        The sum of the parts; it is informative only below 1, since errors never exceed 1.
-    failure : float
-        Probability beta with which it may fail.
-    learning, sampling, solver : float
-        Its parts: the query player's regret, the deviation of the draws, the mean gap of the best responses.
-    """
+    """An upper bound on the largest error over the workload, with its parts."""
 
     bound: float
+    """The sum of the parts; it is informative only below 1, since errors never exceed 1."""
     failure: float
+    """Probability beta with which it may fail."""
     learning: float
     sampling: float
     solver: float
+    """Its parts: the query player's regret, the deviation of the draws, the mean gap of the best responses."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the bound as a JSON object."""
@@ -165,22 +150,20 @@ def proven_error(
     Source: Gaboardi et al. 2014, Theorem 4.6, compared with the true data's own play. The regret of multiplicative
     weights with gains in [-1, 1] is ln|Q| / (eta T) + eta / 2 by Hoeffding's lemma. At the best response x^t only the
     upper deviation of the draw's mean matters, so one side of Hoeffding and a union over the universe X and the T
-    rounds; at the data's own distribution the deviations of the rounds are a martingale with differences in an
-    interval of length 1 / s per draw. Each of the two is given beta / 2.
+    rounds; at the data's own distribution the deviations of the rounds are a martingale with differences in an interval
+    of length 1 / s per draw. Each of the two is given beta / 2.
 
     Parameters
     ----------
-    rounds, draws : int
+    rounds, draws
         T and s.
-    step : float
-        eta.
-    queries : int
+    queries
         Base queries.
-    log_universe : float
+    log_universe
         ln |X|: the sum of the logarithms of the attributes' sizes.
-    failure : float
+    failure
         beta, in (0, 1).
-    solver_gap : float
+    solver_gap
         Mean absolute gap of the best responses divided by s.
     """
     check_failure(failure)
@@ -200,15 +183,11 @@ class PaperParameters:
     step: Decimal
 
 
-def parameters_for_accuracy(
-    accuracy: float, *, failure: float, queries: int, log_universe: float
-) -> PaperParameters:
+def parameters_for_accuracy(accuracy: float, *, failure: float, queries: int, log_universe: float) -> PaperParameters:
     """Return the paper's parameters for largest error `accuracy` with probability 1 - `failure`.
 
-    T = ceil(16 ln|Q| / alpha^2), eta = alpha / 4, s = ceil(48 ln(2 |X| T / beta) / alpha^2), and a solver gap of alpha / 4.
-    Source: Gaboardi et al. 2014, Algorithm 2 and Theorem 4.6.
-
-    Raises PlanError if accuracy or failure lies outside (0, 1).
+    T = ceil(16 ln|Q| / alpha^2), eta = alpha / 4, s = ceil(48 ln(2 |X| T / beta) / alpha^2), and a solver gap of alpha
+    / 4. Source: Gaboardi et al. 2014, Algorithm 2 and Theorem 4.6.
     """
     if not 0 < accuracy < 1:
         raise PlanError(f"the largest error allowed: found {accuracy}, expected a share above 0 and below 1")

@@ -1,7 +1,7 @@
 """DualQuery: the driver, in the paper's order.
 
-Source: Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014, Algorithm 1, with the sign that makes the game converge (the data
-player maximizes sum_i q_i(x) over the drawn queries, a query's weight grows by exp(eta (q(D) - q(x)))).
+Source: Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014, Algorithm 1, with the sign that makes the game converge (the
+data player maximizes sum_i q_i(x) over the drawn queries, a query's weight grows by exp(eta (q(D) - q(x)))).
 """
 
 from __future__ import annotations
@@ -45,37 +45,25 @@ THREADS = 2
 
 @dataclass(frozen=True, slots=True)
 class BestResponder:
-    """Answers drawn queries with a record, from public values only.
-
-    Attributes
-    ----------
-    clauses : Clauses
-        The workload's base queries over the coding of the records.
-    sizes : (d,) int32 array
-        Number of values of each attribute of that coding.
-    solver : Solver
-        Finds the record; its answer is re-evaluated exactly and replaced by a public rule if it is none.
-    fallback : Solver
-        Gives the record when `solver` fails.
-    limits : SolveLimits
-        Limits per round.
-    free_attributes : FreeAttributeRule
-        Fills what the drawn queries do not mention.
-    rules : ThresholdCircuit
-        Hard rules on records; every record obeys them.
-    feasible : (d,) int32 array or None
-        A record that obeys the rules: the first round's hint, and the last resort. None, where there are no rules, stands for
-        the first value of every attribute.
-    """
+    """Answers drawn queries with a record, from public values only."""
 
     clauses: Clauses
+    """The workload's base queries over the coding of the records."""
     sizes: NDArray[np.int32]
+    """Shape (d,). Number of values of each attribute of that coding."""
     solver: Solver
+    """Finds the record; its answer is re-evaluated exactly and replaced by a public rule if it is none."""
     fallback: Solver
+    """Gives the record when `solver` fails."""
     limits: SolveLimits
+    """Limits per round."""
     free_attributes: FreeAttributeRule
+    """Fills what the drawn queries do not mention."""
     rules: ThresholdCircuit = NO_RULES
+    """Hard rules on records; every record obeys them."""
     feasible: NDArray[np.int32] | None = None
+    """Shape (d,). A record that obeys the rules: the first round's hint, and the last resort. None, where there are no
+    rules, stands for the first value of every attribute."""
 
     def respond(self, sampled: SampledQueries, *, hint: NDArray[np.int32] | None) -> Round:
         """Return the round that answers the drawn queries: maximize sum_i q_i(x) over records x that obey the rules."""
@@ -97,10 +85,7 @@ class BestResponder:
             found = self.fallback.solve(problem, SolveLimits(work=1), hint=hint)
             record, by = read_record(problem, found)[0], f"{found.solver} {found.version}"
             if record is None:
-                record, by = (
-                    np.zeros(len(self.sizes), dtype=np.int32) if hint is None else hint,
-                    "a known record",
-                )
+                record, by = (np.zeros(len(self.sizes), dtype=np.int32) if hint is None else hint, "a known record")
         record = self.free_attributes.fill(problem, record, sampled.round)
         answered = result if fallback is None else None
         return Round(
@@ -139,11 +124,7 @@ def recertify(
     entry: Entry,
     rules: ThresholdCircuit = NO_RULES,
 ) -> Round:
-    """Read a recorded round back and recompute its certificate from draw and record alone.
-
-    Raises TranscriptError if the record does not fit the schema, breaks a rule, or its recorded objective is not its exact
-    one.
-    """
+    """Read a recorded round back and recompute its certificate from draw and record alone."""
     damage = f"round {sampled.round}: the record on file is damaged"
     written = decode(_RoundOnFile, entry, damage, TranscriptError, header={"kind": "record"})
     try:
@@ -151,16 +132,14 @@ def recertify(
     except TranscriptError as error:
         raise TranscriptError(f"round {sampled.round}: {error}") from error
     if written.round != sampled.round:
-        raise TranscriptError(
-            f"the record of round {written.round} follows the draw of round {sampled.round}"
-        )
+        raise TranscriptError(f"the record of round {written.round} follows the draw of round {sampled.round}")
     objective, bound = written.objective, written.bound
     problem = round_program(clauses, sizes, sampled, rules)
     certificate = certify(problem, codes_of(found))
     if certificate.broken_rules:
         raise TranscriptError(
-            f"round {sampled.round}: the record on file breaks the rule {certificate.broken_rules[0]!r}; the transcript "
-            "is damaged or belongs to another schema"
+            f"round {sampled.round}: the record on file breaks the rule {certificate.broken_rules[0]!r}; the "
+            f"transcript is damaged or belongs to another schema"
         )
     if certificate.objective != objective:
         raise TranscriptError(
@@ -186,8 +165,9 @@ def run(
 ) -> list[Round]:
     """Play the rounds of a plan, continuing after those on file; ``on_round(number, rounds, done)`` is called after each.
 
-    The private side (`walk`) gets each record and gives released values only. There is one round less than planned for each
-    torn draw on file: part of it may have been seen, so its round was charged again, and the last round given up to pay for it.
+    The private side (`walk`) gets each record and gives released values only. There is one round less than planned for
+    each torn draw on file: part of it may have been seen, so its round was charged again, and the last round given up
+    to pay for it.
     """
     rounds: list[Round] = []
     charges = list(plan.charges()[-plan.rounds :])
@@ -203,9 +183,7 @@ def run(
     return rounds
 
 
-def _drawn(
-    walk: Walk[Curator], plan: DualQueryPlan, number: int, charges: list[Charge]
-) -> SampledQueries | None:
+def _drawn(walk: Walk[Curator], plan: DualQueryPlan, number: int, charges: list[Charge]) -> SampledQueries | None:
     """Return what a round draws. A torn draw is made again where a later round can be given up for it; None where none is left.
 
     `charges` holds the rounds still to be played; rounds given up are taken off its end.
@@ -230,10 +208,7 @@ def _drawn(
 
 
 def _answered(
-    walk: Walk[Curator],
-    responder: BestResponder,
-    sampled: SampledQueries,
-    hint: NDArray[np.int32] | None,
+    walk: Walk[Curator], responder: BestResponder, sampled: SampledQueries, hint: NDArray[np.int32] | None
 ) -> Round:
     """Return the record of a round, certified again where it is on file; the next charge's write makes it safe."""
     clauses, sizes, rules = responder.clauses, responder.sizes, responder.rules

@@ -30,25 +30,18 @@ class FreeAttributeRule:
     """
 
     def __init__(
-        self,
-        rule: FreeAttributes,
-        schema: Schema,
-        *,
-        seed: int,
-        marginals: NoisyAnswers | None = None,
+        self, rule: FreeAttributes, schema: Schema, *, seed: int, marginals: NoisyAnswers | None = None
     ) -> None:
         self._rule = rule
         self._seed = seed
-        self._distributions = (
-            None if rule is FreeAttributes.FIRST else _Distributions.of(rule, schema, marginals)
-        )
+        self._distributions = None if rule is FreeAttributes.FIRST else _Distributions.of(rule, schema, marginals)
 
     def fill(self, problem: MaxCsp, record: NDArray[np.int32], round_number: int) -> NDArray[np.int32]:
         """Return the record with every attribute that no clause of `problem` mentions set by the rule.
 
-        Attributes that hard rules mention are set one after the other, each by the rule among the codes that leave every
-        hard rule obeyed, so a record that obeys them still does. All others are set at once; what is held meanwhile is some
-        numbers for each attribute (and, where an attribute has more than two codes, for each code).
+        Attributes that hard rules mention are set one after the other, each by the rule among the codes that leave
+        every hard rule obeyed, so a record that obeys them still does. All others are set at once; what is held
+        meanwhile is some numbers for each attribute (and, where an attribute has more than two codes, for each code).
         """
         free = np.ones(len(record), dtype=np.bool_)
         mentioned = problem.clauses.attributes
@@ -73,18 +66,12 @@ class FreeAttributeRule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Distributions:
-    """The distribution of each of d attributes, c codes in all.
-
-    Attributes
-    ----------
-    offsets : (d + 1,) int64
-        Attribute a has the shares from offsets[a] to offsets[a + 1] - 1.
-    cumulative : (c,) float64
-        Shares of the codes of each attribute, added up from its first code on.
-    """
+    """The distribution of each of d attributes, c codes in all."""
 
     offsets: NDArray[np.int64]
+    """Shape (d + 1,). Attribute a has the shares from offsets[a] to offsets[a + 1] - 1."""
     cumulative: NDArray[np.float64]
+    """Shape (c,). Shares of the codes of each attribute, added up from its first code on."""
 
     @classmethod
     def of(cls, rule: FreeAttributes, schema: Schema, marginals: NoisyAnswers | None) -> _Distributions:
@@ -133,9 +120,7 @@ def _shares(schema: Schema, marginals: NoisyAnswers | None) -> NDArray[np.float6
     for size in np.unique(schema.sizes).tolist():
         places = _places(schema, size)
         totals = shares[places].sum(axis=1, keepdims=True)
-        shares[places] = np.where(
-            totals > 0, shares[places] / np.where(totals > 0, totals, 1.0), equal[places]
-        )
+        shares[places] = np.where(totals > 0, shares[places] / np.where(totals > 0, totals, 1.0), equal[places])
     return shares
 
 

@@ -17,12 +17,7 @@ from dpopt.accounting.measurements import one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.selections.query_weights import LARGEST_SCORE, MOST_ROWS
-from dpopt.releases.plan import (
-    LARGEST_SIZE,
-    FreeAttributes,
-    Plan,
-    is_positive,
-)
+from dpopt.releases.plan import LARGEST_SIZE, FreeAttributes, Plan, is_positive
 from dpopt.schema.schema import Schema
 
 ALGORITHM = "dualquery"
@@ -38,7 +33,8 @@ class OneWayMeasurement:
     def __post_init__(self) -> None:
         if not is_positive(self.scale) or not isinstance(self.gaussian, bool):
             raise PlanError(
-                f"one-way marginals need a positive scale and a distribution, found {self.scale!r} and {self.gaussian!r}"
+                f"one-way marginals need a positive scale and a distribution, found {self.scale!r} and "
+                f"{self.gaussian!r}"
             )
 
 
@@ -51,22 +47,8 @@ class DualQueryPlan(Plan):
 
     Attributes
     ----------
-    rounds, draws : int
-        T rounds of s draws each.
-    step : Decimal
-        Step eta, an exact decimal.
-    attributes : int
-        Number of attributes of the table, for the charge of one-way marginals.
     free_attributes :
         See its type.
-    encoding : str
-        Records have one value for each attribute; earlier versions had others.
-    one_way : OneWayMeasurement or None
-        Set if and only if free attributes are estimated.
-    work : int or None
-        Its limit per round in its own deterministic units.
-    seconds : float or None
-        Its limit per round in seconds.
     size, relation, budget, solver, seed, chosen_by :
         As in `Plan`.
     """
@@ -74,17 +56,24 @@ class DualQueryPlan(Plan):
     algorithm: ClassVar[str] = ALGORITHM  # type: ignore[misc]  # one for all plans of the class
     rounds: int
     draws: int
+    """T rounds of s draws each."""
     step: Decimal
+    """Step eta, an exact decimal."""
     size: int
     relation: NeighbouringRelation
     budget: Budget
     attributes: int
+    """Number of attributes of the table, for the charge of one-way marginals."""
     free_attributes: FreeAttributes = FreeAttributes.FIRST
     encoding: Literal["records"] = field(default="records", init=False)
+    """Records have one value for each attribute; earlier versions had others."""
     one_way: OneWayMeasurement | None = None
+    """Set if and only if free attributes are estimated."""
     solver: str = "local-search"
     work: int | None = None
+    """Its limit per round in its own deterministic units."""
     seconds: float | None = None
+    """Its limit per round in seconds."""
     seed: int = 0
     chosen_by: str = "given"
 
@@ -104,7 +93,8 @@ class DualQueryPlan(Plan):
             )
         if self.rounds * (self.size + MOST_ROWS) > LARGEST_SCORE:
             raise PlanError(
-                f"{self.rounds:,} rounds with a public size of {self.size:,} are beyond 64-bit scores; take fewer rounds"
+                f"{self.rounds:,} rounds with a public size of {self.size:,} are beyond 64-bit scores; take fewer "
+                f"rounds"
             )
         if (self.one_way is None) == (self.free_attributes is FreeAttributes.ESTIMATED):
             raise PlanError("one-way marginals are measured if and only if free attributes are estimated")
@@ -115,9 +105,7 @@ class DualQueryPlan(Plan):
 
     def most_ones(self, columns: int, literals: int) -> int:
         """Return how many ones a record has at most: where what no query mentions is 0, those of the drawn queries."""
-        return (
-            min(columns, self.draws * literals) if self.free_attributes is FreeAttributes.FIRST else columns
-        )
+        return min(columns, self.draws * literals) if self.free_attributes is FreeAttributes.FIRST else columns
 
     def transcript_bytes(self, queries: int, width: int) -> int:
         """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""

@@ -18,10 +18,7 @@ from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement, lo
 from dpopt.algorithms.options import DualQuery, PlanRequest
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import (
-    FreeAttributes,
-    PlanBy,
-)
+from dpopt.releases.plan import FreeAttributes, PlanBy
 
 ONE_WAY_SHARE = 0.05
 """Share of the budget that noisy one-way marginals get when free attributes are estimated."""
@@ -89,9 +86,7 @@ class BudgetFit:
             return largest_number(lambda rounds: self.allowed(rounds, draws, step), most)
         size, relation = self._request.size, self._request.relation
         accountant, delta, left = budget.accountant, budget.delta, budget.left or 0.0
-        return largest_rounds(
-            draws, step, size, relation, accountant, left, delta, extra, group=group, most=most
-        )
+        return largest_rounds(draws, step, size, relation, accountant, left, delta, extra, group=group, most=most)
 
     def draws(self, rounds: int, step: float, most: int = MOST_DRAWS) -> int:
         """Return the largest number of draws per round that the budget covers, up to `most`."""
@@ -101,9 +96,7 @@ class BudgetFit:
         """Return the largest step in thousandths that the budget covers, at most 10."""
         return Decimal(largest_number(lambda part: self.allowed(rounds, draws, part / 1000), 10_000)) / 1000
 
-    def complete(
-        self, rounds: int | None, draws: int | None, step: Decimal | None
-    ) -> tuple[int, int, Decimal]:
+    def complete(self, rounds: int | None, draws: int | None, step: Decimal | None) -> tuple[int, int, Decimal]:
         """Return the numbers with the single open one as large as the budget allows."""
         if rounds is None and draws is not None and step is not None:
             return max(1, self.rounds(draws, float(step))), draws, step
@@ -129,9 +122,7 @@ class BudgetFit:
         if self._dense_draws is not None:
             few = min(few, int(self._dense_draws / scale))
         if self._wanted_draws > max(self._least_draws, few):
-            few = largest_number(
-                lambda s: self.rounds(s, float(eta)) >= _ENOUGH_SPARSE_ROUNDS, self._wanted_draws
-            )
+            few = largest_number(lambda s: self.rounds(s, float(eta)) >= _ENOUGH_SPARSE_ROUNDS, self._wanted_draws)
         fitted = self._with_rounds(max(self._least_draws, few), eta)
         # Rounds are whole, so a part of the budget is left; it pays for a few more draws in each of them.
         return self._with_draws(fitted[0], eta) if fitted[0] < RULE_ROUNDS else fitted
@@ -152,18 +143,14 @@ class BudgetFit:
 
     def _wanted(self, draws: int, scale: float) -> float:
         """Return how many rounds the rule wants with so many draws each."""
-        return (
-            _LEAST_DENSE_ROUNDS if self._dense_draws is not None else scale * self._ratio * draws ** (2 / 3)
-        )
+        return _LEAST_DENSE_ROUNDS if self._dense_draws is not None else scale * self._ratio * draws ** (2 / 3)
 
     def covers(self, rounds: int, draws: int, step: Decimal) -> bool:
         """Return whether the numbers make a plan that the budget covers and that depends on the records."""
         enough = rounds >= 2 or self._request.options.rounds is not None
         return enough and self.allowed(rounds, draws, float(step))
 
-    def checked(
-        self, base: DualQueryPlan, rounds: int, draws: int, step: Decimal, chosen_by: str
-    ) -> DualQueryPlan:
+    def checked(self, base: DualQueryPlan, rounds: int, draws: int, step: Decimal, chosen_by: str) -> DualQueryPlan:
         """Return the plan if the budget covers it."""
         if not self.allowed(rounds, draws, float(step)):
             raise _beyond(replace(base, rounds=rounds, draws=draws, step=step), "--rounds, --draws, --step")
@@ -220,12 +207,8 @@ def one_way_measurement(request: PlanRequest[DualQuery], attributes: int) -> One
     budget, gaussian = request.budget, request.budget.accountant is Accountant.ZCDP
     amount = budget.amount / (budget.group**2 if gaussian else budget.group)
     if amount <= 0:
-        raise PlanError(
-            "estimated free attributes need a positive budget; use --free-attributes first or random"
-        )
-    scale = one_way_scale(
-        attributes, amount=ONE_WAY_SHARE * amount, gaussian=gaussian, relation=request.relation
-    )
+        raise PlanError("estimated free attributes need a positive budget; use --free-attributes first or random")
+    scale = one_way_scale(attributes, amount=ONE_WAY_SHARE * amount, gaussian=gaussian, relation=request.relation)
     return OneWayMeasurement(scale, gaussian)
 
 
@@ -233,21 +216,10 @@ _LEAST_DENSE_DRAWS = 50
 
 
 def make_plan(request: PlanRequest[DualQuery], workload: Workload) -> DualQueryPlan:
-    """Return a plan that the budget covers; only public values are read.
-
-    Raises
-    ------
-    PlanError
-        If the numbers that the user fixed cost more than the budget (the message says what they cost), or if the budget
-        is too small for two rounds.
-    AccountingError
-        If the accountant has no figure for the plan.
-    """
+    """Return a plan that the budget covers; only public values are read."""
     base, asked = DualQueryPlan(**base_fields(request, len(workload.schema))), request.options
     extra = base.charges()[: 1 if base.one_way is not None else 0]
-    fit = BudgetFit(
-        request, extra, attributes=len(workload.schema), dense_draws=_dense_draws(request, workload)
-    )
+    fit = BudgetFit(request, extra, attributes=len(workload.schema), dense_draws=_dense_draws(request, workload))
     rounds, draws, step = asked.numbers
     if rounds is not None and draws is not None and step is not None:
         return fit.checked(base, rounds, draws, step, "given")
@@ -270,17 +242,15 @@ def _dense_draws(request: PlanRequest[DualQuery], workload: Workload) -> int | N
 def _rule(request: PlanRequest[DualQuery], workload: Workload) -> str:
     if is_sparse(request):
         return (
-            "rule for sparse tables: eta = 2.5, T = 30 s^(2/3) rounds of s draws; s is at least 10, and at least 35 times the "
-            "density times the square root of the number of columns"
+            "rule for sparse tables: eta = 2.5, T = 30 s^(2/3) rounds of s draws; s is at least 10, and at least 35 "
+            "times the density times the square root of the number of columns"
         )
     if _dense_draws(request, workload) is not None:
         return "rule for dense tables of zeros and ones: eta = 0.4, s = d, at most the number of queries"
     return "rule eta = 1.4, T = 3.63 s^(2/3) min(1, 24/d)"
 
 
-def _least_bound(
-    fit: BudgetFit, request: PlanRequest[DualQuery], workload: Workload
-) -> tuple[int, int, Decimal]:
+def _least_bound(fit: BudgetFit, request: PlanRequest[DualQuery], workload: Workload) -> tuple[int, int, Decimal]:
     """Return the numbers with the least proven error on a grid of rounds and steps that uses up the budget."""
     given_rounds, given_draws, given_step = request.options.numbers
     queries = len(workload)
@@ -306,9 +276,7 @@ def _least_bound(
 
 
 def _bound(rounds: int, step: Decimal, queries: int, log_universe: float, draws: int) -> float:
-    proven = proven_error(
-        rounds=rounds, draws=draws, step=float(step), queries=queries, log_universe=log_universe
-    )
+    proven = proven_error(rounds=rounds, draws=draws, step=float(step), queries=queries, log_universe=log_universe)
     return proven.bound
 
 
@@ -333,6 +301,6 @@ def _beyond(plan: DualQueryPlan, options: str) -> PlanError:
     spent = plan.budget.spent(plan.charges())
     return PlanError(
         f"T = {plan.rounds}, s = {plan.draws}, eta = {plan.step} cost epsilon = {spent.epsilon:.6g} at delta = "
-        f"{spent.delta:g} (rho = {spent.rho:.6g}) under {plan.relation.describe()}, more than {plan.budget.describe()}. "
-        f"Leave one of {options} out and it is fitted to the budget"
+        f"{spent.delta:g} (rho = {spent.rho:.6g}) under {plan.relation.describe()}, more than "
+        f"{plan.budget.describe()}. Leave one of {options} out and it is fitted to the budget"
     )

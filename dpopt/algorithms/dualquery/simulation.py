@@ -52,23 +52,15 @@ MOST_SIMULATED_ROUNDS, MOST_DRAWN = 2_000, 5_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NamedPart:
-    """Queries over the attributes that they name, renumbered, and the distribution of a public population on these.
-
-    Attributes
-    ----------
-    clauses : Clauses
-        Over the attributes 0 .. a - 1.
-    schema : Schema
-        The a named attributes.
-    population : BinaryPopulation
-    answers : (m,) float64
-        The answers of the population.
-    """
+    """Queries over the attributes that they name, renumbered, and the distribution of a public population on these."""
 
     clauses: Clauses
+    """Over the attributes 0 .. a - 1."""
     schema: Schema
+    """The a named attributes."""
     population: BinaryPopulation = field(repr=False)
     answers: NDArray[np.float64] = field(repr=False)
+    """Shape (m,). The answers of the population."""
 
 
 def named_part(workload: Workload, clauses: Clauses, seed: int, density: float | None) -> NamedPart:
@@ -79,9 +71,7 @@ def named_part(workload: Workload, clauses: Clauses, seed: int, density: float |
     places = np.full(len(workload.schema) + 1, -1, dtype=np.int32)  # the last one for padding
     places[named] = np.arange(named.size, dtype=np.int32)
     renumbered = Clauses(freeze(places[clauses.attributes]), clauses.values, clauses.signs, clauses.accepted)
-    population = binary_population(
-        len(workload.schema), seed=seed, density=density, ranks=workload.ranks, named=named
-    )
+    population = binary_population(len(workload.schema), seed=seed, density=density, ranks=workload.ranks, named=named)
     return NamedPart(renumbered, Schema.binary(named.size), population, population.answers(renumbered))
 
 
@@ -95,9 +85,9 @@ def play_on_binary(
 ) -> NDArray[np.float64]:
     """Play the rounds of a plan on the population and return the answers of its records, (m,).
 
-    Rounds are those of `dpopt.algorithms.dualquery.driver`, played on public numbers alone: draws by weight, a record that
-    answers the drawn queries best (with less effort), its other attributes filled by the plan's rule, weights moved by its
-    answers. Free attributes that would be estimated get their first value.
+    Rounds are those of `dpopt.algorithms.dualquery.driver`, played on public numbers alone: draws by weight, a record
+    that answers the drawn queries best (with less effort), its other attributes filled by the plan's rule, weights
+    moved by its answers. Free attributes that would be estimated get their first value.
     """
     from dpopt.queries.counting.kernels import satisfied
     from dpopt.solvers.registry import get_solver
@@ -150,10 +140,11 @@ def predict_error(
 ) -> PredictedError:
     """Play the plan on public populations and return the mean of the errors; no private record is read.
 
-    The weights depend on the data through eta q(D) alone, so a population of 20,000 records stands for any n. Workloads of more
-    than 200,000 queries are represented by a public random part, and the best responses are searched with less effort, which
-    changes the errors by a few per cent. Cells of marginals are simulated up to a million. Beyond that, where a run hardly
-    sees any cell twice, its records are taken to be about as good as so many random records of the population.
+    The weights depend on the data through eta q(D) alone, so a population of 20,000 records stands for any n. Workloads
+    of more than 200,000 queries are represented by a public random part, and the best responses are searched with less
+    effort, which changes the errors by a few per cent. Cells of marginals are simulated up to a million. Beyond that,
+    where a run hardly sees any cell twice, its records are taken to be about as good as so many random records of the
+    population.
 
     Tables of zeros and ones (`Schema.binary`, or any with a declared `density`) have a population of their own: a
     distribution on the attributes that the simulated queries name, so that half a million attributes are simulated as well
@@ -161,26 +152,15 @@ def predict_error(
     no more than 4
     * 10^8 / rounds (20,000 at least).
 
-    At most 2,000 rounds are simulated, with at most 5,000,000 draws in all of them (20 rounds at least): with fewer rounds than
-    planned the errors are too large rather than too small.
+    At most 2,000 rounds are simulated, with at most 5,000,000 draws in all of them (20 rounds at least): with fewer
+    rounds than planned the errors are too large rather than too small.
 
     Parameters
     ----------
-    plan : DualQueryPlan
-        Rounds, draws and step.
-    workload : Workload
-        The queries.
-    runs : int
-        Number of populations.
-    density : float, optional
+    density
         Public share of ones in a table of zeros and ones.
-    on_round : callable
+    on_round
         Called as ``on_round(number, rounds)`` after each simulated round.
-
-    Raises
-    ------
-    PlanError
-        If a density is declared and an attribute has not two values, or a simulation would take as long as a run.
     """
     if has_binary_population(workload, density):
         return _predict_on_binary(plan, workload, runs, density, on_round)
@@ -235,11 +215,7 @@ def _fewer_rounds(plan: DualQueryPlan) -> int | None:
 
 
 def _predict_on_binary(
-    plan: DualQueryPlan,
-    workload: Workload,
-    runs: int,
-    density: float | None,
-    on_round: Callable[[int, int], None],
+    plan: DualQueryPlan, workload: Workload, runs: int, density: float | None, on_round: Callable[[int, int], None]
 ) -> PredictedError:
     rounds = simulated_rounds(plan)
     runs = runs if rounds * plan.draws <= _TWICE_AT_MOST else 1
@@ -260,17 +236,12 @@ def _predict_on_binary(
 
 
 def _some_cells(marginals: MarginalSet, rounds: int) -> Clauses:
-    """Return the cells of so many marginals, chosen at random in public, as are written out and answered by records.
-
-    Raises PlanError if even the smallest marginal has too many cells.
-    """
+    """Return the cells of so many marginals, chosen at random in public, as are written out and answered by records."""
     cells = marginals.cells()
     order = permutation(public_stream(0, "simulated marginals"), len(marginals))
     order = order[cells[order] <= MOST_CELLS]
     most = max(1, _MOST_RECORD_CELLS // (rounds * marginals.attributes.shape[1]))
-    chosen = np.sort(
-        order[: min(most, int(np.searchsorted(np.cumsum(cells[order]), MOST_CELLS, side="right")))]
-    )
+    chosen = np.sort(order[: min(most, int(np.searchsorted(np.cumsum(cells[order]), MOST_CELLS, side="right")))])
     if chosen.size == 0:
         raise PlanError(
             f"not predicted: the smallest marginal has {int(cells.min()):,} cells, more than the {MOST_CELLS:,} that a "
@@ -279,9 +250,7 @@ def _some_cells(marginals: MarginalSet, rounds: int) -> Clauses:
     return marginals.take(chosen).clauses()
 
 
-def share_of_records(
-    clauses: Clauses, records: NDArray[np.int32], sizes: NDArray[np.int32]
-) -> NDArray[np.float64]:
+def share_of_records(clauses: Clauses, records: NDArray[np.int32], sizes: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return the share of the records, (r, d), of which each clause is true, (m,)."""
     from dpopt.queries.counting.kernels import count_on_records
 
@@ -289,10 +258,7 @@ def share_of_records(
 
 
 def simulated_clauses(workload: Workload) -> Clauses:
-    """Return the clauses on which baselines are compared with a prediction: all, or a public random part.
-
-    Raises PlanError if the workload are marginals, and even the smallest one has too many cells.
-    """
+    """Return the clauses on which baselines are compared with a prediction: all, or a public random part."""
     if workload.marginals is not None and len(workload) > MOST_CELLS:
         return _some_cells(workload.marginals, 1)
     return workload.clauses if workload.marginals is not None else _part(workload.clauses, MOST_QUERIES)

@@ -52,8 +52,9 @@ def run(
 ) -> list[Batch]:
     """Play the rounds of a plan, continuing after those on file, and return their T + 1 batches.
 
-    The private side (`walk`) gets each batch and gives selected queries only. A selection that was torn on file may have been
-    seen in part: it stays charged, its round selects nothing, and ``on_round(number, rounds, selected)`` gets None.
+    The private side (`walk`) gets each batch and gives selected queries only. A selection that was torn on file may
+    have been seen in part: it stays charged, its round selects nothing, and ``on_round(number, rounds, selected)`` gets
+    None.
     """
     charges = plan.charges()
     batches: list[Batch] = []
@@ -178,10 +179,8 @@ def released_records(plan: FemPlan, batches: Sequence[Batch]) -> SyntheticRecord
 def stand_in(plan: FemPlan, workload: Workload) -> FemPlan:
     """Return the plan for a public population, with less effort: a round makes at most 10 records in 20 sweeps.
 
-    Selections depend on the data through eps0 n q(D) alone, so a population of 20,000 records stands for any n under a range
-    eps0 n / 20,000.
-
-    Raises PlanError if there are more than a million queries.
+    Selections depend on the data through eps0 n q(D) alone, so a population of 20,000 records stands for any n under a
+    range eps0 n / 20,000.
     """
     if len(workload) > MOST_SIMULATED:
         raise PlanError(

@@ -36,32 +36,24 @@ class FemPlan(Plan):
 
     Attributes
     ----------
-    algorithm : str
-        "fem".
-    rounds : int
-        Number T of selections. T + 1 batches of records are made: one before each, one after the last.
-    records : int
-        Records s of each batch.
-    selection_range : Decimal
-        eps0: the range of each selection, an exact decimal.
-    scale : float
-        lambda: mean or scale of the perturbations, in queries.
-    kept_from : int
-        The first batch (from 1) that is released; earlier ones answer too few selections.
     work, seconds :
         Limits of the best-response solver per perturbed problem.
     size, relation, budget, solver, seed, chosen_by :
         As in `Plan`.
-
-    Raises PlanError: a number out of range.
     """
 
     algorithm: str
+    """"fem"."""
     rounds: int
+    """Number T of selections. T + 1 batches of records are made: one before each, one after the last."""
     records: int
+    """Records s of each batch."""
     selection_range: Decimal
+    """eps0: the range of each selection, an exact decimal."""
     scale: float
+    """lambda: mean or scale of the perturbations, in queries."""
     kept_from: int
+    """The first batch (from 1) that is released; earlier ones answer too few selections."""
     size: int
     relation: NeighbouringRelation
     budget: Budget
@@ -82,7 +74,8 @@ class FemPlan(Plan):
         self.settle(kept_from=("the first batch that is kept", self.rounds + 1))
         if not self.selection_range.is_finite() or not 0 < self.selection_range <= _LARGEST_RANGE:
             raise PlanError(
-                f"the range eps0 of a selection must be above 0 and at most {_LARGEST_RANGE}, found {self.selection_range}"
+                f"the range eps0 of a selection must be above 0 and at most {_LARGEST_RANGE}, found "
+                f"{self.selection_range}"
             )
         if isinstance(self.scale, bool) or not 0 < self.scale < 1e6:
             raise PlanError(f"the scale lambda must be above 0 and below a million, found {self.scale!r}")
@@ -99,12 +92,10 @@ class FemPlan(Plan):
 def make_fem_plan(request: PlanRequest[FEM], workload: Workload) -> FemPlan:
     """Return a plan that the budget covers; only public values are read.
 
-    Rule: s = 100 records per round; lambda = 0.2 sqrt(T); the second half of the batches is released; eps0 is
-    the largest that the budget covers T times; T is the largest number of a list up to 360 for which the loss of a selection,
-    ln(2 m) / (n eps0) (twice that under replace-one), stays below 4 / sqrt(T), the order of what T rounds leave. Set on
-    public random populations.
-
-    Raises PlanError if the budget is too small for ten rounds.
+    Rule: s = 100 records per round; lambda = 0.2 sqrt(T); the second half of the batches is released; eps0 is the
+    largest that the budget covers T times; T is the largest number of a list up to 360 for which the loss of a
+    selection, ln(2 m) / (n eps0) (twice that under replace-one), stays below 4 / sqrt(T), the order of what T rounds
+    leave. Set on public random populations.
     """
     asked, algorithm = request.options, request.options.algorithm
     rounds = asked.rounds or _rounds_by_rule(request, len(workload))
@@ -128,9 +119,7 @@ def make_fem_plan(request: PlanRequest[FEM], workload: Workload) -> FemPlan:
         work=DEFAULT_SWEEPS if asked.work is None and asked.time_limit is None else asked.work,
         seconds=asked.time_limit,
         seed=asked.seed,
-        chosen_by=f"rule lambda = {_SCALE} sqrt(T), half of the batches"
-        if asked.rounds is None
-        else "rounds given",
+        chosen_by=f"rule lambda = {_SCALE} sqrt(T), half of the batches" if asked.rounds is None else "rounds given",
     )
 
 

@@ -48,32 +48,25 @@ class PerturbedResponder:
 
     Attributes
     ----------
-    queries : MarginalSet or Clauses
-        The workload's base queries.
-    sizes : (d,) int32 array
-        Number of codes of each attribute.
-    possible : (columns,) bool array
-        Which codes a record may take where no selected query names them, flat.
-    solver, fallback : Solver
-        The best-response solver, and the one that answers when it fails.
-    limits : SolveLimits
-        Limits per record; `threads` records are searched at once.
-    records : int
-        s.
-    scale : float
-        lambda.
     rules, feasible :
         Hard rules on records, and a record that obeys them (None where there are none).
     """
 
     queries: MarginalSet | Clauses
+    """The workload's base queries."""
     sizes: NDArray[np.int32]
+    """Shape (d,). Number of codes of each attribute."""
     possible: NDArray[np.bool_]
+    """Shape (columns,). Which codes a record may take where no selected query names them, flat."""
     solver: Solver
     fallback: Solver
+    """The best-response solver, and the one that answers when it fails."""
     limits: SolveLimits
+    """Limits per record; `threads` records are searched at once."""
     records: int
+    """s."""
     scale: float
+    """lambda."""
     rules: ThresholdCircuit = NO_RULES
     feasible: NDArray[np.int32] | None = None
     _clauses: dict[int, Clauses] = field(default_factory=dict, repr=False)
@@ -102,10 +95,7 @@ class PerturbedResponder:
         return Batch(number, freeze(records), sum(failed for _, failed in found))
 
     def check(self, batch: Batch) -> Batch:
-        """Return a batch on file if its records are some.
-
-        Raises TranscriptError if their number is not s, a code does not exist, or a record breaks a rule.
-        """
+        """Return a batch on file if its records are some."""
         return checked_batch(batch, self.records, self.sizes, self.rules)
 
     def _shared(self, selected: Sequence[SelectedQuery]) -> SelectedSoFar:
@@ -176,21 +166,16 @@ class PerturbedResponder:
 
 
 def checked_batch(batch: Batch, number: int, sizes: NDArray[np.int32], rules: ThresholdCircuit) -> Batch:
-    """Return a batch on file if it holds `number` feasible records.
-
-    Raises TranscriptError if their number is another one, a code does not exist, or a record breaks a rule.
-    """
+    """Return a batch on file if it holds `number` feasible records."""
     records = batch.records
-    if records.shape != (number, sizes.size) or (
-        records.size and (records.min() < 0 or np.any(records >= sizes))
-    ):
+    if records.shape != (number, sizes.size) or (records.size and (records.min() < 0 or np.any(records >= sizes))):
         raise TranscriptError(f"round {batch.round}: the records on file do not fit plan and schema")
     if rules.number_of_rules:
         broken = rules.broken(records)
         if broken.any():
             name = rules.names[int(np.argmax(broken.any(axis=0)))]
             raise TranscriptError(
-                f"round {batch.round}: a record on file breaks the rule {name!r}; the transcript is damaged or belongs to "
-                "another schema"
+                f"round {batch.round}: a record on file breaks the rule {name!r}; the transcript is damaged or belongs "
+                f"to another schema"
             )
     return batch

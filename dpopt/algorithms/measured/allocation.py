@@ -1,7 +1,7 @@
 """Which precision the residual of each set of attributes is worth, given what is known of how large it is.
 
-The program is that of `dpopt.models.noise_budgets.residual_allocation`. What is known beforehand is its public prior, until the
-distance of a marginal from its prediction was measured.
+The program is that of `dpopt.models.noise_budgets.residual_allocation`. What is known beforehand is its public prior,
+until the distance of a marginal from its prediction was measured.
 """
 
 from __future__ import annotations
@@ -12,12 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.inference.interactions import LEAST_COUNT
-from dpopt.models.noise_budgets.residual_allocation import (
-    ResidualPrior,
-    prices,
-    residual_program,
-    solve_residuals,
-)
+from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices, residual_program, solve_residuals
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import LARGEST_UNIT, Residuals
 
@@ -56,15 +51,13 @@ def likely_distances(distances: NDArray[np.float64], scale: float, size: int) ->
 
 
 def likely_variances(
-    likely: NDArray[np.float64],
-    sets: MarginalSet,
-    predicted: NDArray[np.float64],
-    size: int,
+    likely: NDArray[np.float64], sets: MarginalSet, predicted: NDArray[np.float64], size: int
 ) -> NDArray[np.float64]:
     """Return how likely each of `VARIANCES` is along a direction of each set, (S, 64), given that of its distances, (S, 38).
 
-    Cells lie around their prediction like Normal(0, t m_c), m_c the predicted count (as in `dpopt.inference.interactions`). The
-    distance is sqrt(2 t / pi) sum sqrt(m_c) in the mean: where few cells hold most records, few deviate, and by much.
+    Cells lie around their prediction like Normal(0, t m_c), m_c the predicted count (as in
+    `dpopt.inference.interactions`). The distance is sqrt(2 t / pi) sum sqrt(m_c) in the mean: where few cells hold most
+    records, few deviate, and by much.
     """
     step, counts = np.log(VARIANCES[1] / VARIANCES[0]), np.maximum(predicted, LEAST_COUNT)
     rows, roots = np.arange(len(sets)), np.add.reduceat(np.sqrt(counts), sets.starts[:-1])
@@ -93,25 +86,17 @@ def largest_scales(
 
 
 def best_precisions(
-    marginals: MarginalSet,
-    prior: ResidualPrior,
-    known: NDArray[np.float64],
-    allowed: NDArray[np.bool_],
-    rho: float,
+    marginals: MarginalSet, prior: ResidualPrior, known: NDArray[np.float64], allowed: NDArray[np.bool_], rho: float
 ) -> NDArray[np.float64]:
     """Return precisions (S,) to buy for rho; 0 for sets that are not allowed, or not worth it.
 
     Parameters
     ----------
-    marginals : MarginalSet
-        The workload.
-    prior : ResidualPrior
-        Over its sets.
     known : (S,) float64
         Precisions bought before.
     allowed : (S,) bool
         Which sets may be measured.
-    rho : float
+    rho
         The budget, above 0.
     """
     values = np.where(allowed[:, None], prior.variances, NOTHING)

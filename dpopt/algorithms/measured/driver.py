@@ -1,9 +1,9 @@
 """Noise and projection: the driver, in the order of the plan.
 
 Add noise to counts, then find the distribution over records whose answers come closest; all of it after the noise is
-post-processing (Nikolov, Talwar and Zhang 2013; Dwork, Nikolov and Talwar 2015). Counts may be those of marginals that the
-exponential mechanism selects, round by round, where the records answer badly (Hardt, Ligett and McSherry 2012; McKenna,
-Mullins, Sheldon and Miklau 2022 for the score). Residuals in place of counts: residuals.py.
+post-processing (Nikolov, Talwar and Zhang 2013; Dwork, Nikolov and Talwar 2015). Counts may be those of marginals that
+the exponential mechanism selects, round by round, where the records answer badly (Hardt, Ligett and McSherry 2012;
+McKenna, Mullins, Sheldon and Miklau 2022 for the score). Residuals in place of counts: residuals.py.
 """
 
 from __future__ import annotations
@@ -16,13 +16,7 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.measured.fitting import (
-    Answered,
-    RecordFitter,
-    fit_problem,
-    record_problem,
-    release_records,
-)
+from dpopt.algorithms.measured.fitting import Answered, RecordFitter, fit_problem, record_problem, release_records
 from dpopt.algorithms.measured.plan import (
     MeasuredPlan,
     candidate_marginals,
@@ -59,8 +53,8 @@ def measure(
 ) -> list[Answered]:
     """Make the measurements of a plan, continuing after those on file, and return them in its order.
 
-    The private side (`walk`) gives released values only; the public one (`fitter`) is needed by plans with selections. A draw
-    that was torn on file may have been seen in part: it stays charged and is left out.
+    The private side (`walk`) gives released values only; the public one (`fitter`) is needed by plans with selections.
+    A draw that was torn on file may have been seen in part: it stays charged and is left out.
     """
     answered: list[Answered] = []
     for number, planned in enumerate(plan.measurements, start=1):
@@ -76,10 +70,7 @@ def measure(
         score = plan.selections.score(number)
         selection = Selection(number, candidates, score, penalties[score], plan.selections.step)
         selected = _selected(
-            walk,
-            plan.charge_of_selection(number),
-            selection,
-            lambda: fitter.improve(fit_problem(fitter.job, answered)),
+            walk, plan.charge_of_selection(number), selection, lambda: fitter.improve(fit_problem(fitter.job, answered))
         )
         if selected is None:
             continue
@@ -139,15 +130,11 @@ def _selected(
 def open_door(run: Run, ledger: Ledger) -> MeasuringCurator:
     """Return the private side; it counts when it measures."""
     sources, size = run.sources, run.job.plan.size
-    return MeasuringCurator(
-        run.dataset, ledger, run.journal, size=size, noise=sources.noise, words=sources.words
-    )
+    return MeasuringCurator(run.dataset, ledger, run.journal, size=size, noise=sources.noise, words=sources.words)
 
 
 def play(
-    job: Job,
-    walk: Walk[MeasuringCurator],
-    prepared: tuple[NDArray[np.int32] | None, Solver | None] | None,
+    job: Job, walk: Walk[MeasuringCurator], prepared: tuple[NDArray[np.int32] | None, Solver | None] | None
 ) -> Outcome:
     """Make the measurements of a plan, and fit records to them, which is post-processing."""
     plan = MeasuredPlan.of(job.plan)
@@ -158,11 +145,7 @@ def play(
         return play_residuals(job, walk, fitter)
     with stage(walk.progress, "measuring"):
         answered = measure(
-            walk,
-            plan,
-            job.workload,
-            fitter,
-            on_measurement=lambda number, total: walk.progress.share(number / total),
+            walk, plan, job.workload, fitter, on_measurement=lambda number, total: walk.progress.share(number / total)
         )
     sections: dict[str, object] = {"measured": _section(plan, answered, walk.lost)}
     measured = partial(counted_marginals, answered, job)
@@ -193,8 +176,6 @@ def feasible_start(job: Job) -> NDArray[np.int32] | None:
     """Return a record (d,) that obeys the rules, of codes that may occur; None where there are no rules.
 
     Found before anything is reserved, so that no budget is spent on a run that could not fit any record.
-
-    Raises RulesError if there is none among all codes; PlanError if none was found among the codes that may occur.
     """
     from dpopt.inference.records.problem import FitSettings
     from dpopt.inference.records.start import start_records
@@ -211,8 +192,8 @@ def feasible_start(job: Job) -> NDArray[np.int32] | None:
         return frozen(start_records(problem, FitSettings(records=1), None, distributions)[0], np.int32)
     except ProgramError as error:
         raise PlanError(
-            "no record of codes that occur was found that obeys the rules: 'occurring' and the rules may contradict each "
-            "other. Leave ',occurring' out of the workload, or use --algorithm dualquery"
+            "no record of codes that occur was found that obeys the rules: 'occurring' and the rules may contradict "
+            "each other. Leave ',occurring' out of the workload, or use --algorithm dualquery"
         ) from error
 
 

@@ -1,20 +1,20 @@
 """Expected errors of marginals whose residuals are measured: before anything is measured, and after it.
 
-Residual A has noise of variance s_A^2 = 1 / x_A along each direction, and lies around what fewer attributes say with variance
-n t_A m_A in a cell of m_A records (`dpopt.inference.interactions`). What is left of both after shrinkage, and what a cell of
-marginal W is off by with all A within W, m_W records in the cell and m_A in that of A it lies in:
+Residual A has noise of variance s_A^2 = 1 / x_A along each direction, and lies around what fewer attributes say with
+variance n t_A m_A in a cell of m_A records (`dpopt.inference.interactions`). What is left of both after shrinkage, and
+what a cell of marginal W is off by with all A within W, m_W records in the cell and m_A in that of A it lies in:
 
     1 / e_A^2 = x_A / p_A + 1 / (n t_A m_A),    v = m_W^2 sum_{A in W} e_A^2 / m_A^2               (EE-1)
     E |error| = min(sqrt(2 v / pi), 2 m_W),     sum over cells of P(|error| > largest) = log 2      (EE-2)
 
-Before the run the m and t are those of populations: columns are Zipf distributions, and independent but for the t, which follow
-from the distance (half the L1 norm, in shares) of a marginal from what fewer attributes say,
+Before the run the m and t are those of populations: columns are Zipf distributions, and independent but for the t,
+which follow from the distance (half the L1 norm, in shares) of a marginal from what fewer attributes say,
 
     2 distance = sqrt(2 t / pi) sum over cells of sqrt(share).                                     (EE-3)
 
-Exponents and distances are spread over attributes and sets as they are over those of twelve public tables; in each of five
-populations all distances are larger or smaller by a factor. After the run the m and t are those that were found, from released
-values alone. How far both are off was measured on the twelve tables (experiments/one_estimator).
+Exponents and distances are spread over attributes and sets as they are over those of twelve public tables; in each of
+five populations all distances are larger or smaller by a factor. After the run the m and t are those that were found,
+from released values alone. How far both are off was measured on the twelve tables (experiments/one_estimator).
 """
 
 from __future__ import annotations
@@ -34,13 +34,7 @@ from dpopt.algorithms.prediction import BASELINES, PredictedError
 from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices
 from dpopt.public_random import permutation, public_stream
 from dpopt.queries.marginal_set import MarginalSet, some_of
-from dpopt.queries.residuals import (
-    Residuals,
-    independent_shares,
-    largest_parts,
-    subsets_of,
-    summed_over_subsets,
-)
+from dpopt.queries.residuals import Residuals, independent_shares, largest_parts, subsets_of, summed_over_subsets
 from dpopt.queries.workloads.workload import Workload
 
 if TYPE_CHECKING:
@@ -52,11 +46,7 @@ QUANTILES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
 EXPONENTS = np.array([0.4, 0.97, 1.5, 2.4, 4.4])
 """Of Zipf distributions as even as columns of public tables: their `QUANTILES` (experiments/residual_scales.py)."""
 DISTANCES = np.array(
-    [
-        [0.001, 0.018, 0.052, 0.1, 0.29],
-        [0.001, 0.0032, 0.013, 0.028, 0.067],
-        [0.001, 0.001, 0.0051, 0.018, 0.06],
-    ]
+    [[0.001, 0.018, 0.052, 0.1, 0.29], [0.001, 0.0032, 0.013, 0.028, 0.067], [0.001, 0.001, 0.0051, 0.018, 0.06]]
 )
 """Of sets of two, three, and four or more columns from what fewer say: their `QUANTILES` over these tables, at least .001."""
 
@@ -75,43 +65,29 @@ _FARTHEST, _FEWEST, _ANY, _TAIL, _STEPS = 0.5, 0.5, 1e6, 5_000, 50
 
 @dataclass(frozen=True, slots=True)
 class ExpectedError:
-    """Expected errors over all cells of some marginals, as shares of the records.
-
-    Attributes
-    ----------
-    max_error, mean_error : float
-        Of absolute errors of cells; the largest is above `max_error` about half of the time.
-    distance : float
-        Mean over the marginals of half the sum of absolute errors.
-    """
+    """Expected errors over all cells of some marginals, as shares of the records."""
 
     max_error: float
     mean_error: float
+    """Of absolute errors of cells; the largest is above `max_error` about half of the time."""
     distance: float
+    """Mean over the marginals of half the sum of absolute errors."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AskedMarginals:
-    """Marginals as residuals: all sets within them, and which of these they are themselves.
-
-    Attributes
-    ----------
-    sets : MarginalSet
-        As of `subsets_of`.
-    wholes : MarginalSet
-        The marginals, once each, attributes increasing and those of one code left out.
-    places, times : (W,) int64
-        Which of the sets each is, and how often it is asked for.
-    marginals, cells : int
-        How many are asked for.
-    """
+    """Marginals as residuals: all sets within them, and which of these they are themselves."""
 
     sets: MarginalSet
+    """As of `subsets_of`."""
     wholes: MarginalSet
+    """The marginals, once each, attributes increasing and those of one code left out."""
     places: NDArray[np.int64]
     times: NDArray[np.int64]
+    """Shape (W,). Which of the sets each is, and how often it is asked for."""
     marginals: int
     cells: int
+    """How many are asked for."""
 
     @classmethod
     def of(cls, marginals: MarginalSet) -> AskedMarginals:
@@ -135,24 +111,23 @@ class AskedMarginals:
             m_A, in records.
         scales, precisions : (..., S) float64
             t_A, and x_A; 0 where nothing is measured.
-        size : float
+        size
             n.
 
         Examples
         --------
         >>> from dpopt.schema.domains import Domains
         >>> column = MarginalSet(Domains(np.array([2]), np.array([0]), np.array([0, 1])), np.array([[0]]))
-        >>> AskedMarginals.of(column).deviations(
-        ...     np.array([70.0, 30.0]), np.array([1e6]), np.array([0.5]), 100.0
-        ... ).round(3)
+        >>> AskedMarginals.of(column).deviations(np.array([70.0, 30.0]), np.array([1e6]), np.array([0.5]), 100.0).round(
+        ...     3
+        ... )
         array([1., 1.])
         """
         cells, held = self.sets.cells(), np.maximum(counts, _FEWEST)
         prior = np.maximum(size * np.repeat(scales, cells, axis=-1) * held, 1e-100)
         known = np.repeat(precisions / prices(self.sets), cells, axis=-1)
         return np.asarray(
-            self.own(counts)
-            * np.sqrt(summed_over_subsets(self.sets, 1 / ((known + 1 / prior) * held**2), self.wholes))
+            self.own(counts) * np.sqrt(summed_over_subsets(self.sets, 1 / ((known + 1 / prior) * held**2), self.wholes))
         )
 
     def expected(self, counts: Numbers, scales: Numbers, precisions: Numbers, size: float) -> ExpectedError:
@@ -183,18 +158,12 @@ def likely_largest(deviations: Numbers) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Population:
-    """Columns of a made-up table, and how far sets of them are from what fewer say, before the level of dependence.
-
-    Attributes
-    ----------
-    shares : (sum of codes,) float64
-        Of the codes that each attribute may take, one attribute after the other.
-    distances : (S,) float64
-        Of each set; 0 for one attribute.
-    """
+    """Columns of a made-up table, and how far sets of them are from what fewer say, before the level of dependence."""
 
     shares: Numbers
+    """Shape (sum of codes,). Of the codes that each attribute may take, one attribute after the other."""
     distances: Numbers
+    """Shape (S,). Of each set; 0 for one attribute."""
 
     @classmethod
     def public(cls, sets: MarginalSet, seed: int, density: float | None = None) -> Population:
@@ -254,11 +223,7 @@ def predict_residuals(
         size,
     )
     found = [
-        [
-            asked.told(own, full, size),
-            *_without_data(asked, own, none, size),
-            asked.told(own, single, size),
-        ]
+        [asked.told(own, full, size), *_without_data(asked, own, none, size), asked.told(own, single, size)]
         for own, (full, single, none) in zip(asked.own(counts), spreads, strict=True)
     ]
     figures = np.array([[(one.max_error, one.distance) for one in row] for row in found])
@@ -275,15 +240,12 @@ def predict_residuals(
         high=min(1.0, high * float(figures[:, 0, 1].max())),
         distance=middle * own[1] * marginals.number_of_cells / (2 * len(marginals)),
         baselines={
-            name: {"max_error": one[0], "mean_error": one[1]}
-            for name, one in zip(BASELINES, others, strict=True)
+            name: {"max_error": one[0], "mean_error": one[1]} for name, one in zip(BASELINES, others, strict=True)
         },
     )
 
 
-def _bought(
-    marginals: MarginalSet, sets: MarginalSet, scales: Numbers, size: float, rho: float, order: int
-) -> Numbers:
+def _bought(marginals: MarginalSet, sets: MarginalSet, scales: Numbers, size: float, rho: float, order: int) -> Numbers:
     """Return what is bought, (S,), of sets of up to so many attributes where distances told their scales."""
     public = ResidualPrior.public(sets, size)
     told = (size**2 * scales / sets.cells() / prices(sets))[:, None]
@@ -317,17 +279,15 @@ def _without_data(asked: AskedMarginals, own: Numbers, spread: Numbers, size: fl
 def sampling_error(workload: Workload, size: int, density: float | None = None) -> float | None:
     """Return how far the shares of a random sample of so many records are off, in the mean over cells and populations.
 
-    Of a share p, E |error| is about sqrt(2 p (1 - p) / (pi n)), and at most 2 p. The populations are those of predictions, with
-    independent columns: public values alone. None for a workload without marginals.
+    Of a share p, E |error| is about sqrt(2 p (1 - p) / (pi n)), and at most 2 p. The populations are those of
+    predictions, with independent columns: public values alone. None for a workload without marginals.
     """
     if workload.marginals is None:
         return None
     asked = AskedMarginals.of(some_of(workload.marginals, MOST_CELLS, FEWEST))
     found = []
     for seed in range(1, len(LEVELS) + 1):
-        shares = asked.own(
-            independent_shares(asked.sets, Population.public(asked.sets, seed, density).shares)
-        )
+        shares = asked.own(independent_shares(asked.sets, Population.public(asked.sets, seed, density).shares))
         errors = np.minimum(np.sqrt(2 * shares * (1 - shares).clip(0) / (pi * size)), 2 * shares)
         found.append(asked.summed(errors, 0.0, 1.0).mean_error)
     return float(np.exp(np.log(np.maximum(found, 1e-300)).mean()))

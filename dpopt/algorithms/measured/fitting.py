@@ -43,13 +43,7 @@ _TOLERANCE = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answered:
-    """Queries and their noisy counts.
-
-    Attributes
-    ----------
-    queries : MarginalSet or Clauses
-    answers : NoisyAnswers
-    """
+    """Queries and their noisy counts."""
 
     queries: MarginalSet | Clauses
     answers: NoisyAnswers
@@ -61,13 +55,11 @@ def most_records(attributes: int) -> int:
 
 
 def fit_problem(job: Job, answered: Sequence[Answered]) -> FitProblem:
-    """Return the problem: minimize half the sum of squared differences to the noisy shares, each over its variance.
-
-    Raises PlanError if nothing was measured.
-    """
+    """Return the problem: minimize half the sum of squared differences to the noisy shares, each over its variance."""
     if not answered:
         raise PlanError(
-            "every measurement was lost in interruptions: what was charged stays spent, and there is nothing to fit records to"
+            "every measurement was lost in interruptions: what was charged stays spent, and there is nothing to fit "
+            "records to"
         )
     plan, terms = job.plan, []
     for one in answered:
@@ -100,28 +92,18 @@ def objective_of(problem: FitProblem, records: NDArray[np.int32], weights: NDArr
 
 @dataclass(slots=True)
 class RecordFitter:
-    """Keeps records that answer like the noisy counts; the public side of `measured.measure`.
-
-    Attributes
-    ----------
-    job : Job
-    plan : MeasuredPlan
-    feasible : (d,) int32 array or None
-        A record that obeys the rules, where there are some.
-    solver : Solver or None
-        Who weighs records in column generation, where that was given as such and not by name.
-    fitted : Fitted or None
-        Where the records stand.
-    fits : int
-        How many fits were made; each has public random choices of its own.
-    """
+    """Keeps records that answer like the noisy counts; the public side of `measured.measure`."""
 
     job: Job
     plan: MeasuredPlan
     feasible: NDArray[np.int32] | None = None
+    """Shape (d,). A record that obeys the rules, where there are some."""
     solver: Solver | None = None
+    """Who weighs records in column generation, where that was given as such and not by name."""
     fitted: Fitted | None = None
+    """Where the records stand."""
     fits: int = 0
+    """How many fits were made; each has public random choices of its own."""
 
     def improve(self, problem: FitProblem) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Fit the records in a few sweeps, from where they stand."""
@@ -130,15 +112,12 @@ class RecordFitter:
         return merged([self.fitted])
 
     def finish(
-        self,
-        problem: FitProblem,
-        *,
-        on_step: Callable[[int, int, str], None] = lambda number, steps, what: None,
+        self, problem: FitProblem, *, on_step: Callable[[int, int, str], None] = lambda number, steps, what: None
     ) -> list[Fitted]:
         """Fit the records as the plan says; return its snapshots.
 
-        With a limit of seconds no snapshot is begun after it, so that there may be fewer. `on_step` gets how many sweeps and
-        rounds of column generation are done, how many there are, and the objective.
+        With a limit of seconds no snapshot is begun after it, so that there may be fewer. `on_step` gets how many
+        sweeps and rounds of column generation are done, how many there are, and the objective.
         """
         chosen, done, began = self._chosen(), 0, time.perf_counter()
         steps = chosen.sweeps + chosen.columns + chosen.snapshots - 1
@@ -168,12 +147,7 @@ class RecordFitter:
         return self.plan.fit
 
     def _fit(
-        self,
-        problem: FitProblem,
-        *,
-        sweeps: int,
-        columns: int,
-        progress: Callable[[FitProgress], None] | None = None,
+        self, problem: FitProblem, *, sweeps: int, columns: int, progress: Callable[[FitProgress], None] | None = None
     ) -> Fitted:
         chosen = self._chosen()
         counts = sum(term.number_of_queries for term in problem.terms)
@@ -186,12 +160,8 @@ class RecordFitter:
             rounds=columns,
             gap=chosen.gap * counts / 2,
             seed=(self.plan.seed + self.fits) % 2**31,
-            solver=(self.solver or self.plan.solver)
-            if columns and self.plan.solver != LOCAL_SEARCH
-            else None,
-            pricing=self.plan.pricing_solver
-            if columns and self.plan.pricing_solver != LOCAL_SEARCH
-            else None,
+            solver=(self.solver or self.plan.solver) if columns and self.plan.solver != LOCAL_SEARCH else None,
+            pricing=self.plan.pricing_solver if columns and self.plan.pricing_solver != LOCAL_SEARCH else None,
             proof=PROVER if columns else None,
         )
         self.fits += 1
@@ -274,10 +244,7 @@ def records_entry(job: Job, problem: FitProblem, snapshots: Sequence[Fitted]) ->
 
 
 def read_records(job: Job, problem: FitProblem, entry: Entry) -> tuple[SyntheticRecords, dict[str, Any]]:
-    """Read fitted records back, computing again how well they fit; return them and the certificate for release.json.
-
-    Raises TranscriptError if a record does not fit the schema or breaks a rule, or its fit is not the recorded one.
-    """
+    """Read fitted records back, computing again how well they fit; return them and the certificate for release.json."""
     records = weighted_records(entry, record_problem(job), as_bits=_are_bits(job))
     try:
         recorded = float(entry["objective"])
@@ -287,13 +254,13 @@ def read_records(job: Job, problem: FitProblem, entry: Entry) -> tuple[Synthetic
     exact = objective_of(problem, records.distinct, records.weights)
     if not abs(exact - recorded) <= _TOLERANCE * max(1.0, abs(exact)):
         raise TranscriptError(
-            f"the fitted records on file have objective {exact!r}, not {recorded!r} as recorded; the transcript is damaged or "
-            "belongs to another plan"
+            f"the fitted records on file have objective {exact!r}, not {recorded!r} as recorded; the transcript is "
+            f"damaged or belongs to another plan"
         )
     if bound is not None and not bound <= recorded + _TOLERANCE * max(1.0, abs(exact)):
         raise TranscriptError(
-            f"the fitted records on file have objective {recorded!r}, below the proven bound {bound!r}; the transcript is "
-            "damaged"
+            f"the fitted records on file have objective {recorded!r}, below the proven bound {bound!r}; the transcript "
+            f"is damaged"
         )
     certificate = {
         "objective": recorded,

@@ -23,13 +23,7 @@ from dpopt.algorithms.measured.allocation import (
 from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.measured.released_marginals import measured_marginals
 from dpopt.algorithms.measured.stages import measurable, sets_of
-from dpopt.inference.interactions import (
-    ROUNDS,
-    interaction_scales,
-    onto_simplices,
-    predicted_counts,
-    shrunken_counts,
-)
+from dpopt.inference.interactions import ROUNDS, interaction_scales, onto_simplices, predicted_counts, shrunken_counts
 from dpopt.inference.records.problem import FitProblem, FitTerm
 from dpopt.inference.records.start import estimated_one_way
 from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices
@@ -66,22 +60,8 @@ class Known:
 
     Attributes
     ----------
-    job : Job
-    plan : MeasuredPlan
     marginals, sets : MarginalSet
         The workload, and all sets within it, small ones first.
-    estimates : (cells,) float64
-        Noisy residuals in records; 0 where nothing was measured.
-    precision : (A,) float64
-        1 / s_A^2; 0 where nothing was measured.
-    prior : ResidualPrior
-        Variances that the residual of each set may have along a direction, and how likely each is.
-    counts : (cells,) float64
-        Counts after shrinkage, of the orders up to the last one measured.
-    scales : (A,) float64
-        Scale of what each measured set says; 0 for others.
-    limits : (A,) float64
-        Largest scale that the noisy distance of a set allows; infinite where none was measured.
     far : list of (sets, predictions, noisy distances, deviation of their noise)
         What distances were measured, in records.
     """
@@ -90,15 +70,19 @@ class Known:
     plan: MeasuredPlan
     sets: MarginalSet = field(init=False)
     estimates: NDArray[np.float64] = field(init=False)
+    """Shape (cells,). Noisy residuals in records; 0 where nothing was measured."""
     precision: NDArray[np.float64] = field(init=False)
+    """Shape (A,). 1 / s_A^2; 0 where nothing was measured."""
     prior: ResidualPrior = field(init=False)
+    """Variances that the residual of each set may have along a direction, and how likely each is."""
     counts: NDArray[np.float64] = field(init=False)
+    """Shape (cells,). Counts after shrinkage, of the orders up to the last one measured."""
     scales: NDArray[np.float64] = field(init=False)
+    """Shape (A,). Scale of what each measured set says; 0 for others."""
     limits: NDArray[np.float64] = field(init=False)
+    """Shape (A,). Largest scale that the noisy distance of a set allows; infinite where none was measured."""
     marginals: MarginalSet = field(init=False)
-    far: list[tuple[MarginalSet, NDArray[np.float64], NDArray[np.float64], float]] = field(
-        default_factory=list
-    )
+    far: list[tuple[MarginalSet, NDArray[np.float64], NDArray[np.float64], float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.marginals, self.sets = sets_of(self.job.workload)
@@ -120,7 +104,8 @@ class Known:
     def choose(self, order: int, bound: int, scale: float) -> NDArray[np.int64]:
         """Return the factors k_A, (A,), with which sets of up to `order` attributes are worth measuring; 0: not at all.
 
-        Of one attribute all are measured: one of its codes may hold nearly every record, and no public prior knows of which.
+        Of one attribute all are measured: one of its codes may hold nearly every record, and no public prior knows of
+        which.
         """
         allowed = measurable(self.sets, order)
         rho = bound / (2 * scale * scale)
@@ -139,13 +124,8 @@ class Known:
         places, new = np.flatnonzero(factors), np.zeros(len(self.sets))
         new[places] = 1 / measured.variances(scale * scale)
         mask = np.repeat(factors > 0, self.sets.cells())
-        before, after = (
-            np.repeat(self.precision, self.sets.cells())[mask],
-            np.repeat(new, self.sets.cells())[mask],
-        )
-        self.estimates[mask] = (before * self.estimates[mask] + after * measured.estimates(noisy)) / (
-            before + after
-        )
+        before, after = (np.repeat(self.precision, self.sets.cells())[mask], np.repeat(new, self.sets.cells())[mask])
+        self.estimates[mask] = (before * self.estimates[mask] + after * measured.estimates(noisy)) / (before + after)
         self.precision += new
 
     def predicted(self, order: int) -> tuple[MarginalSet, NDArray[np.float64]]:
@@ -204,8 +184,8 @@ class Known:
     def problem(self) -> tuple[FitProblem, float, NDArray[np.float64]]:
         """Return the problem of fitting records, how strongly they are drawn to independence, and the one-way marginals.
 
-        A marginal counts as its noise and its interaction let it. Fitting with the strength 1 / t shrinks like a prior of scale
-        t; one strength serves all, so that a marginal of scale t counts t times the strength.
+        A marginal counts as its noise and its interaction let it. Fitting with the strength 1 / t shrinks like a prior
+        of scale t; one strength serves all, so that a marginal of scale t counts t times the strength.
         """
         used = self.usable()
         sets = self.sets.take(used)
@@ -239,8 +219,8 @@ class Known:
     def mixed(self, records: NDArray[np.int32], parts: NDArray[np.float64]) -> FitProblem:
         """Return the problem of fitting the workload: counts after shrinkage, and a part of what records answer, by order.
 
-        No cell is further from its noisy marginal than `MOST_DEVIATIONS` of its noise (SH-8): a cell that is unlike all others
-        of its order keeps what was measured of it. Rare codes are held down (`_held`).
+        No cell is further from its noisy marginal than `MOST_DEVIATIONS` of its noise (SH-8): a cell that is unlike all
+        others of its order keeps what was measured of it. Rare codes are held down (`_held`).
         """
         shares = self.counts / self.plan.size
         part = np.repeat(parts[self.sets.widths() - 1], self.sets.cells())
@@ -256,14 +236,12 @@ class Known:
         values = np.clip(self._held(sets, np.clip(values, *limits), shares), *limits)
         return self._fitting(sets, values, np.full(len(sets), float(self.plan.size) ** 2))
 
-    def _held(
-        self, sets: MarginalSet, values: NDArray[np.float64], shares: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _held(self, sets: MarginalSet, values: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return shares of the cells of sets, in which no rare code has more than its one-way share.
 
-        No cell is negative, so that noise lifts the cells of a code that few records have, in counts and in records that were
-        fitted to them. What noise could explain is rare: a count below `RARE` deviations of its noise. Other codes take what
-        is held back, and what attributes say of each other stays, by iterative proportional fitting.
+        No cell is negative, so that noise lifts the cells of a code that few records have, in counts and in records
+        that were fitted to them. What noise could explain is rare: a count below `RARE` deviations of its noise. Other
+        codes take what is held back, and what attributes say of each other stays, by iterative proportional fitting.
         """
         ones = self.of_order(1)
         spread = np.repeat(self._noisy(self.sets.take(ones))[1], self.sets.cells()[ones])
@@ -306,12 +284,13 @@ class Known:
     def totals(self) -> list[Total]:
         """Return what residuals and distances say of the number of records n, of which the residuals alone know nothing.
 
-        No cell of a marginal m of N cells holds fewer than 0 records, so that n is at least -N times what residuals add up to
-        in it. And of a public prediction b of n0 records, with m0 = m - (n - n0) / N and its noisy estimate y,
+        No cell of a marginal m of N cells holds fewer than 0 records, so that n is at least -N times what residuals add
+        up to in it. And of a public prediction b of n0 records, with m0 = m - (n - n0) / N and its noisy estimate y,
 
             |n - n0| >= |m - b|_1 - |m0 - b|_1 >= |m - b|_1 - |y - b|_1 - sqrt(N) |y - m0|_2,
 
-        where the noise in y lies along orthogonal directions, and its length has a deviation of at most the largest of theirs.
+        where the noise in y lies along orthogonal directions, and its length has a deviation of at most the largest of
+        theirs.
         """
         size, found = self.plan.size, []
         values, spread = self._noisy(self.sets)
@@ -346,9 +325,7 @@ class Known:
         np.maximum.at(largest, wholes, variances[parts])
         return np.sqrt(largest / sets.cells())
 
-    def _fitting(
-        self, sets: MarginalSet, values: NDArray[np.float64], weights: NDArray[np.float64]
-    ) -> FitProblem:
+    def _fitting(self, sets: MarginalSet, values: NDArray[np.float64], weights: NDArray[np.float64]) -> FitProblem:
         """Return the problem of fitting records to marginals, whose cells are given in shares, (cells,)."""
         terms = tuple(
             FitTerm(sets.take([place]), values[sets.starts[place] : sets.starts[place + 1]], weight)
@@ -364,9 +341,7 @@ class Known:
 
     def usable(self) -> NDArray[np.int64]:
         """Return the sets to fit: measured with all their subsets, and of one attribute only where no larger one says it."""
-        good = {
-            tuple(row[row >= 0].tolist()) for row in self.sets.attributes[np.flatnonzero(self.precision > 0)]
-        }
+        good = {tuple(row[row >= 0].tolist()) for row in self.sets.attributes[np.flatnonzero(self.precision > 0)]}
         whole: set[tuple[int, ...]] = set()
         for one in sorted(good, key=len):
             if len(one) == 1 or all(one[:skip] + one[skip + 1 :] in whole for skip in range(len(one))):
@@ -394,8 +369,8 @@ class Known:
 def best_parts(known: Known, records: NDArray[np.int32], fresh: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return for each order which part, 0 to 1, records' answers should have beside counts after shrinkage, (orders,).
 
-    Least squares to fresh residuals (cells,), whose noise neither knows, under a prior of mean 1/2 and standard deviation 1/4.
-    An order without measurements gets the part of the one below.
+    Least squares to fresh residuals (cells,), whose noise neither knows, under a prior of mean 1/2 and standard
+    deviation 1/4. An order without measurements gets the part of the one below.
     """
     sets = known.sets
     own = residuals_of(sets, known.counts)

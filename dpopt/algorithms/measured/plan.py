@@ -17,13 +17,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
-from dpopt.algorithms.options import (
-    LOCAL_SEARCH,
-    MOST_SELECTIONS,
-    Noise,
-    Projection,
-    refuse_two_aims,
-)
+from dpopt.algorithms.options import LOCAL_SEARCH, MOST_SELECTIONS, Noise, Projection, refuse_two_aims
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
 from dpopt.private.measurements.measurement import Measurement
@@ -43,26 +37,18 @@ WORKLOAD = "workload"
 
 @dataclass(frozen=True, slots=True)
 class PlannedMeasurement:
-    """Counts that are measured once, with integer noise.
-
-    Attributes
-    ----------
-    name : str
-        Label of the charge, which identifies the measurement.
-    attributes : tuple of int or None
-        Attributes of the marginal that is measured; none at all (an empty tuple) stands for the one-way marginals of all
-        attributes, and None for all queries of the workload, one by one.
-    sensitivity : int
-        L1 sensitivity of the counts and square of their L2 sensitivity, under the plan's relation. The curator computes it
-        again from the queries and spends only what was reserved.
-    scale : float
-        Scale of the noise, in records.
-    """
+    """Counts that are measured once, with integer noise."""
 
     name: str
+    """Label of the charge, which identifies the measurement."""
     attributes: tuple[int, ...] | None
+    """Attributes of the marginal that is measured; none at all (an empty tuple) stands for the one-way marginals of all
+    attributes, and None for all queries of the workload, one by one."""
     sensitivity: int
+    """L1 sensitivity of the counts and square of their L2 sensitivity, under the plan's relation. The curator computes
+    it again from the queries and spends only what was reserved."""
     scale: float
+    """Scale of the noise, in records."""
 
     def __post_init__(self) -> None:
         for attribute in self.attributes or ():
@@ -72,27 +58,19 @@ class PlannedMeasurement:
 
 @dataclass(frozen=True, slots=True)
 class PlannedSelections:
-    """Rounds that each select a marginal by the exponential mechanism and measure it.
-
-    Attributes
-    ----------
-    rounds : int
-        How many.
-    step : Decimal
-        Range of the mechanism (its epsilon), an exact decimal.
-    scale : float
-        Scale of the noise of the marginal that was selected.
-    scores : tuple of str
-        What a marginal is scored by, in turns: "l1" (the sum of its cells' errors) or "max" (its largest cell's error).
-    largest : int
-        Marginals with more cells are no candidates.
-    """
+    """Rounds that each select a marginal by the exponential mechanism and measure it."""
 
     rounds: int
+    """How many."""
     step: Decimal
+    """Range of the mechanism (its epsilon), an exact decimal."""
     scale: float
+    """Scale of the noise of the marginal that was selected."""
     scores: tuple[str, ...]
+    """What a marginal is scored by, in turns: "l1" (the sum of its cells' errors) or "max" (its largest cell's
+    error)."""
     largest: int
+    """Marginals with more cells are no candidates."""
 
     def __post_init__(self) -> None:
         if whole_number("the number of selections", self.rounds, least=1) > MOST_SELECTIONS:
@@ -112,27 +90,18 @@ class PlannedSelections:
 
 @dataclass(frozen=True, slots=True)
 class PlannedStage:
-    """Distances or residuals of marginals that are measured at once; which ones follows from what was released before.
-
-    Attributes
-    ----------
-    name : str
-        Label of the charge.
-    order : int
-        Distances: of all sets of so many attributes. Residuals: of sets of up to so many.
-    distances : bool
-        Distances from predictions, or residuals.
-    bound : int
-        Squared L2 distance of neighbours' numbers, at most: what is charged.
-    scale : float
-        sigma of the discrete Gaussian noise, in units of the numbers.
-    """
+    """Distances or residuals of marginals that are measured at once; which ones follows from what was released before."""
 
     name: str
+    """Label of the charge."""
     order: int
+    """Distances: of all sets of so many attributes. Residuals: of sets of up to so many."""
     distances: bool
+    """Distances from predictions, or residuals."""
     bound: int
+    """Squared L2 distance of neighbours' numbers, at most: what is charged."""
     scale: float
+    """sigma of the discrete Gaussian noise, in units of the numbers."""
 
     def __post_init__(self) -> None:
         whole_number("the order of a stage", self.order, least=1)
@@ -146,36 +115,26 @@ class PlannedStage:
 
 @dataclass(frozen=True, slots=True)
 class FitPlan:
-    """How records are fitted to the measured counts; all of it post-processing.
-
-    Attributes
-    ----------
-    records : int
-        How many equally weighted records are searched at once.
-    sweeps : int
-        How often each of them is replaced by its best response before they are kept.
-    snapshots : int
-        How many times the records are kept, one sweep apart; the release holds all of them. More than one needs smoothing.
-    smoothing : float or None
-        How strongly records are pulled towards independent attributes, as if so many records had been seen of them: 0 fits the
-        noisy counts as well as records can; more lowers mean errors, and in the end raises the largest. None, for residuals
-        alone: as strongly as the interactions that were measured say, and less where they fit better without.
-    columns : int
-        Rounds of column generation after the search, which weigh the records and bound how much better any could fit; 0 leaves
-        equal weights. Not together with smoothing, which pulls away from the best fit.
-    gap : float
-        Column generation stops when the gap is at most this share of the expected squared noise.
-    seconds : float or None
-        Time limit of a fit; the result then depends on the machine.
-    """
+    """How records are fitted to the measured counts; all of it post-processing."""
 
     records: int = 5_000
+    """How many equally weighted records are searched at once."""
     sweeps: int = 5
+    """How often each of them is replaced by its best response before they are kept."""
     snapshots: int = 1
+    """How many times the records are kept, one sweep apart; the release holds all of them. More than one needs
+    smoothing."""
     smoothing: float | None = 0.0
+    """How strongly records are pulled towards independent attributes, as if so many records had been seen of them: 0
+    fits the noisy counts as well as records can; more lowers mean errors, and in the end raises the largest. None, for
+    residuals alone: as strongly as the interactions that were measured say, and less where they fit better without."""
     columns: int = 0
+    """Rounds of column generation after the search, which weigh the records and bound how much better any could fit; 0
+    leaves equal weights. Not together with smoothing, which pulls away from the best fit."""
     gap: float = 1e-3
+    """Column generation stops when the gap is at most this share of the expected squared noise."""
     seconds: float | None = None
+    """Time limit of a fit; the result then depends on the machine."""
 
     def __post_init__(self) -> None:
         whole_number("the number of records", self.records, least=1)
@@ -198,38 +157,32 @@ class MeasuredPlan(Plan):
 
     Attributes
     ----------
-    algorithm : str
-        One of `MEASURED`.
-    gaussian : bool
-        Discrete Gaussian noise; discrete Laplace noise otherwise.
-    measurements : tuple of PlannedMeasurement
-        Counts, made first, in this order.
-    selections : PlannedSelections or None
-        Made then.
-    fit : FitPlan or None
-        None if and only if the algorithm releases noisy answers alone.
     solver, pricing_solver : str
-        Names of the solvers that weigh records in column generation, and that look for new ones; "local-search" for steps and a
-        search of our own. On file the second is left out where it is that.
-    stages : tuple of PlannedStage
-        Distances and residuals, measured in this order, in place of counts.
+        Names of the solvers that weigh records in column generation, and that look for new ones; "local-search" for
+        steps and a search of our own. On file the second is left out where it is that.
     size, relation, budget, seed, chosen_by :
         As in `Plan`.
     """
 
     algorithm: str
+    """One of `MEASURED`."""
     size: int
     relation: NeighbouringRelation
     budget: Budget
     gaussian: bool
+    """Discrete Gaussian noise; discrete Laplace noise otherwise."""
     measurements: tuple[PlannedMeasurement, ...]
+    """Counts, made first, in this order."""
     selections: PlannedSelections | None = None
+    """Made then."""
     fit: FitPlan | None = None
+    """None if and only if the algorithm releases noisy answers alone."""
     solver: str = LOCAL_SEARCH
     seed: int = 0
     chosen_by: str = "given"
     pricing_solver: str = LOCAL_SEARCH
     stages: tuple[PlannedStage, ...] = ()
+    """Distances and residuals, measured in this order, in place of counts."""
     left_out: ClassVar[Mapping[str, Any]] = {"pricing_solver": LOCAL_SEARCH, "stages": []}
 
     def __post_init__(self) -> None:
@@ -238,21 +191,15 @@ class MeasuredPlan(Plan):
         self.settle(size=("the public size", LARGEST_SIZE))
         labels = [charge.label for charge in self.charges()]  # refuses scales and ranges that cannot be
         if len(set(labels)) < len(labels) or bool(self.measurements) == bool(self.stages):
-            raise PlanError(
-                "a plan measures counts or residuals at least once, and each under a name of its own"
-            )
+            raise PlanError("a plan measures counts or residuals at least once, and each under a name of its own")
         if (self.fit is None) != (self.algorithm == NOISE):
             raise PlanError("records are fitted unless the algorithm releases noisy answers alone")
         if (self.selections or self.stages) and self.fit is None:
-            raise PlanError(
-                "marginals are selected, and residuals measured, for records that are fitted to them"
-            )
+            raise PlanError("marginals are selected, and residuals measured, for records that are fitted to them")
         if self.stages and (self.selections or not self.gaussian):
             raise PlanError("residuals are measured with Gaussian noise, and no marginal is selected then")
         if self.fit is not None and self.fit.smoothing is None and not self.stages:
-            raise PlanError(
-                "how strongly records are smoothed follows from residuals; give a number for counts"
-            )
+            raise PlanError("how strongly records are smoothed follows from residuals; give a number for counts")
         most = LARGEST_SCORE // (self.size + MOST_ROWS)
         if self.selections is not None and self.fit is not None and self.fit.records > most:
             raise PlanError(
@@ -321,9 +268,7 @@ class MeasuredPlan(Plan):
     def charge_of(self, planned: PlannedMeasurement | PlannedStage) -> Charge:
         """Return the charge of one planned measurement, or of what a stage may measure at most."""
         most = planned.bound if isinstance(planned, PlannedStage) else planned.sensitivity
-        return measurement_charge(
-            planned.name, most, planned.scale, gaussian=self.gaussian, relation=self.relation
-        )
+        return measurement_charge(planned.name, most, planned.scale, gaussian=self.gaussian, relation=self.relation)
 
     def charge_of_selection(self, number: int) -> Charge:
         """Return the charge of the selection of round `number`."""
@@ -373,8 +318,6 @@ def check_sensitivities(plan: MeasuredPlan, workload: Workload) -> None:
     """Refuse a plan that says of a measurement another sensitivity than its queries have.
 
     The curator computes it again before it draws; a replay, which has no curator, must not take a file's word for it.
-
-    Raises PlanError with the measurement.
     """
     for planned in plan.measurements:
         queries = planned_queries(workload, planned)
@@ -388,10 +331,7 @@ def check_sensitivities(plan: MeasuredPlan, workload: Workload) -> None:
 
 
 def parts_of(marginals: MarginalSet, *, least_width: int, most_cells: int) -> MarginalSet:
-    """Return every set of at least `least_width` attributes within a marginal, with at most `most_cells` cells; sorted.
-
-    Raises PlanError if there is none, or there are more than 10,000.
-    """
+    """Return every set of at least `least_width` attributes within a marginal, with at most `most_cells` cells; sorted."""
     counts = marginals.domains.counts.tolist()
     found: set[tuple[int, ...]] = set()
     for number in range(len(marginals)):
@@ -401,13 +341,12 @@ def parts_of(marginals: MarginalSet, *, least_width: int, most_cells: int) -> Ma
         if len(found) > 4 * MOST_CANDIDATES:
             break
     kept = sorted(
-        (part for part in found if prod(counts[a] for a in part) <= most_cells),
-        key=lambda part: (len(part), part),
+        (part for part in found if prod(counts[a] for a in part) <= most_cells), key=lambda part: (len(part), part)
     )
     if not 1 <= len(kept) <= MOST_CANDIDATES:
         raise PlanError(
-            f"the workload's marginals have {len(kept):,} parts of at most {most_cells:,} cells to select from, expected 1 to "
-            f"{MOST_CANDIDATES:,}; name fewer or smaller marginals, or use --algorithm dualquery"
+            f"the workload's marginals have {len(kept):,} parts of at most {most_cells:,} cells to select from, "
+            f"expected 1 to {MOST_CANDIDATES:,}; name fewer or smaller marginals, or use --algorithm dualquery"
         )
     width = max(map(len, kept))
     padded = np.array([[*part, *[-1] * (width - len(part))] for part in kept], dtype=np.int32)
@@ -425,15 +364,12 @@ def candidate_marginals(plan: MeasuredPlan, workload: Workload) -> MarginalSet |
 def expected_errors(marginals: MarginalSet, scale: float, *, gaussian: bool) -> dict[str, NDArray[np.int64]]:
     """Return by score the error of each marginal, in records, that measuring it would leave, (M,): it is taken off the score.
 
-    "l1": sum of the absolute noise of its cells, sigma sqrt(2 / pi) each for Gaussian noise and b for Laplace noise. "max":
-    about the largest of them, sigma sqrt(2 ln(cells)) or b ln(cells). Public, so it may be rounded at will.
+    "l1": sum of the absolute noise of its cells, sigma sqrt(2 / pi) each for Gaussian noise and b for Laplace noise.
+    "max": about the largest of them, sigma sqrt(2 ln(cells)) or b ln(cells). Public, so it may be rounded at will.
 
     Source: McKenna, Mullins, Sheldon and Miklau 2022, AIM, equation 1.
     """
     cells = marginals.cells().astype(np.float64)
     logs = np.log(np.maximum(cells, 2))
     each, largest = (sqrt(2 / pi), np.sqrt(2 * logs)) if gaussian else (1.0, logs)
-    return {
-        "l1": np.ceil(scale * each * cells).astype(np.int64),
-        "max": np.ceil(scale * largest).astype(np.int64),
-    }
+    return {"l1": np.ceil(scale * each * cells).astype(np.int64), "max": np.ceil(scale * largest).astype(np.int64)}

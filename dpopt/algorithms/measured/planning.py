@@ -27,15 +27,7 @@ from dpopt.algorithms.measured.plan import (
     parts_of,
 )
 from dpopt.algorithms.measured.stages import planned_stages, sets_of
-from dpopt.algorithms.options import (
-    COUNTS,
-    LOCAL_SEARCH,
-    RESIDUALS,
-    SELECTED,
-    Options,
-    PlanRequest,
-    Projection,
-)
+from dpopt.algorithms.options import COUNTS, LOCAL_SEARCH, RESIDUALS, SELECTED, Options, PlanRequest, Projection
 from dpopt.errors import PlanError
 from dpopt.models.model import LARGEST_FOR_SOLVERS
 from dpopt.models.noise_budgets.noise_allocation import allocate_noise
@@ -77,11 +69,7 @@ _PLAIN_SWEEPS = 10
 
 
 def make_measured_plan(request: PlanRequest[Options], workload: Workload) -> MeasuredPlan:
-    """Return a plan of `noise` or `projection` that the budget covers; only public values are read.
-
-    Raises PlanError if the workload does not suit what is to be measured, or the accountant has no figure for its noise;
-    AccountingError if the budget is too small for any noise.
-    """
+    """Return a plan of `noise` or `projection` that the budget covers; only public values are read."""
     asked, maker = request.options, _Maker(request, workload)
     fit: FitPlan | None = None
     selections: PlannedSelections | None = None
@@ -124,8 +112,8 @@ def refuse_costs_beyond(budget: Budget, charges: Sequence[Charge], what: str) ->
     spent = budget.spent(charges)
     if not budget.covers(spent):
         raise PlanError(
-            f"the {what} cost epsilon = {spent.epsilon!r} (rho = {spent.rho!r}), more than {budget.describe()}; please report "
-            "this"
+            f"the {what} cost epsilon = {spent.epsilon!r} (rho = {spent.rho!r}), more than {budget.describe()}; please "
+            f"report this"
         )
 
 
@@ -137,13 +125,9 @@ def record_sensitivity(marginals: int, relation: NeighbouringRelation) -> int:
 def _fit(asked: Projection, smoothing: float | None, attributes: int) -> FitPlan:
     """Return how records are fitted: as the options ask for, or else with this smoothing; None leaves it to the residuals."""
     most = most_records(attributes)
-    plain = asked.records or min(
-        _WEIGHED_RECORDS if asked.solver_name != LOCAL_SEARCH else PLAIN_RECORDS, most
-    )
+    plain = asked.records or min(_WEIGHED_RECORDS if asked.solver_name != LOCAL_SEARCH else PLAIN_RECORDS, most)
     columns = (
-        (_ROUNDS_BY_SOLVER if asked.names_solver else 0)
-        if asked.column_generation is None
-        else asked.column_generation
+        (_ROUNDS_BY_SOLVER if asked.names_solver else 0) if asked.column_generation is None else asked.column_generation
     )
     if columns:
         return FitPlan(plain, columns=columns, seconds=asked.fit_seconds)
@@ -170,22 +154,19 @@ def _refuse_large_master(
     moved += 0 if selections is None else selections.rounds
     if fit.records * moved > LARGEST_FOR_SOLVERS:
         raise PlanError(
-            f"{fit.records:,} records in {moved:,} counts each are up to {fit.records * moved:,} coefficients; solvers are "
-            f"handed {LARGEST_FOR_SOLVERS:,} at most. Give --records {max(1, LARGEST_FOR_SOLVERS // moved):,}, or leave "
-            "--solver out"
+            f"{fit.records:,} records in {moved:,} counts each are up to {fit.records * moved:,} coefficients; solvers "
+            f"are handed {LARGEST_FOR_SOLVERS:,} at most. Give --records {max(1, LARGEST_FOR_SOLVERS // moved):,}, or "
+            f"leave --solver out"
         )
 
 
 def noise_for(request: PlanRequest[Any]) -> tuple[bool, float]:
-    """Return whether the noise of a plan that measures is Gaussian, and not Laplace, and the amount of budget for it.
-
-    Raises PlanError if the accountant has a figure for neither, or nothing is left to measure with.
-    """
+    """Return whether the noise of a plan that measures is Gaussian, and not Laplace, and the amount of budget for it."""
     budget = request.budget
     if budget.accountant not in {Accountant.ZCDP, Accountant.PURE}:
         raise PlanError(
-            f"--algorithm {request.options.algorithm} measures with Gaussian noise under --accountant zcdp, or with Laplace "
-            f"noise under --accountant pure; found {budget.accountant.value}"
+            f"--algorithm {request.options.algorithm} measures with Gaussian noise under --accountant zcdp, or with "
+            f"Laplace noise under --accountant pure; found {budget.accountant.value}"
         )
     gaussian = budget.accountant is Accountant.ZCDP
     amount = amount_for(budget, gaussian=gaussian)
@@ -211,7 +192,8 @@ class _Maker:
     def suited(self, asked: Projection) -> str:
         """Return what is measured where the user does not say.
 
-        Residuals where they can be. Else every count, and selected marginals where the noise on all of them would be large.
+        Residuals where they can be. Else every count, and selected marginals where the noise on all of them would be
+        large.
         """
         marginals = self._workload.marginals
         if marginals is None:
@@ -222,22 +204,23 @@ class _Maker:
             if self.gaussian and not asked.names_solver:
                 sets_of(self._workload)
                 return RESIDUALS
-        signal = self._request.size / self._scale(
-            record_sensitivity(len(marginals), self._request.relation), 1
-        )
+        signal = self._request.size / self._scale(record_sensitivity(len(marginals), self._request.relation), 1)
         return SELECTED if signal < LEAST_SIGNAL or self._many(marginals.number_of_cells) else COUNTS
 
     def residuals(self) -> tuple[tuple[PlannedStage, ...], str]:
         """Residuals of marginals, order by order, those that say most."""
         if not self.gaussian:
             raise PlanError(
-                "--measure residuals needs the Gaussian noise of --accountant zcdp, which takes a delta; use --measure counts"
+                "--measure residuals needs the Gaussian noise of --accountant zcdp, which takes a delta; use --measure "
+                "counts"
             )
         marginals, sets = sets_of(self._workload)
         replaced = self._request.relation is NeighbouringRelation.REPLACE_ONE
         stages = planned_stages(marginals, sets, self._request.size, self._amount, replaced=replaced)
         widest = int(sets.widths().max())
-        how = f"residuals of {len(sets):,} sets of up to {widest} attributes, which had the least errors on public tables"
+        how = (
+            f"residuals of {len(sets):,} sets of up to {widest} attributes, which had the least errors on public tables"
+        )
         return stages, how
 
     def counts(self) -> tuple[tuple[PlannedMeasurement, ...], str]:
@@ -293,8 +276,8 @@ class _Maker:
         """One-way marginals with equal noise, then rounds that each select a marginal and measure it."""
         if self._workload.marginals is None:
             raise PlanError(
-                "--measure selected selects among marginals, and this workload has none; use --measure counts, or dualquery "
-                "for very many queries"
+                "--measure selected selects among marginals, and this workload has none; use --measure counts, or "
+                "dualquery for very many queries"
             )
         least = 2 if int(self._workload.marginals.widths().max()) > 1 else 1
         candidates = parts_of(self._workload.marginals, least_width=least, most_cells=MOST_CELLS)
@@ -341,24 +324,22 @@ class _Maker:
         workload, relation = self._workload, self._request.relation
         if workload.marginals is not None:
             count = len(workload.marginals)
-            return record_sensitivity(
-                count, relation
-            ), f"a record is in one cell of each of {count:,} marginals"
+            return record_sensitivity(count, relation), f"a record is in one cell of each of {count:,} marginals"
         replaced = relation is NeighbouringRelation.REPLACE_ONE
         bound = count_sensitivity(workload.clauses, workload.schema.sizes, replaced=replaced)
         sensitivity = bound.replace if replaced else bound.add_remove
         if sensitivity == 0:
             raise PlanError(
-                "no record changes any answer of this workload: every query is true of all records or of none. Ask other "
-                "queries"
+                "no record changes any answer of this workload: every query is true of all records or of none. Ask "
+                "other queries"
             )
         return sensitivity, bound.how
 
     def _refuse_many(self, counts: int) -> None:
         if self._many(counts):
             raise PlanError(
-                f"every count would be measured, and the workload has {counts:,} (at most {MOST_MEASURED_CELLS:,}): the noise "
-                "would be larger than the counts. Use projection with --measure selected, fem or dualquery"
+                f"every count would be measured, and the workload has {counts:,} (at most {MOST_MEASURED_CELLS:,}): "
+                f"the noise would be larger than the counts. Use projection with --measure selected, fem or dualquery"
             )
 
     @staticmethod
@@ -389,18 +370,18 @@ def proven_measured(plan: MeasuredPlan, workload: Workload) -> dict[str, Any] | 
     """Return a proven bound as a JSON object; None for plans of which nothing useful is proven.
 
     Noise: the largest error of m answers is at most t with probability 0.95, t = sigma sqrt(2 ln(2 m / 0.05)) / n for
-    discrete Gaussian noise (sub-Gaussian: Canonne, Kamath and Steinke 2020, Corollary 9), and about b ln(2 m / 0.05) / n for
-    discrete Laplace noise (`_laplace_tail`).
+    discrete Gaussian noise (sub-Gaussian: Canonne, Kamath and Steinke 2020, Corollary 9), and about b ln(2 m / 0.05) /
+    n for discrete Laplace noise (`_laplace_tail`).
 
-    Projection onto marginals: with a the exact weighted projection of the noisy shares, q the true ones, S the sum of the
-    marginals' n^2 / sigma^2 and |X| the number of possible records,
+    Projection onto marginals: with a the exact weighted projection of the noisy shares, q the true ones, S the sum of
+    the marginals' n^2 / sigma^2 and |X| the number of possible records,
 
         E sum_i (n / sigma_i)^2 (a_i - q_i)^2  <=  sqrt(2 S ln |X|):
 
-    the angle at a is obtuse, so the left side is at most <z, a - q> for the standardized noise z, whose largest value over
-    records x is that of |X| Gaussians of variance at most S, since x lies in one cell of each marginal (Nikolov, Talwar and
-    Zhang 2013). Every measured count is taken to weigh as little as the noisiest. Smoothing moves away from the projection
-    and is not covered.
+    the angle at a is obtuse, so the left side is at most <z, a - q> for the standardized noise z, whose largest value
+    over records x is that of |X| Gaussians of variance at most S, since x lies in one cell of each marginal (Nikolov,
+    Talwar and Zhang 2013). Every measured count is taken to weigh as little as the noisiest. Smoothing moves away from
+    the projection and is not covered.
     """
     if not plan.gaussian and not plan.answers_only:
         return None
@@ -419,10 +400,7 @@ def proven_measured(plan: MeasuredPlan, workload: Workload) -> dict[str, Any] | 
         return None
     counts = workload.marginals.domains.counts
     inverse = sum((plan.size / planned.scale) ** 2 for planned in plan.measurements)
-    cells = sum(
-        prod(int(counts[attribute]) for attribute in planned.attributes or ())
-        for planned in plan.measurements
-    )
+    cells = sum(prod(int(counts[attribute]) for attribute in planned.attributes or ()) for planned in plan.measurements)
     noisiest = max(planned.scale for planned in plan.measurements) / plan.size
     total = sqrt(2 * inverse * log_universe(workload.schema))
     return {

@@ -17,10 +17,7 @@ from dpopt.releases.run import MeasuredMarginals
 
 
 def measured_marginals(
-    sets: MarginalSet,
-    values: NDArray[np.float64],
-    deviations: NDArray[np.float64],
-    sizes: NDArray[np.integer],
+    sets: MarginalSet, values: NDArray[np.float64], deviations: NDArray[np.float64], sizes: NDArray[np.integer]
 ) -> MeasuredMarginals:
     """Return noisy shares (cells,) of marginals over one and two attributes, and the deviation of each one's noise, (M,).
 

@@ -1,7 +1,8 @@
 """Residuals: the driver, in the order of the plan's stages.
 
-Which residuals a stage measures, with which factors, follows from released values. It is on file before they are measured, so
-that a transcript says what its numbers are; its charge was fixed beforehand, and the curator refuses what would cost more.
+Which residuals a stage measures, with which factors, follows from released values. It is on file before they are
+measured, so that a transcript says what its numbers are; its charge was fixed beforehand, and the curator refuses what
+would cost more.
 """
 
 from __future__ import annotations
@@ -12,13 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.measured.expected import expected_errors
-from dpopt.algorithms.measured.fitting import (
-    PLAIN_RECORDS,
-    RecordFitter,
-    fit_from,
-    most_records,
-    release_records,
-)
+from dpopt.algorithms.measured.fitting import PLAIN_RECORDS, RecordFitter, fit_from, most_records, release_records
 from dpopt.algorithms.measured.known import Known, best_parts
 from dpopt.algorithms.measured.plan import FitPlan, MeasuredPlan, PlannedStage
 from dpopt.algorithms.measured.stages import measurable
@@ -48,7 +43,8 @@ def play_residuals(job: Job, walk: Walk[MeasuringCurator], fitter: RecordFitter)
             walk.progress.share(number / len(plan.stages))
     if not known.usable().size:
         raise PlanError(
-            "the measurements were lost in interruptions: what was charged stays spent, and there is nothing to fit records to"
+            "the measurements were lost in interruptions: what was charged stays spent, and there is nothing to fit "
+            "records to"
         )
     problem, strength, _ = known.problem()
     records, certificate = release_records(job, walk, problem, lambda: _fitted(known, fitter, walk))
@@ -116,10 +112,7 @@ def _measured(
 
 
 def read_factors(entry: Entry, planned: PlannedStage, plan: MeasuredPlan, known: Known) -> NDArray[np.int64]:
-    """Read factors back.
-
-    Raises TranscriptError if they are damaged, or what they measure is none of the stage's or beyond its bound.
-    """
+    """Read factors back."""
     given = entry.get("factors")
     rows = given if isinstance(given, list) else []
     whole = all(type(one) is int and 0 <= one < 2**53 for one in rows)
@@ -131,13 +124,11 @@ def read_factors(entry: Entry, planned: PlannedStage, plan: MeasuredPlan, known:
     try:
         sensitivity = known.residuals(factors).sensitivity(replaced=plan.replaced, squared=True)
     except WorkloadError as error:
-        raise TranscriptError(
-            f"the factors of stage {planned.name!r} on file are out of range: {error}"
-        ) from error
+        raise TranscriptError(f"the factors of stage {planned.name!r} on file are out of range: {error}") from error
     if sensitivity > planned.bound or factors[~measurable(known.sets, planned.order)].any():
         raise TranscriptError(
-            f"the factors of stage {planned.name!r} on file measure more than the plan allows; the transcript is damaged or "
-            "belongs to another plan"
+            f"the factors of stage {planned.name!r} on file measure more than the plan allows; the transcript is "
+            f"damaged or belongs to another plan"
         )
     return factors
 
@@ -145,8 +136,9 @@ def read_factors(entry: Entry, planned: PlannedStage, plan: MeasuredPlan, known:
 def _fitted(known: Known, fitter: RecordFitter, walk: Walk[MeasuringCurator]) -> list[Fitted]:
     """Fit records to what is known of the workload's marginals.
 
-    Records drawn to independence know how marginals hang together, counts after shrinkage have no noise of their own. What is
-    fitted in the end is a part of both; data thinning tells which. A plan that says how strongly records are drawn gets these.
+    Records drawn to independence know how marginals hang together, counts after shrinkage have no noise of their own.
+    What is fitted in the end is a part of both; data thinning tells which. A plan that says how strongly records are
+    drawn gets these.
     """
     plan, chosen, done = known.plan, fitter.plan.fit or FitPlan(), 0
     problem, _, one_way = known.problem()

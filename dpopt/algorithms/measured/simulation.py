@@ -36,10 +36,10 @@ def predict_measured(
 ) -> PredictedError:
     """Return the errors of a plan; no private record is touched.
 
-    Noise alone has errors that do not depend on the data; residuals have a formula (expected.py). Other plans are played on
-    public populations. Noise is scaled to a population of 20,000 records, and where fits are smoothed, fewer records are fitted
-    in fewer sweeps, which changes errors by a few per cent. Of more than 10,000 clauses a public random part is measured, with
-    less noise, so that the part says as much about the population as all of them.
+    Noise alone has errors that do not depend on the data; residuals have a formula (expected.py). Other plans are
+    played on public populations. Noise is scaled to a population of 20,000 records, and where fits are smoothed, fewer
+    records are fitted in fewer sweeps, which changes errors by a few per cent. Of more than 10,000 clauses a public
+    random part is measured, with less noise, so that the part says as much about the population as all of them.
     """
     if plan.stages:
         return predict_residuals(plan, workload, runs=runs, density=density)
@@ -89,9 +89,7 @@ def _scaled(plan: MeasuredPlan, rows: int) -> MeasuredPlan:
     selections = plan.selections
     if selections is not None:
         selections = replace(
-            selections,
-            step=selections.step / Decimal(factor),
-            scale=max(LEAST_SCALE, selections.scale * factor),
+            selections, step=selections.step / Decimal(factor), scale=max(LEAST_SCALE, selections.scale * factor)
         )
     measurements = tuple(
         replace(planned, scale=max(LEAST_SCALE, planned.scale * factor)) for planned in plan.measurements

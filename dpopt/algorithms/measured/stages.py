@@ -33,15 +33,10 @@ KEPT_BACK = 0.1
 
 
 def sets_of(workload: Workload) -> tuple[MarginalSet, MarginalSet]:
-    """Return the workload's marginals, and all sets of attributes within them, small ones first.
-
-    Raises PlanError if the workload has no marginals, or there are too many sets or cells.
-    """
+    """Return the workload's marginals, and all sets of attributes within them, small ones first."""
     marginals = workload.marginals
     if marginals is None:
-        raise PlanError(
-            "residuals are measured of marginals, and this workload has none; use --measure counts"
-        )
+        raise PlanError("residuals are measured of marginals, and this workload has none; use --measure counts")
     try:
         sets, _, _ = subsets_of(marginals)
     except WorkloadError as error:
@@ -64,9 +59,9 @@ def planned_stages(
 ) -> tuple[PlannedStage, ...]:
     """Return what is measured of marginals, whose sets of attributes are given, for rho; only public values are read.
 
-    One-way marginals come first. Then, order by order, distances from predictions tell which sets are worth measuring, and
-    residuals of sets up to this order are measured. What each order gets is what it is worth under a public prior, less a part
-    for the last stage.
+    One-way marginals come first. Then, order by order, distances from predictions tell which sets are worth measuring,
+    and residuals of sets up to this order are measured. What each order gets is what it is worth under a public prior,
+    less a part for the last stage.
     """
     shares = _shares(sets, marginals, size, rho)
     most = max(1, sum(shares[order:].sum() >= LEAST_SHARE for order in range(len(shares))))
@@ -82,9 +77,7 @@ def planned_stages(
         if order < most:
             share *= (1.0 if order == 1 else 1 - KEPT_BACK) * float(shares[order - 1])
         stages.append(
-            _stage(
-                f"residuals up to order {order}", order, bound_for(len(sets)), share * rho, distances=False
-            )
+            _stage(f"residuals up to order {order}", order, bound_for(len(sets)), share * rho, distances=False)
         )
         left -= share
     return tuple(stages)

@@ -53,24 +53,19 @@ class Played:
 
     Attributes
     ----------
-    rounds : int
-        Rounds that were played.
     learnt : tuple of (chosen, NoisyAnswers)
         What was measured, in order, with the query's or the marginal's number.
-    stopped_early : bool
-        Whether a measured answer was so near that the run ended.
     """
 
     rounds: int
+    """Rounds that were played."""
     learnt: tuple[tuple[int, NoisyAnswers], ...]
     stopped_early: bool = False
+    """Whether a measured answer was so near that the run ended."""
 
 
 def play_rounds(
-    walk: Walk[MultiplicativeCurator],
-    plan: MultiplicativePlan,
-    workload: Workload,
-    learner: Learner | None,
+    walk: Walk[MultiplicativeCurator], plan: MultiplicativePlan, workload: Workload, learner: Learner | None
 ) -> Played:
     """Play the rounds of a plan, continuing after those on file.
 
@@ -141,11 +136,7 @@ def _chosen(
         return curator.select_marginal(found, score=score, penalties=penalties, round=number, again=again)
 
     selected = walk.draw(
-        kind,
-        plan.charges_of(number)[0],
-        select,
-        round=number,
-        on_file=lambda value: check_selected(value, most),
+        kind, plan.charges_of(number)[0], select, round=number, on_file=lambda value: check_selected(value, most)
     )
     return None if selected is None else selected.chosen
 
@@ -288,15 +279,10 @@ def _solved(who: object) -> dict[str, str]:
 
 
 def _distance(entry: Entry) -> float:
-    """Return how far the records of a transcript are from the distribution that error bounds are of.
-
-    Raises TranscriptError if it is no share.
-    """
+    """Return how far the records of a transcript are from the distribution that error bounds are of."""
     found = entry.get("distance")
     if not isinstance(found, float | int) or not 0 <= found <= 1:
-        raise TranscriptError(
-            f"the records on file lie {found!r} from the distribution; expected a number from 0 to 1"
-        )
+        raise TranscriptError(f"the records on file lie {found!r} from the distribution; expected a number from 0 to 1")
     return float(found)
 
 
@@ -318,16 +304,14 @@ def _differences(job: Job, played: Played, records: SyntheticRecords) -> NDArray
 def stand_in(plan: MultiplicativePlan, workload: Workload) -> MultiplicativePlan:
     """Return the plan for a public population.
 
-    Selections and noise depend on the data through shares of the size alone, so a population of 20,000 records stands for any n
-    under a range eps0 n / 20,000 and noise scaled in proportion.
-
-    Raises PlanError if universe and rounds are so large that a simulation would take as long as a run.
+    Selections and noise depend on the data through shares of the size alone, so a population of 20,000 records stands
+    for any n under a range eps0 n / 20,000 and noise scaled in proportion.
     """
     cells = universe_of(workload, plan.algorithm).cells
     if cells * plan.rounds > MOST_SIMULATED:
         raise PlanError(
-            f"not predicted: simulating {plan.rounds:,} rounds of {plan.algorithm} on a universe of {cells:,} cells takes as "
-            "long as a run; give --no-predict"
+            f"not predicted: simulating {plan.rounds:,} rounds of {plan.algorithm} on a universe of {cells:,} cells "
+            f"takes as long as a run; give --no-predict"
         )
     factor = ROWS / plan.size
     return replace(

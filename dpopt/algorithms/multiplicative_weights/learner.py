@@ -7,28 +7,12 @@ from math import exp
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.multiplicative_weights.plan import (
-    MultiplicativePlan,
-    feasible_start,
-    kept_as_bits,
-    universe_of,
-)
-from dpopt.algorithms.options import (
-    DATA_STEP,
-    LOCAL_SEARCH,
-    MARGINALS,
-    MAX_ENTROPY,
-)
+from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan, feasible_start, kept_as_bits, universe_of
+from dpopt.algorithms.options import DATA_STEP, LOCAL_SEARCH, MARGINALS, MAX_ENTROPY
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError, ProgramError
 from dpopt.inference.distribution.answers import AnswerSheet
-from dpopt.inference.distribution.fit import (
-    Distribution,
-    Measured,
-    partition_of,
-    pulled_moves,
-    weighted_cells,
-)
+from dpopt.inference.distribution.fit import Distribution, Measured, partition_of, pulled_moves, weighted_cells
 from dpopt.private.selections.multiplicative_scores import UNITS
 from dpopt.programs.solver import Solver
 from dpopt.queries.counting.binary_columns import BitRecords
@@ -41,10 +25,7 @@ _SETTLED = 1e-3  # of the noise: replays end when no share moves by more
 
 
 class Learner:
-    """Holds the distribution of a run, answers the workload by it, and changes it by what was measured.
-
-    Raises PlanError if the universe or the workload is too large, or the rules leave nothing; before anything is spent.
-    """
+    """Holds the distribution of a run, answers the workload by it, and changes it by what was measured."""
 
     def __init__(self, plan: MultiplicativePlan, workload: Workload, solver: Solver | None = None) -> None:
         self._plan, self._workload = plan, workload
@@ -54,9 +35,7 @@ class Learner:
         try:
             self._sheet = AnswerSheet(self.universe, workload.queries)
         except ProgramError as error:
-            raise PlanError(
-                f"--algorithm {plan.algorithm}: {error}; or use --algorithm projection"
-            ) from error
+            raise PlanError(f"--algorithm {plan.algorithm}: {error}; or use --algorithm projection") from error
         self._distribution = Distribution(self.universe, feasible_start(self.universe, workload))
         self._measured: list[Measured] = []
         self._chosen: list[int] = []
@@ -116,8 +95,8 @@ class Learner:
     def records(self, p: NDArray[np.float64]) -> tuple[NDArray[np.int32] | BitRecords, NDArray[np.int64]]:
         """Return distinct weighted records (r, d) in lexicographic order that stand for a distribution, and their weights (r,).
 
-        Attributes that no query and no rule mentions get public random codes. Records of wide tables of zeros and ones are
-        bits.
+        Attributes that no query and no rule mentions get public random codes. Records of wide tables of zeros and ones
+        are bits.
         """
         cells, weights = weighted_cells(p, self._plan.learning.records)
         domains = self.universe.domains

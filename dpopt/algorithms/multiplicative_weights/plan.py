@@ -15,15 +15,7 @@ from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.measured.plan import domains_of
-from dpopt.algorithms.options import (
-    MARGINALS,
-    MAX_ENTROPY,
-    MWEM,
-    PAPER,
-    PMW,
-    QUERIES,
-    UPDATES,
-)
+from dpopt.algorithms.options import MARGINALS, MAX_ENTROPY, MWEM, PAPER, PMW, QUERIES, UPDATES
 from dpopt.errors import PlanError
 from dpopt.inference.distribution.universe import MOST_CELLS, ProductUniverse
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
@@ -38,10 +30,7 @@ _BLOCK = 1 << 18
 
 
 def universe_of(workload: Workload, algorithm: str) -> ProductUniverse:
-    """Return the universe of a workload: attributes that neither a query nor a rule mentions are left out.
-
-    Raises PlanError if it has more than 2^26 cells, before anything is spent; with its size and what to use instead.
-    """
+    """Return the universe of a workload: attributes that neither a query nor a rule mentions are left out."""
     domains = domains_of(workload)
     mentioned = mentioned_attributes(workload)
     counts = domains.counts[mentioned].tolist()
@@ -49,18 +38,15 @@ def universe_of(workload: Workload, algorithm: str) -> ProductUniverse:
     if cells > MOST_CELLS:
         size = f"{cells:,}" if cells < 10**15 else f"about 10^{log10(cells):.0f}"
         raise PlanError(
-            f"--algorithm {algorithm} keeps a probability for every possible record, and the {len(counts)} attributes that the "
-            f"workload names have {size} combinations (at most {MOST_CELLS:,} = 2^26 are possible). Use --algorithm projection "
-            "or dualquery, or queries over fewer attributes"
+            f"--algorithm {algorithm} keeps a probability for every possible record, and the {len(counts)} attributes "
+            f"that the workload names have {size} combinations (at most {MOST_CELLS:,} = 2^26 are possible). Use "
+            f"--algorithm projection or dualquery, or queries over fewer attributes"
         )
     return ProductUniverse(domains, mentioned)
 
 
 def feasible_start(universe: ProductUniverse, workload: Workload) -> NDArray[np.float64] | None:
-    """Return the uniform distribution over the cells that obey the rules; None where there are no rules.
-
-    Raises PlanError if no cell obeys them.
-    """
+    """Return the uniform distribution over the cells that obey the rules; None where there are no rules."""
     if not workload.schema.rules:
         return None
     circuit = workload.schema.circuit()
@@ -72,8 +58,8 @@ def feasible_start(universe: ProductUniverse, workload: Workload) -> NDArray[np.
     feasible = float(start.sum())
     if feasible == 0:
         raise PlanError(
-            "no combination of codes that may occur obeys the rules: 'occurring' and the rules may contradict each other. "
-            "Leave ',occurring' out of the workload, or use --algorithm dualquery"
+            "no combination of codes that may occur obeys the rules: 'occurring' and the rules may contradict each "
+            "other. Leave ',occurring' out of the workload, or use --algorithm dualquery"
         )
     return start / feasible
 
@@ -94,40 +80,30 @@ MOST_ROUNDS, MOST_RECORDS = 20_000, 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """How the distribution learns from what was measured; all of it post-processing.
-
-    Attributes
-    ----------
-    update : str
-        One of `UPDATES`.
-    slack : float
-        max-entropy: answers within half a scale of the noise of the measured one are not pulled.
-    pull : float
-        max-entropy: how strongly others are: a multiplier of `pull` for each scale of the noise beyond.
-    replays : int
-        How often each round goes through all measurements so far.
-    last_replays : int
-        The same after the last round.
-    average : bool
-        Whether the average of the rounds' distributions is released, and not the last one.
-    records : int
-        At most so many weighted records are released.
-    """
+    """How the distribution learns from what was measured; all of it post-processing."""
 
     update: str = MAX_ENTROPY
+    """One of `UPDATES`."""
     slack: float = field(default=0.5, init=False)
+    """max-entropy: answers within half a scale of the noise of the measured one are not pulled."""
     pull: float = 1.5
+    """max-entropy: how strongly others are: a multiplier of `pull` for each scale of the noise beyond."""
     replays: int = 1
+    """How often each round goes through all measurements so far."""
     last_replays: int = 20
+    """The same after the last round."""
     average: bool = False
+    """Whether the average of the rounds' distributions is released, and not the last one."""
     records: int = 100_000
+    """At most so many weighted records are released."""
 
     def __post_init__(self) -> None:
         if self.update not in UPDATES:
             raise PlanError(f"the update is one of {', '.join(UPDATES)}; found {self.update!r}")
         if not is_positive(self.pull):
             raise PlanError(
-                f"the pull must be above 0 and finite: without it the distribution is never updated; found {self.pull!r}"
+                f"the pull must be above 0 and finite: without it the distribution is never updated; found "
+                f"{self.pull!r}"
             )
         whole_number("the number of replays", self.replays, least=0)
         whole_number("the number of last replays", self.last_replays, least=0)
@@ -143,38 +119,28 @@ class MultiplicativePlan(Plan):
 
     Attributes
     ----------
-    algorithm : str
-        "pmw" or "mwem".
-    gaussian : bool
-        Discrete Gaussian noise; discrete Laplace noise otherwise.
-    select : str
-        "queries", one in each round, or whole "marginals".
-    rounds : int
-        Number L of rounds, each with one selection and one measurement.
-    step : Decimal
-        eps0, the range of a selection, an exact decimal.
-    scale : float
-        Scale of the noise of a measurement, in records.
-    alpha : float or None
-        The run ends when a measured answer lies within 2 alpha of the distribution's; also the length of the lecture's steps.
-        None: all rounds are played.
-    learning : Learning
     size, relation, budget, solver, seed, chosen_by :
         As in `Plan`; the solver finds the distribution that is released.
-
-    Raises PlanError: a number out of range, or numbers that do not fit together.
     """
 
     algorithm: str
+    """"pmw" or "mwem"."""
     size: int
     relation: NeighbouringRelation
     budget: Budget
     gaussian: bool
+    """Discrete Gaussian noise; discrete Laplace noise otherwise."""
     select: str
+    """"queries", one in each round, or whole "marginals"."""
     rounds: int
+    """Number L of rounds, each with one selection and one measurement."""
     step: Decimal
+    """eps0, the range of a selection, an exact decimal."""
     scale: float
+    """Scale of the noise of a measurement, in records."""
     alpha: float | None = None
+    """The run ends when a measured answer lies within 2 alpha of the distribution's; also the length of the lecture's
+    steps. None: all rounds are played."""
     learning: Learning = Learning()
     solver: str = "local-search"
     seed: int = 0
@@ -217,11 +183,7 @@ class MultiplicativePlan(Plan):
         return (
             selection_charge(number, self.step, self.relation),
             measurement_charge(
-                f"round {number}",
-                2 if both_sides else 1,
-                self.scale,
-                gaussian=self.gaussian,
-                relation=self.relation,
+                f"round {number}", 2 if both_sides else 1, self.scale, gaussian=self.gaussian, relation=self.relation
             ),
         )
 

@@ -49,11 +49,7 @@ The scale of Gaussian noise grows with the root of the rounds, that of Laplace n
 
 
 def make_multiplicative_plan(request: PlanRequest[MWEM], workload: Workload) -> MultiplicativePlan:
-    """Return a plan of `pmw` or `mwem` that the budget covers; only public values are read.
-
-    Raises PlanError if the universe is too large to be held, the workload does not suit what is asked for, or the accountant
-    has no figure; AccountingError if the budget is too small for any noise.
-    """
+    """Return a plan of `pmw` or `mwem` that the budget covers; only public values are read."""
     maker = _Maker(request, workload)
     asked, select, gaussian = request.options, maker.select, maker.gaussian
     if isinstance(asked, PMW) and asked.plan_by == PlanBy.BOUND.value:
@@ -79,8 +75,9 @@ def _refuse_large_model(cells: int, rounds: int) -> None:
     entries = cells * (2 * rounds + 3)
     if cells > MOST_CELLS or entries > LARGEST_FOR_SOLVERS:
         raise PlanError(
-            f"{cells:,} possible records and {rounds:,} rounds are {entries:,} coefficients; solvers are handed {MOST_CELLS:,} "
-            f"records and {LARGEST_FOR_SOLVERS:,} coefficients at most. Ask queries over fewer attributes, or name no solver"
+            f"{cells:,} possible records and {rounds:,} rounds are {entries:,} coefficients; solvers are handed "
+            f"{MOST_CELLS:,} records and {LARGEST_FOR_SOLVERS:,} coefficients at most. Ask queries over fewer "
+            f"attributes, or name no solver"
         )
 
 
@@ -105,9 +102,7 @@ class _Maker:
         each = self.amount / rounds
         step = rounded_down(selection_range(self._share * each, concentrated=self.gaussian))
         scale = measurement_scale(
-            _sensitivity(self.select, self._request.relation),
-            amount=(1 - self._share) * each,
-            gaussian=self.gaussian,
+            _sensitivity(self.select, self._request.relation), amount=(1 - self._share) * each, gaussian=self.gaussian
         )
         return step, scale
 
@@ -156,8 +151,6 @@ class _Maker:
         minimize alpha  subject to  both errors of L(alpha) rounds are at most alpha
 
         by bisection: L falls with alpha, and so do the errors.
-
-        Raises PlanError if the algorithm has no theorem, or alpha would be above 1.
         """
         if self.select != QUERIES:
             raise PlanError("--plan-by bound is for --algorithm pmw with --select queries; leave it out")
@@ -168,16 +161,14 @@ class _Maker:
         low, high = 1e-6, 1.0
         if not self._suffices(high):
             raise PlanError(
-                f"{self._request.budget.describe()} on n = {self._request.size:,} records proves no error below 1 for these "
-                "queries; raise the budget, ask fewer queries over fewer attributes, or leave --plan-by out: rounds are then "
-                "chosen by a rule"
+                f"{self._request.budget.describe()} on n = {self._request.size:,} records proves no error below 1 for "
+                f"these queries; raise the budget, ask fewer queries over fewer attributes, or leave --plan-by out: "
+                f"rounds are then chosen by a rule"
             )
         while high > low * 1.001:
             middle = sqrt(low * high)
             low, high = (low, middle) if self._suffices(middle) else (middle, high)
-        return self.of(
-            rounds_needed(high, self._log_universe), alpha=high, chosen_by=f"bound: alpha = {high:.3g}"
-        )
+        return self.of(rounds_needed(high, self._log_universe), alpha=high, chosen_by=f"bound: alpha = {high:.3g}")
 
     def _suffices(self, alpha: float) -> bool:
         rounds = rounds_needed(alpha, self._log_universe)
@@ -187,9 +178,7 @@ class _Maker:
 def _what_is_selected(asked: MWEM, workload: Workload) -> str:
     """Return what is selected: what `select` asks for; else whole marginals for mwem where there are some."""
     if asked.select == MARGINALS and workload.marginals is None:
-        raise PlanError(
-            "--select marginals needs a workload of marginals; leave it out, or use --select queries"
-        )
+        raise PlanError("--select marginals needs a workload of marginals; leave it out, or use --select queries")
     if asked.select is not None:
         return asked.select
     return QUERIES if isinstance(asked, PMW) or workload.marginals is None else MARGINALS
@@ -210,30 +199,23 @@ FAILURE = 0.05
 
 
 def selection_error(
-    rounds: int,
-    range_: float,
-    size: int,
-    relation: NeighbouringRelation,
-    queries: int,
-    failure: float = FAILURE,
+    rounds: int, range_: float, size: int, relation: NeighbouringRelation, queries: int, failure: float = FAILURE
 ) -> float:
     """Return how much worse than the worst query a selected one is answered at most, in shares, in all rounds.
 
-    A score of the closed class of 2 m queries lies t records below the best with probability at most 2 m exp(-eps0 t / u):
-    u is 1 under add-remove and 2 under replace-one; t = (u / eps0) ln(4 m L / beta) holds in L rounds with probability
-    1 - beta / 2. Public answers are rounded to 1/1,024 record, which adds as much.
+    A score of the closed class of 2 m queries lies t records below the best with probability at most 2 m exp(-eps0 t /
+    u): u is 1 under add-remove and 2 under replace-one; t = (u / eps0) ln(4 m L / beta) holds in L rounds with
+    probability 1 - beta / 2. Public answers are rounded to 1/1,024 record, which adds as much.
     """
     units = 1 if relation is NeighbouringRelation.ADD_REMOVE else 2
     return (units / range_ * log(4 * queries * rounds / failure) + 1 / UNITS) / size
 
 
-def measurement_error(
-    rounds: int, scale: float, size: int, *, gaussian: bool, failure: float = FAILURE
-) -> float:
+def measurement_error(rounds: int, scale: float, size: int, *, gaussian: bool, failure: float = FAILURE) -> float:
     """Return how far measured answers lie from the true ones at most, in shares, in all rounds: probability 1 - beta / 2.
 
-    Discrete Gaussian noise is sub-Gaussian: P(|Z| >= t) <= 2 exp(-t^2 / (2 sigma^2)) (Canonne, Kamath and Steinke 2020).
-    Discrete Laplace noise: P(|Z| >= k) <= 2 exp(-k / b) for whole k.
+    Discrete Gaussian noise is sub-Gaussian: P(|Z| >= t) <= 2 exp(-t^2 / (2 sigma^2)) (Canonne, Kamath and Steinke
+    2020). Discrete Laplace noise: P(|Z| >= k) <= 2 exp(-k / b) for whole k.
     """
     tail = log(4 * rounds / failure)
     return (scale * sqrt(2 * tail) if gaussian else scale * tail + 1) / size
@@ -252,12 +234,12 @@ def proven_multiplicative(
 ) -> dict[str, Any] | None:
     """Return a proven bound on the largest error as a JSON object; None for plans of which nothing is proven.
 
-    Probability 0.95 of all selections and measurements together. The bound is of the distribution; `proven_of_records` adds how
-    far the released records are from it.
+    Probability 0.95 of all selections and measurements together. The bound is of the distribution; `proven_of_records`
+    adds how far the released records are from it.
 
     Parameters
     ----------
-    rules : bool
+    rules
         Whether records obey rules, which the table's records must then obey for the bound to hold.
     """
     conditions = [
@@ -293,11 +275,9 @@ def proven_of_records(
 
     Parameters
     ----------
-    proven : Mapping or None
+    proven
         What `proven_multiplicative` gave.
-    stopped_early : bool
-        Whether the run stopped early.
-    distance : float
+    distance
         The largest difference, over all queries, between the records and the distribution that the bound is of.
     """
     if proven is None or (proven["needs_to_stop"] and not stopped_early):
@@ -317,11 +297,7 @@ def _if(conditions: Sequence[str]) -> str:
 
 
 def _stopping(
-    plan: MultiplicativePlan,
-    selected: float,
-    measured: float,
-    log_universe: float,
-    conditions: Sequence[str],
+    plan: MultiplicativePlan, selected: float, measured: float, log_universe: float, conditions: Sequence[str]
 ) -> dict[str, Any]:
     alpha = plan.alpha or 1.0
     published = plan.learning.update == PAPER and not plan.learning.replays

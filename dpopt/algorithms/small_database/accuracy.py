@@ -17,30 +17,21 @@ _MOST_SETS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class NetBound:
-    """A bound on the largest error of a drawn database, with its parts.
-
-    Attributes
-    ----------
-    records, elements, queries : int
-        m, the number A of classes of records, and the number of distinct queries that are not constant, where a query and its
-        negation count once.
-    nearest : float
-        alpha: some database of m records has no error above it.
-    because : str
-        The theorem that gives alpha.
-    selection : float
-        How much worse the drawn one may be.
-    failure : float
-        Probability beta with which the bound may fail.
-    """
+    """A bound on the largest error of a drawn database, with its parts."""
 
     records: int
     elements: int
     queries: int
+    """m, the number A of classes of records, and the number of distinct queries that are not constant, where a query
+    and its negation count once."""
     nearest: float
+    """alpha: some database of m records has no error above it."""
     because: str
+    """The theorem that gives alpha."""
     selection: float
+    """How much worse the drawn one may be."""
     failure: float = FAILURE
+    """Probability beta with which the bound may fail."""
 
     @property
     def total(self) -> float:
@@ -95,19 +86,12 @@ def nearest(elements: int, records: int, queries: int, dimension: int) -> tuple[
 
 
 def net_bound(
-    elements: int,
-    records: int,
-    queries: int,
-    dimension: int,
-    *,
-    range_: float,
-    size: int,
-    failure: float = FAILURE,
+    elements: int, records: int, queries: int, dimension: int, *, range_: float, size: int, failure: float = FAILURE
 ) -> NetBound:
     """Return the bound for m records: alpha + (2 / (epsilon n)) (ln C(A + m - 1, m) + ln(1 / beta)).
 
-    Source: Blum, Ligett and Roth 2013, Proposition 3.4 and Corollary 3.5 (the theorem of McSherry and Talwar 2007), where the
-    printed log(|N| / delta) means ln |N| + ln(1 / delta).
+    Source: Blum, Ligett and Roth 2013, Proposition 3.4 and Corollary 3.5 (the theorem of McSherry and Talwar 2007),
+    where the printed log(|N| / delta) means ln |N| + ln(1 / delta).
     """
     alpha, because = nearest(elements, records, queries, dimension)
     selection = 2 / (range_ * size) * (log_multisets(elements, records) + log(1 / failure))
@@ -124,8 +108,8 @@ def distinct_queries(answers: NDArray[np.int8]) -> int:
 def vc_dimension(answers: NDArray[np.int8], *, most_sets: int = _MOST_SETS) -> tuple[int, int]:
     """Return bounds on the VC dimension of queries (k, A): the size of the largest set of elements that they shatter.
 
-    Sets are grown one element at a time from shattered ones, `most_sets` at most; where that ends, the two bounds are equal.
-    The upper bound otherwise is log2 of the number of distinct queries.
+    Sets are grown one element at a time from shattered ones, `most_sets` at most; where that ends, the two bounds are
+    equal. The upper bound otherwise is log2 of the number of distinct queries.
     """
     rows = np.unique(answers, axis=0)
     elements, most = rows.shape[1], int(np.log2(len(rows)))
@@ -147,13 +131,11 @@ def vc_dimension(answers: NDArray[np.int8], *, most_sets: int = _MOST_SETS) -> t
     return dimension, most
 
 
-def impossible(
-    dimension: int, *, size: int, range_: float, relation: NeighbouringRelation
-) -> dict[str, Any] | None:
+def impossible(dimension: int, *, size: int, range_: float, relation: NeighbouringRelation) -> dict[str, Any] | None:
     """Return what no mechanism of this epsilon can do for queries of a VC dimension; None where the theorem is silent.
 
-    Theorem 3.11: with n <= d / 2 records, alpha >= 1 / (4 + 16 epsilon) for epsilon <= 1. Its proof swaps one
-    record between T and T^: where that makes neighbours (replace-one) 1 / (2 alpha) - 1 <= e^epsilon, where it makes a
+    Theorem 3.11: with n <= d / 2 records, alpha >= 1 / (4 + 16 epsilon) for epsilon <= 1. Its proof swaps one record
+    between T and T^: where that makes neighbours (replace-one) 1 / (2 alpha) - 1 <= e^epsilon, where it makes a
     neighbour of a neighbour (add-remove) <= e^(2 epsilon), for every epsilon; up to the probability of failure.
     """
     if 2 * size > dimension:

@@ -1,10 +1,10 @@
 """SmallDB: the driver.
 
-One draw: of all databases of m records, one is selected with probability proportional to exp(-epsilon n e / 2), e its largest
-error over the workload, by the net mechanism. Everything else is public.
+One draw: of all databases of m records, one is selected with probability proportional to exp(-epsilon n e / 2), e its
+largest error over the workload, by the net mechanism. Everything else is public.
 
-Source: Blum, Ligett and Roth 2013, "A Learning Theory Approach to Noninteractive Database Privacy", section 3 (2008: the
-exponential mechanism over small databases).
+Source: Blum, Ligett and Roth 2013, "A Learning Theory Approach to Noninteractive Database Privacy", section 3 (2008:
+the exponential mechanism over small databases).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from dpopt.transcript.past import DATABASE
 from dpopt.transcript.released import SelectedDatabase
 
 LOST = (
-    "the selection was torn by an interruption: part of it may have been seen, so it stays charged, and there is nothing to "
-    "release. Begin another run, with a budget of its own"
+    "the selection was torn by an interruption: part of it may have been seen, so it stays charged, and there is "
+    "nothing to release. Begin another run, with a budget of its own"
 )
 
 
@@ -58,10 +58,7 @@ def open_door(run: Run, ledger: Ledger) -> NetCurator:
 
 
 def play(job: Job, walk: Walk[NetCurator], prepared: tuple[Universe, Multisets] | None) -> Outcome:
-    """Select a database.
-
-    Raises PlanError if the one selection was torn on file: it stays charged and is never drawn again.
-    """
+    """Select a database."""
     plan = SmallDatabasePlan.of(job.plan)
     universe, multisets = prepared or _databases(job)
 

@@ -26,22 +26,17 @@ class SmallDatabasePlan(Plan):
 
     Attributes
     ----------
-    records : int
-        Number m of records of the small database.
-    selection_range : Decimal
-        epsilon of the one selection, an exact decimal.
-    reach : Decimal
-        Larger errors are treated as equal to it; in (0, 2].
     size, relation, budget, seed, chosen_by :
         As in `Plan`.
-
-    Raises PlanError: a number out of range.
     """
 
     algorithm: ClassVar[str] = SMALLDB  # type: ignore[misc]  # one for all plans of the class
     records: int
+    """Number m of records of the small database."""
     selection_range: Decimal
+    """epsilon of the one selection, an exact decimal."""
     reach: Decimal
+    """Larger errors are treated as equal to it; in (0, 2]."""
     size: int
     relation: NeighbouringRelation
     budget: Budget

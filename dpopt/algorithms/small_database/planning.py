@@ -35,16 +35,8 @@ from dpopt.queries.workloads.workload import Workload
 
 _DIGITS = 6
 _NEGLIGIBLE = 35.0  # ln of the odds, about 2^50, against a database whose error is beyond the reach
-_SLACK_OF_SIZE = (
-    0.25  # under add-remove the table may have more or fewer records than n0, and errors grow by as much
-)
-SEARCHED = (
-    (16, MOST_MULTISETS),
-    (20, 10**14),
-    (24, 10**12),
-    (32, 2 * 10**10),
-    (64, 10**9),
-)
+_SLACK_OF_SIZE = 0.25  # under add-remove the table may have more or fewer records than n0, and errors grow by as much
+SEARCHED = ((16, MOST_MULTISETS), (20, 10**14), (24, 10**12), (32, 2 * 10**10), (64, 10**9))
 """Up to so many elements, so many multisets a draw takes about a minute, by experiments/small_databases and its like."""
 
 
@@ -84,9 +76,6 @@ def make_small_database_plan(request: PlanRequest[SmallDatabase], workload: Work
 
     Rule: epsilon of the selection as large as the budget covers; m with the least proven bound on the largest error at
     probability 0.95 (`NetBound`), among those for which a draw ends within about a minute (`SEARCHED`).
-
-    Raises PlanError if the universe is too large, the bound is not informative (unless the number of records is given), or
-    theory rules out any useful answer; with numbers, and with what to use instead.
     """
     range_ = range_of_one(request.budget, request.relation)
     shape = Shape.of(Universe.of(workload))
@@ -137,10 +126,10 @@ def _best_records(request: PlanRequest[SmallDatabase], shape: Shape, range_: flo
     best = min(bounds, key=lambda bound: bound.total)
     if best.total >= 1:
         raise PlanError(
-            f"no informative bound is possible (below 1): with m = {best.records} records over {shape.elements:,} classes, "
-            f"the nearest small database errs by up to {best.nearest:.2g} ({best.because}), and the drawn one by "
-            f"{best.selection:.2g} more, 2 / (epsilon n) (ln C({shape.elements + best.records - 1}, {best.records}) + ln 20). "
-            f"{_instead(shape, range_)} To draw all the same, give --records"
+            f"no informative bound is possible (below 1): with m = {best.records} records over {shape.elements:,} "
+            f"classes, the nearest small database errs by up to {best.nearest:.2g} ({best.because}), and the drawn one "
+            f"by {best.selection:.2g} more, 2 / (epsilon n) (ln C({shape.elements + best.records - 1}, {best.records}) "
+            f"+ ln 20). {_instead(shape, range_)} To draw all the same, give --records"
         )
     return best.records
 
@@ -151,8 +140,8 @@ def _given_records(given: int, shape: Shape) -> int:
     if log_multisets(shape.elements, given) >= log(MOST_MULTISETS):
         most = max(m for m in range(1, given) if log_multisets(shape.elements, m) < log(MOST_MULTISETS))
         raise PlanError(
-            f"{given} records over {shape.elements:,} classes make e^{log_multisets(shape.elements, given):.0f} databases, and "
-            f"a draw is possible among fewer than 2^62; at most {most} records are possible here"
+            f"{given} records over {shape.elements:,} classes make e^{log_multisets(shape.elements, given):.0f} "
+            f"databases, and a draw is possible among fewer than 2^62; at most {most} records are possible here"
         )
     return given
 
@@ -186,8 +175,8 @@ def _refuse_the_impossible(request: PlanRequest[SmallDatabase], shape: Shape, ra
 def _reach(request: PlanRequest[SmallDatabase], bound: NetBound, range_: float) -> Decimal:
     """Return the error above which errors are treated as equal: it is met with probability 2^-50 at most.
 
-    The drawn database errs by more than alpha + (2 / (epsilon n)) (ln N + 35) with probability e^-35, N the number
-    of databases.
+    The drawn database errs by more than alpha + (2 / (epsilon n)) (ln N + 35) with probability e^-35, N the number of
+    databases.
     """
     beyond = bound.nearest + bound.selection + 2 / (range_ * request.size) * (_NEGLIGIBLE - log(1 / FAILURE))
     if request.relation is NeighbouringRelation.ADD_REMOVE:
@@ -196,9 +185,9 @@ def _reach(request: PlanRequest[SmallDatabase], bound: NetBound, range_: float) 
     depth = range_ * request.size / 2 * reach / log(2)
     if depth >= 0.99 * MOST_DEPTH:
         raise PlanError(
-            f"at epsilon n = {range_ * request.size:,.0f} the odds of databases with errors from 0 to {reach:.2g} span a "
-            f"factor of 2^{int(depth):,}, and 2^{MOST_DEPTH:,} is the most. At such a size every algorithm is accurate: use "
-            "--algorithm noise or projection, or give a smaller epsilon"
+            f"at epsilon n = {range_ * request.size:,.0f} the odds of databases with errors from 0 to {reach:.2g} span "
+            f"a factor of 2^{int(depth):,}, and 2^{MOST_DEPTH:,} is the most. At such a size every algorithm is "
+            f"accurate: use --algorithm noise or projection, or give a smaller epsilon"
         )
     return Decimal(reach).quantize(Decimal("1e-6"), rounding=ROUND_UP)
 

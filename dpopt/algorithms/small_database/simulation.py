@@ -23,8 +23,8 @@ def predict_small_database(
 ) -> PredictedError:
     """Return the errors of databases drawn for public populations; no private record is touched.
 
-    The distribution depends on the data through the shares that they answer with alone, so a population of 20,000 records
-    stands for any n.
+    The distribution depends on the data through the shares that they answer with alone, so a population of 20,000
+    records stands for any n.
     """
     universe = Universe.of(workload)
 
@@ -44,9 +44,9 @@ def drawn_databases(
 ) -> NDArray[np.int64]:
     """Return multisets of m classes, (c, A), from independent chains towards P proportional to exp(-strength error / 2).
 
-    A step moves 2^s records from one class to another, all three at random, and is taken with Metropolis' probability; it is
-    as likely as the step back, so that without a strength all multisets are equally likely. All chains begin with the classes
-    of the population, rounded.
+    A step moves 2^s records from one class to another, all three at random, and is taken with Metropolis' probability;
+    it is as likely as the step back, so that without a strength all multisets are equally likely. All chains begin with
+    the classes of the population, rounded.
 
     Parameters
     ----------

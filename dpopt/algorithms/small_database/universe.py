@@ -29,36 +29,27 @@ _ANSWERS_AT_ONCE = 1 << 22
 class Universe:
     """All records of a schema that obey its rules, in classes of equal answers; public.
 
-    Attributes that neither a query nor a rule mentions have one code here, and public random ones in `spread`. What is held
-    does not grow with their number.
-
-    Attributes
-    ----------
-    asked : (a,) int64 array
-        The attributes that a query or a rule mentions, increasing; attribute 0 where none is mentioned.
-    codes : (r, a) int32 array
-        Their codes in each record, in lexicographic order.
-    element : (r,) int64 array
-        The class of each record, from 0, numbered by first occurrence.
-    answers : (k, A) int8 array
-        Value of each query on the records of each class, 0 or 1.
-    domains : Domains
-        The codes that may occur.
-    left_out : (u,) int64 array
-        All other attributes.
+    Attributes that neither a query nor a rule mentions have one code here, and public random ones in `spread`. What is
+    held does not grow with their number.
 
     Notes
     -----
-    No query distinguishes two records of a class, so the multisets of m classes answer the workload in every way in which the
-    multisets of m records do: the net is as fine, and smaller, C(A + m - 1, m) instead of C(|X| + m - 1, m).
+    No query distinguishes two records of a class, so the multisets of m classes answer the workload in every way in
+    which the multisets of m records do: the net is as fine, and smaller, C(A + m - 1, m) instead of C(|X| + m - 1, m).
     """
 
     asked: NDArray[np.int64]
+    """Shape (a,). The attributes that a query or a rule mentions, increasing; attribute 0 where none is mentioned."""
     codes: NDArray[np.int32]
+    """Shape (r, a). Their codes in each record, in lexicographic order."""
     element: NDArray[np.int64]
+    """Shape (r,). The class of each record, from 0, numbered by first occurrence."""
     answers: NDArray[np.int8]
+    """Shape (k, A). Value of each query on the records of each class, 0 or 1."""
     domains: Domains
+    """The codes that may occur."""
     left_out: NDArray[np.int64]
+    """Shape (u,). All other attributes."""
 
     @property
     def elements(self) -> int:
@@ -72,10 +63,7 @@ class Universe:
 
     @classmethod
     def of(cls, workload: Workload) -> Universe:
-        """Return the universe of a workload.
-
-        Raises PlanError if there are more than 2^18 records, or more than 2^26 answers on them; with what to use instead.
-        """
+        """Return the universe of a workload."""
         domains = domains_of(workload)
         mentioned = mentioned_attributes(workload)
         asked = mentioned if mentioned.size else np.zeros(1, dtype=np.int64)
@@ -83,8 +71,8 @@ class Universe:
         cells, queries = prod(counts.tolist()), len(workload)
         if cells > MOST_CELLS or cells * queries > MOST_ANSWERS:
             raise PlanError(
-                f"smalldb lists every possible record over the attributes that queries name: here {cells:,} records with "
-                f"{queries:,} answers each; at most "
+                f"smalldb lists every possible record over the attributes that queries name: here {cells:,} records "
+                f"with {queries:,} answers each; at most "
                 f"{MOST_CELLS:,} records and {MOST_ANSWERS:,} answers are possible. Use --algorithm projection or "
                 "dualquery, or a schema with fewer and coarser attributes" + _on_fine_attributes(workload)
             )
@@ -98,18 +86,14 @@ class Universe:
             codes = codes[~rules.broken(_whole_records(domains, asked, codes)).any(axis=1)]
         codes = freeze(np.ascontiguousarray(codes, dtype=np.int32))
         if not len(codes):
-            raise PlanError(
-                "no record of codes that occur obeys the rules; leave ',occurring' out of the workload"
-            )
+            raise PlanError("no record of codes that occur obeys the rules; leave ',occurring' out of the workload")
         told_apart = answers_on_each(over(asked, workload.queries, domains.counts.size), codes)
         element, first = _classes(told_apart)
         answers = freeze(np.ascontiguousarray(told_apart[first].T))
         left_out = np.setdiff1d(np.arange(domains.counts.size), asked)
         return cls(asked, codes, freeze(element), answers, domains, left_out)
 
-    def spread(
-        self, elements: NDArray[np.int64], counts: NDArray[np.int64], *, seed: int
-    ) -> NDArray[np.int32]:
+    def spread(self, elements: NDArray[np.int64], counts: NDArray[np.int64], *, seed: int) -> NDArray[np.int32]:
         """Return records (m, d) of a multiset of classes: each class is dealt out over its records in a public random order."""
         codes = []
         for element, count in zip(elements.tolist(), counts.tolist(), strict=True):
@@ -152,9 +136,10 @@ def _on_fine_attributes(workload: Workload) -> str:
     for attribute in workload.schema.attributes:
         if attribute.kind is AttributeKind.NUMERIC and attribute.size >= MANY_BINS:
             return (
-                f". Attribute {attribute.name!r} has many bins, and bins are what makes answers possible: on a continuous "
-                "domain no epsilon-differentially private mechanism answers intervals with errors below 1/2, for any epsilon "
-                "and any number of records (Blum, Ligett and Roth 2013, Theorem 5.1 and Corollary 5.2)"
+                f". Attribute {attribute.name!r} has many bins, and bins are what makes answers possible: on a "
+                f"continuous domain no epsilon-differentially private mechanism answers intervals with errors below "
+                f"1/2, for any epsilon and any number of records (Blum, Ligett and Roth 2013, Theorem 5.1 and "
+                f"Corollary 5.2)"
             )
     return ""
 

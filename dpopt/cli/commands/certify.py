@@ -81,16 +81,13 @@ def certify(
     folder: options.FolderArgument,
     solver: Annotated[
         str,
-        "Solvers that look for a bound and a better record where the proven bound leaves a gap, separated by commas: each "
-        "tries for an eighth of the time, the one with the least bound gets the rest; none for proven bounds only.",
+        "Solvers that look for a bound and a better record where the proven bound leaves a gap, separated by commas: "
+        "each tries for an eighth of the time, the one with the least bound gets the rest; none for proven bounds "
+        "only.",
     ] = "cp-sat,gscip",
     formulation: options.FormulationOption = None,
-    seconds: Annotated[
-        float, "Time limit of that search in each round, of all solvers together, in seconds."
-    ] = 10.0,
-    rounds: Annotated[
-        str, "--round-numbers", "Rounds to bound: all, or numbers and ranges such as 1,5-9."
-    ] = "all",
+    seconds: Annotated[float, "Time limit of that search in each round, of all solvers together, in seconds."] = 10.0,
+    rounds: Annotated[str, "--round-numbers", "Rounds to bound: all, or numbers and ranges such as 1,5-9."] = "all",
     lp_solver: Annotated[
         str | None,
         "Solver of linear programs, for the dual values of proven bounds; the first available one if left out. See"
@@ -187,9 +184,7 @@ def _known(out: Path, folder: Path, finished: SyntheticRelease) -> list[Certifie
     except PlanError as error:
         if str(error).startswith(str(out)):
             raise
-        raise PlanError(
-            f"{out} cannot be continued: {error}. Move it away, or name another file with --out"
-        ) from error
+        raise PlanError(f"{out} cannot be continued: {error}. Move it away, or name another file with --out") from error
     return known
 
 

@@ -26,9 +26,7 @@ def compare(
     *,
     instances: Annotated[
         list[Path] | None,
-        typer.Argument(
-            help="Instances of best responses: files *.toml, or folders that hold some at any depth."
-        ),
+        typer.Argument(help="Instances of best responses: files *.toml, or folders that hold some at any depth."),
     ] = None,
     transcript: Annotated[
         Path | None,
@@ -111,11 +109,7 @@ def compare(
     if interrupted:
         kept = f"; they are kept in {out}" if out is not None else ""
         done = len(latest.rows)
-        what = (
-            f"after {done} of {total} rows{kept}"
-            if done
-            else "before the first row was done: nothing is kept"
-        )
+        what = f"after {done} of {total} rows{kept}" if done else "before the first row was done: nothing is kept"
         typer.echo(f"interrupted {what}", file=sys.stderr)
         raise typer.Exit(EXIT_INTERRUPTED)
     if out is not None and not as_json:
@@ -123,13 +117,7 @@ def compare(
 
 
 def check_outside_releases(out: Path) -> None:
-    """Refuse a folder at or below a release, which replay compares byte for byte.
-
-    Raises
-    ------
-    ReleaseFolderError
-        With what to do.
-    """
+    """Refuse a folder at or below a release, which replay compares byte for byte."""
     from dpopt.releases.folder_files import PLAN, TRANSCRIPT, WORKLOAD
 
     place = out.resolve()
@@ -137,7 +125,8 @@ def check_outside_releases(out: Path) -> None:
         begun = (folder / PLAN).exists() and (folder / WORKLOAD).exists()
         if begun or (folder / TRANSCRIPT).exists():
             raise ReleaseFolderError(
-                f"{out} lies in the release folder {folder}, which replay compares byte for byte. Name a folder elsewhere"
+                f"{out} lies in the release folder {folder}, which replay compares byte for byte. Name a folder "
+                f"elsewhere"
             )
 
 
@@ -165,8 +154,8 @@ def _cases(
     if sum(given) != 1:
         what = "not both" if any(given) else "none was found"
         raise PlanError(
-            "give instances (files *.toml or folders of them), or --release with a release folder, or --model with names of "
-            f"models, and {what}"
+            "give instances (files *.toml or folders of them), or --release with a release folder, or --model with "
+            f"names of models, and {what}"
         )
     if models is not None:
         return _cases_of_models([name.strip() for name in models.split(",") if name.strip()], numbers)

@@ -13,9 +13,7 @@ from dpopt.cli.application import command
 
 @command("demo")
 def demo(
-    keep: Annotated[
-        Path | None, "New or empty folder that keeps people.csv, schema.json and the release."
-    ] = None,
+    keep: Annotated[Path | None, "New or empty folder that keeps people.csv, schema.json and the release."] = None,
 ) -> None:
     """Make a public population of 50,000 people, release it, evaluate and replay the release, and show each step."""
     if keep is not None:
@@ -46,20 +44,12 @@ def _demonstrate(place: Path) -> None:
     schema.write(place / "schema.json")
     write_records(table, schema, demo_codes(), weights=None, format="csv")
     out.print(
-        f"people.csv: a public population of 50,000 made-up people with {len(schema)} attributes that depend on each other.\n"
-        "The first run compiles kernels and takes a little longer.\n\n"
+        f"people.csv: a public population of 50,000 made-up people with {len(schema)} attributes that depend on each "
+        f"other.\nThe first run compiles kernels and takes a little longer.\n\n"
         "$ dpopt release people.csv --schema schema.json --workload marginals:3 --epsilon 1 --delta 1e-9 --out release"
     )
     with TerminalProgress(details=False) as progress:
-        finished = release(
-            table,
-            schema,
-            "marginals:3",
-            out=folder,
-            epsilon=1.0,
-            delta=1e-9,
-            progress=progress,
-        )
+        finished = release(table, schema, "marginals:3", out=folder, epsilon=1.0, delta=1e-9, progress=progress)
     report_release(finished.statement, "release", "people.csv", details=False)
     out.print("\n$ dpopt evaluate release people.csv")
     report_errors(evaluate(finished, read_table(table, schema)), details=False)

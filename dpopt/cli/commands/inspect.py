@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 
 @command("replay")
-def replay(
-    folder: options.FolderArgument,
-    out: Annotated[Path, "-o", "--out", "New or empty folder."],
-) -> None:
+def replay(folder: options.FolderArgument, out: Annotated[Path, "-o", "--out", "New or empty folder."]) -> None:
     """Rebuild a release from its plan and transcript in a new folder, with no table and no solver, and compare the two."""
     from dpopt.algorithms.replay import INPUTS, absent_files, differing_files
     from dpopt.algorithms.replay import replay as rebuild
@@ -44,7 +41,8 @@ def replay(
         console().print(f"{listed(absent)}: not in {folder}, so that there was nothing to compare with.")
     if extra := absent_files(out, folder):
         console().print(
-            f"{listed(extra)} in {folder}: no part of the release. What is there may be private; remove it before you publish."
+            f"{listed(extra)} in {folder}: no part of the release. What is there may be private; remove it before you "
+            f"publish."
         )
     console().print(
         f"{listed(INPUTS)} were read and not rebuilt: the first three have the fingerprint that stands in the "
@@ -69,8 +67,7 @@ def evaluate(
     reading: options.LayoutOptions,
     engine: options.EngineOption = "memory",
     details: Annotated[
-        bool,
-        "Show also baselines, means and quartiles, and what no row of the table has, with rules against it.",
+        bool, "Show also baselines, means and quartiles, and what no row of the table has, with rules against it."
     ] = False,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -97,9 +94,7 @@ def evaluate(
 @command("report")
 def report(
     *,
-    release: Annotated[
-        Path, typer.Argument(help="Release folder, or file of a release that answers queries (.npz).")
-    ],
+    release: Annotated[Path, typer.Argument(help="Release folder, or file of a release that answers queries (.npz).")],
     table: Annotated[
         Path | None,
         typer.Argument(
@@ -123,20 +118,14 @@ def report(
             typer.echo(f"{said} ...", err=True)
 
     make(release, table, out=out, target=target, title=title, progress=show)
-    whose = (
-        "may be published with the release"
-        if table is None
-        else "NOT private: for the owner of the table only"
-    )
+    whose = "may be published with the release" if table is None else "NOT private: for the owner of the table only"
     console().print(f"written to {out} ({whose})")
 
 
 @command("inspect")
 def inspect(
     *,
-    path: Annotated[
-        Path, typer.Argument(help="File or folder that dpopt wrote, or a folder with some of them.")
-    ],
+    path: Annotated[Path, typer.Argument(help="File or folder that dpopt wrote, or a folder with some of them.")],
     as_json: options.JsonOption = False,
 ) -> None:
     """Say what a file or folder of dpopt holds, what was spent on it, and how far what a solver found is from the optimum.

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from dpopt.models.model import Model, Solution
 
 model_group = typer.Typer(
-    help="Print, export and solve the optimization models.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
+    help="Print, export and solve the optimization models.", no_args_is_help=True, pretty_exceptions_enable=False
 )
 application.add_typer(model_group, name="model")
 
@@ -44,8 +42,7 @@ def list_models(*, as_json: _Json = False) -> None:
         print_json(
             {
                 "models": [
-                    dict(zip(("name", "page", "own_method", "instances", "decides"), row, strict=True))
-                    for row in rows
+                    dict(zip(("name", "page", "own_method", "instances", "decides"), row, strict=True)) for row in rows
                 ]
             }
         )
@@ -101,9 +98,7 @@ def show(
 def export(
     *,
     source: Source,
-    out: Annotated[
-        Path, "-o", "--out", "File to write: .lp, .mps, or .pbtxt for CP-SAT. Replaced if it exists."
-    ],
+    out: Annotated[Path, "-o", "--out", "File to write: .lp, .mps, or .pbtxt for CP-SAT. Replaced if it exists."],
     as_json: _Json = False,
 ) -> None:
     """Write a model to a file that other solvers read."""
@@ -160,12 +155,7 @@ def _show_page(name: str, *, as_json: bool) -> None:
 
 def _described(model: Model) -> dict[str, Any]:
     """Return what `dpopt model show --json` prints."""
-    blocks = {
-        "variables": model.variables,
-        "rows": model.rows,
-        "squares": model.squares,
-        "cones": model.cones,
-    }
+    blocks = {"variables": model.variables, "rows": model.rows, "squares": model.squares, "cones": model.cones}
     return {
         "name": model.name,
         "sense": "maximize" if model.linear.maximize else "minimize",
@@ -188,9 +178,7 @@ def _solved(solution: Solution) -> dict[str, Any]:
         "objective": solution.objective,
         "reported_bound": None if certificate is None else certificate.reported_bound,
         "proven_bound": (
-            None
-            if certificate is None or certificate.proven_bound is None
-            else float(certificate.proven_bound)
+            None if certificate is None or certificate.proven_bound is None else float(certificate.proven_bound)
         ),
         "violation": None if certificate is None else certificate.primal_violation,
         "seconds": solution.result.seconds,

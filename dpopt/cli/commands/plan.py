@@ -36,8 +36,8 @@ def plan(
     ] = None,
     epsilons: Annotated[
         str | None,
-        "In place of --epsilon: several, such as .1,.3,1,3; prints the predicted error of each. Decimal points, no decimal "
-        "commas.",
+        "In place of --epsilon: several, such as .1,.3,1,3; prints the predicted error of each. Decimal points, no "
+        "decimal commas.",
     ] = None,
     unit: options.UnitOptions,
     n0_counted: options.N0CountedOption = False,
@@ -47,15 +47,11 @@ def plan(
         "In place of a plan: the parameters of the DualQuery paper for this largest error, a share between 0 and 1, "
         "and what each accountant charges for them.",
     ] = None,
-    confidence_of_error: Annotated[
-        float, "--confidence", "Probability with which the error of --error holds."
-    ] = 0.95,
+    confidence_of_error: Annotated[float, "--confidence", "Probability with which the error of --error holds."] = 0.95,
     algorithm: NamedAlgorithm,
     terms: PlanTerms,
     compare: Annotated[
-        bool,
-        "--compare",
-        "With auto, predict also the errors of algorithms that it would not take; takes longer.",
+        bool, "--compare", "With auto, predict also the errors of algorithms that it would not take; takes longer."
     ] = False,
     out: Annotated[
         Path | None,
@@ -85,7 +81,8 @@ def plan(
             raise PlanError("--error needs --workload and --n")
         if unit.rows_per_person is not None:
             raise PlanError(
-                "--error shows the paper's parameters, which are for single records; leave --person and --rows-per-person out"
+                "--error shows the paper's parameters, which are for single records; leave --person and "
+                "--rows-per-person out"
             )
         if terms.rho is not None:
             raise PlanError("--error goes with --epsilon and --delta (or with neither), not with --rho")
@@ -115,24 +112,12 @@ def plan(
         several = _numbers(epsilons)
         typer.echo(f"epsilons {listed([f'{one:g}' for one in several])}", err=True)
         plans = planned.by_epsilon(
-            declared,
-            workload,
-            epsilons=several,
-            n=n,
-            algorithm=algorithm.options(),
-            progress=progress,
-            **asked,
+            declared, workload, epsilons=several, n=n, algorithm=algorithm.options(), progress=progress, **asked
         )
         _compare_epsilons(plans, out, as_json=as_json)
         return
     made = planned.plan(
-        declared,
-        workload,
-        n=n,
-        algorithm=algorithm.options(),
-        progress=progress,
-        compare=compare,
-        **asked,
+        declared, workload, n=n, algorithm=algorithm.options(), progress=progress, compare=compare, **asked
     )
     if out is not None:
         made.save(out)
@@ -145,33 +130,22 @@ def plan(
         if details or compare or not chosen_for_them:
             report_plan(made.explained)
         report_accuracy(
-            made.explained["accuracy"],
-            made.plan.size,
-            len(made.asked.workload),
-            made.like_a_sample_of,
-            details=details,
+            made.explained["accuracy"], made.plan.size, len(made.asked.workload), made.like_a_sample_of, details=details
         )
         typer.echo(f"protection: {made.protects}")
 
 
 def _numbers(text: str) -> list[float]:
-    """Return the numbers of a list with commas, semicolons or blanks between them.
-
-    Raises PlanError if one is none, or not positive, as where a comma was meant as a decimal mark (0,5).
-    """
+    """Return the numbers of a list with commas, semicolons or blanks between them."""
     try:
         found = [float(part) for part in re.split(r"[,;\s]+", text.strip())]
     except ValueError:
         found = []
     if not found or not all(number > 0 for number in found):
         raise PlanError(
-            "--epsilons are positive numbers with a decimal point, and commas or blanks between them, such as 0.1,0.5,1; "
-            f"found {text!r}"
-            + (
-                f"; did you mean {text.strip().replace(',', '.')}?"
-                if re.fullmatch(r"\s*0,\d+\s*", text)
-                else ""
-            )
+            "--epsilons are positive numbers with a decimal point, and commas or blanks between them, such as "
+            f"0.1,0.5,1; found {text!r}"
+            + (f"; did you mean {text.strip().replace(',', '.')}?" if re.fullmatch(r"\s*0,\d+\s*", text) else "")
         )
     return found
 
@@ -222,9 +196,9 @@ def _report_epsilons(rows: Sequence[Mapping[str, Any]]) -> None:
     )
     typer.echo(
         "like a sample of: a random sample of so many records has the same mean error\n"
-        "largest: the largest error of a count; best baseline: the mean error of the best simple guess, without the table\n"
-        "found of 100: a test that wrongly accuses 5 of 100 people who are not in the table finds at most so many who are; "
-        "above 90 that promises almost nothing"
+        "largest: the largest error of a count; best baseline: the mean error of the best simple guess, without the "
+        "table\nfound of 100: a test that wrongly accuses 5 of 100 people who are not in the table finds at most so "
+        "many who are; above 90 that promises almost nothing"
     )
 
 
@@ -238,8 +212,8 @@ def _report_accuracy(explained: dict[str, Any]) -> None:
 
     out = console()
     out.print(
-        f"largest error {explained['accuracy']:g} with probability {explained['confidence']:g} by {explained['theorem']}:\n"
-        f"T = {explained['rounds']:,}, s = {explained['draws']:,}, eta = {explained['step']}, "
+        f"largest error {explained['accuracy']:g} with probability {explained['confidence']:g} by "
+        f"{explained['theorem']}:\nT = {explained['rounds']:,}, s = {explained['draws']:,}, eta = {explained['step']}, "
         f"best responses within {explained['solver_gap_allowed']:g} of optimal; {explained['neighbours']}"
     )
     for row in explained["accountants"]:
@@ -248,6 +222,6 @@ def _report_accuracy(explained: dict[str, Any]) -> None:
             continue
         needed = "beyond 10^15" if row["size_needed"] is None else f"{row['size_needed']:,}"
         out.print(
-            f"{row['accountant']:>9}: epsilon = {row['epsilon']:.4g} at n = {explained['size']:,}, delta = {row['delta']:g}; "
-            f"epsilon = {explained['epsilon_wanted']:g} needs n = {needed}"
+            f"{row['accountant']:>9}: epsilon = {row['epsilon']:.4g} at n = {explained['size']:,}, delta = "
+            f"{row['delta']:g}; epsilon = {explained['epsilon_wanted']:g} needs n = {needed}"
         )

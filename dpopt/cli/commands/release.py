@@ -17,8 +17,7 @@ from dpopt.cli.reports.reporting import reporting
 from dpopt.errors import visible
 
 TimingsOption = Annotated[
-    Path | None,
-    "Write the seconds of each stage to this file. They depend on the table: do not publish them.",
+    Path | None, "Write the seconds of each stage to this file. They depend on the table: do not publish them."
 ]
 LogOption = Annotated[
     Path | None,
@@ -33,8 +32,7 @@ def release(
     out: Annotated[Path, "-o", "--out", "New or empty folder for the release."],
     schema: options.DeclaredSchemaOption = None,
     plan: Annotated[
-        Path | None,
-        "A plan of 'dpopt plan -o': schema, workload, budget and algorithm are taken from it.",
+        Path | None, "A plan of 'dpopt plan -o': schema, workload, budget and algorithm are taken from it."
     ] = None,
     workload: options.WorkloadOption = None,
     binary_columns: options.BinaryColumnsOption = None,
@@ -62,12 +60,8 @@ def release(
     how.check_against(declared)
     ignored = () if declared.is_binary else unused_columns(table, declared, how)
     if ignored and not quiet:
-        typer.echo(
-            f"columns that the schema does not name, ignored: {visible(', '.join(ignored))}", file=sys.stderr
-        )
-    with reporting(
-        "release", out, timings, log, quiet=quiet, details=details, budget=paying.budget
-    ) as progress:
+        typer.echo(f"columns that the schema does not name, ignored: {visible(', '.join(ignored))}", file=sys.stderr)
+    with reporting("release", out, timings, log, quiet=quiet, details=details, budget=paying.budget) as progress:
         finished = release(
             table,
             declared,
@@ -105,9 +99,7 @@ def resume(
 
     how = reading_now(lambda: read_begun(folder), reading)
     with reporting("resume", folder, timings, log, quiet=quiet, budget=paying.budget) as progress:
-        finished = resume(
-            folder, table, progress=progress, reading=how, engine=engine, budget=paying.ledger()
-        )
+        finished = resume(folder, table, progress=progress, reading=how, engine=engine, budget=paying.ledger())
     _report(finished.statement, folder, table, quiet=quiet)
 
 

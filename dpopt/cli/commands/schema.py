@@ -1,7 +1,7 @@
 """`dpopt schema infer` drafts a schema from a table; `dpopt schema check` validates a table by a schema and its rules.
 
-What the owner sees of rows that do not fit, or break declared rules, is not private: it goes to the terminal and is stored
-nowhere.
+What the owner sees of rows that do not fit, or break declared rules, is not private: it goes to the terminal and is
+stored nowhere.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ application.add_typer(schema_group, name="schema")
 
 
 _SHORT = 8  # entries of a list on a terminal
-_MOST_LINES = 500  # of a review on a terminal, where laying out a line takes longer than drafting it; the page has them all
+_MOST_LINES = (
+    500  # of a review on a terminal, where laying out a line takes longer than drafting it; the page has them all
+)
 
 
 def report_fit(table: Path, fit: NonPrivateFit, changed: Mapping[str, Any] | None) -> None:
@@ -37,9 +39,7 @@ def report_fit(table: Path, fit: NonPrivateFit, changed: Mapping[str, Any] | Non
     if not fit.misfits and fit.counted == fit.rows:
         out.print(f"{named} fits the schema")
         return
-    out.print(
-        f"read in this way, {fit.counted:,} of {fit.rows:,} rows are counted (NOT private; stored nowhere)"
-    )
+    out.print(f"read in this way, {fit.counted:,} of {fit.rows:,} rows are counted (NOT private; stored nowhere)")
     if fit.misfits:
         out.print(f"{named} does not fit the schema everywhere (NOT private; stored nowhere)")
         out.print(fit.misfits)
@@ -67,8 +67,8 @@ def report_broken_rules(report: NonPrivateRuleReport, *, all_rows: bool) -> None
     numbered = "rows of data are" if all_rows else "rows that are left out have no number, the others are"
     out.print(
         f"{report.rows_breaking_any:,} of {report.rows:,} rows break {sum(map(bool, report.broken)):,} of the "
-        f"{counted(len(report.names), 'rule')}; {numbered} counted from 1, without the header line. Synthetic records will "
-        "obey all rules. This is for the owner of the table, and is stored nowhere."
+        f"{counted(len(report.names), 'rule')}; {numbered} counted from 1, without the header line. Synthetic records "
+        f"will obey all rules. This is for the owner of the table, and is stored nowhere."
     )
 
 
@@ -108,9 +108,7 @@ def infer(
     said = [
         {
             "column": column.name,
-            "drafted as": "; ".join(
-                filter(None, [column.type, column.codes, *declared.get(column.name, ())])
-            ),
+            "drafted as": "; ".join(filter(None, [column.type, column.codes, *declared.get(column.name, ())])),
             "distinct": f"{column.distinct:,}",
             "missing": f"{column.missing:,}" if column.missing else "",
             "examples": column.examples,
@@ -137,13 +135,14 @@ def infer(
         shown.print(visible(line), markup=False)
     if drafted.proposals:
         shown.print(
-            'Every row of the table has them so, by chance perhaps. If one is so in general, write "accept": true at its '
-            f'entry in the list "proposed" of {out}.',
+            'Every row of the table has them so, by chance perhaps. If one is so in general, write "accept": true at '
+            f'its entry in the list "proposed" of {out}.',
             markup=False,
         )
     shown.print(
-        f"{len(drafted.schema)} of {len(drafted.columns)} columns drafted in {out}; every column with examples: {beside}. Both "
-        "show private data, and the schema is published with the release. Replace what only your table shows by what is "
+        f"{len(drafted.schema)} of {len(drafted.columns)} columns drafted in {out}; every column with examples: "
+        f"{beside}. Both show private data, and the schema is published with the release. Replace what only your table "
+        f"shows by what is "
         'publicly known, then set "draft": false in the file.',
         markup=False,
     )
@@ -177,7 +176,9 @@ def check(
     declared = Schema.read(schema)
     feasible_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
     draft = "; a draft, not reviewed yet" if declared.draft else ""
-    summary = f"{visible(str(schema))}: {counted(len(declared), 'column')}, {counted(len(declared.rules), 'rule')}{draft}"
+    summary = (
+        f"{visible(str(schema))}: {counted(len(declared), 'column')}, {counted(len(declared.rules), 'rule')}{draft}"
+    )
     rough = rough_differences(declared)
 
     def tell() -> None:

@@ -17,13 +17,11 @@ def studio(
     *,
     files: Annotated[
         list[Path] | None,
-        typer.Argument(
-            help="Tables and budget files that the page may open where they are; others are sent to it."
-        ),
+        typer.Argument(help="Tables and budget files that the page may open where they are; others are sent to it."),
     ] = None,
-    folder: Annotated[
-        Path, "Where releases are put; made if it is not there. They stay when the studio ends."
-    ] = Path("dpopt-releases"),
+    folder: Annotated[Path, "Where releases are put; made if it is not there. They stay when the studio ends."] = Path(
+        "dpopt-releases"
+    ),
     port: Annotated[int, "Of 127.0.0.1; 0 takes one that is free."] = 0,
     browser: Annotated[bool, "--browser/--no-browser", "Open the page in a browser."] = True,
 ) -> None:
@@ -40,9 +38,7 @@ def studio(
     running = Studio(folder, port, files or ())
 
     def show() -> None:
-        typer.echo(
-            f"open in a browser on this machine (this address admits one browser, once):\n{running.address}"
-        )
+        typer.echo(f"open in a browser on this machine (this address admits one browser, once):\n{running.address}")
         typer.echo(f"for another browser, or again, open the file {running.entrance}")
         typer.echo("Ctrl-C ends the studio and removes the tables that were sent to it; releases stay.")
         if browser:

@@ -17,18 +17,8 @@ if TYPE_CHECKING:
     from dpopt.schema.schema import Schema
 
 
-def declared_schema(
-    schema: Path | None, binary_columns: int | None = None, names: Path | None = None
-) -> Schema:
-    """Return the schema that is declared: that of a file, or that of a wide table of zeros and ones.
-
-    Raises
-    ------
-    PlanError
-        If both or none are given, or names without a number of columns.
-    SchemaError
-        If what is declared is no schema.
-    """
+def declared_schema(schema: Path | None, binary_columns: int | None = None, names: Path | None = None) -> Schema:
+    """Return the schema that is declared: that of a file, or that of a wide table of zeros and ones."""
     from dpopt.schema.schema import Schema
 
     if (schema is None) == (binary_columns is None):
@@ -45,13 +35,7 @@ def declared_schema(
 
 
 def names_of_columns(path: Path) -> list[str]:
-    """Return the names of the columns of a wide table: the lines of a text file, without blanks around them.
-
-    Raises
-    ------
-    SchemaError
-        If the file cannot be read.
-    """
+    """Return the names of the columns of a wide table: the lines of a text file, without blanks around them."""
     from dpopt.files.reading import read_text
 
     lines = read_text(path, f"--names {path}", SchemaError).split("\n")
@@ -61,12 +45,8 @@ def names_of_columns(path: Path) -> list[str]:
 def reading_now(job_of: Callable[[], Job | Asked], given: LayoutOptions) -> TableReading | None:
     """Return how the file of a wide table is read that is held beside a release; None: as the release read it.
 
-    A layout stands with the options beside it, as for a new release. Without one, the options replace those of the release.
-
-    Raises
-    ------
-    PlanError, SchemaError
-        If an option has another form, or is for wide tables and the release is of none.
+    A layout stands with the options beside it, as for a new release. Without one, the options replace those of the
+    release.
     """
     from dataclasses import fields, replace
 
@@ -78,8 +58,8 @@ def reading_now(job_of: Callable[[], Job | Asked], given: LayoutOptions) -> Tabl
     job = job_of()
     if not job.schema.is_binary and given.no_header:
         raise PlanError(
-            "--no-header: a release keeps whether its table has a header line; the option is for pairs (--layout) here, leave "
-            "it out"
+            "--no-header: a release keeps whether its table has a header line; the option is for pairs (--layout) "
+            "here, leave it out"
         )
     reading, usual = given.with_layout(given.text()), TableReading()
     reading.check_against(job.schema)
@@ -88,6 +68,5 @@ def reading_now(job_of: Callable[[], Job | Asked], given: LayoutOptions) -> Tabl
     kept = TableReading.from_json(job.statement.get("reading", {}))
     named = [field.name for field in fields(TableReading)]
     return replace(
-        kept,
-        **{name: getattr(reading, name) for name in named if getattr(reading, name) != getattr(usual, name)},
+        kept, **{name: getattr(reading, name) for name in named if getattr(reading, name) != getattr(usual, name)}
     )

@@ -41,11 +41,7 @@ def _count(key: str, what: str) -> Callable[[Path, dict[str, Any]], str]:
 
 def _workload(path: Path, found: dict[str, Any]) -> str:
     beside = path.with_name(SCHEMA)
-    return (
-        repr(workload_from_json(found, Schema.read(beside)))
-        if beside.exists()
-        else str(found.get("workload", ""))
-    )
+    return repr(workload_from_json(found, Schema.read(beside))) if beside.exists() else str(found.get("workload", ""))
 
 
 def _planned(path: Path, found: dict[str, Any]) -> str:
@@ -88,10 +84,7 @@ _TEXTS = {
 
 
 def held_in(path: Path) -> Held:  # noqa: PLR0911  one for each form of file
-    """Return what a file or folder of dpopt holds; no privacy is spent, and no private table is read.
-
-    Raises ReleaseFolderError if it is none of these; DpoptError if it is one and damaged.
-    """
+    """Return what a file or folder of dpopt holds; no privacy is spent, and no private table is read."""
     if path.is_dir():
         return _folder(path)
     try:
@@ -121,7 +114,8 @@ def held_in(path: Path) -> Held:  # noqa: PLR0911  one for each form of file
         whole = _folder(path.parent)
         return replace(whole, holds=f"{path.name} of a {whole.holds}")
     raise ReleaseFolderError(
-        f"dpopt cannot say what {path} holds; name a file that it wrote, a release folder, or a folder with some of them"
+        f"dpopt cannot say what {path} holds; name a file that it wrote, a release folder, or a folder with some of "
+        f"them"
     )
 
 
@@ -142,20 +136,14 @@ def _folder(folder: Path) -> Held:
         return Held("release folder", (repr(made),), made.statement["privacy"])
     if (folder / TRANSCRIPT).exists():
         begun = (
-            _planned(folder / REQUEST, {})
-            if (folder / REQUEST).exists()
-            else _plan(folder, read_json(folder / PLAN))
+            _planned(folder / REQUEST, {}) if (folder / REQUEST).exists() else _plan(folder, read_json(folder / PLAN))
         )
-        return Held(
-            "release folder of a run that has not ended", (begun, f"go on with 'dpopt resume {folder} TABLE'")
-        )
+        return Held("release folder of a run that has not ended", (begun, f"go on with 'dpopt resume {folder} TABLE'"))
     found = []
     for path in sorted(folder.iterdir()):
         with suppress(DpoptError):
             one = held_in(path)
             found.append(f"{path.name}: {'; '.join((one.holds, *one.says))}")
     if not found:
-        raise ReleaseFolderError(
-            f"{folder} holds nothing that dpopt wrote; name a file or folder of a release"
-        )
+        raise ReleaseFolderError(f"{folder} holds nothing that dpopt wrote; name a file or folder of a release")
     return Held("folder", tuple(found))

@@ -31,8 +31,8 @@ class TerminalProgress(Progress):
 
     On a terminal it draws bars. Elsewhere it prints a line when a stage ends, and every ten seconds how far it is and,
     once that can be told, how long it will take, so that a run of hours can be followed in the log of a batch system.
-    `figure` says what the number beside the rounds is; with `details` the reasons of what was chosen, and what each step
-    came to, are shown. Each step also raises a Ctrl-C that was swallowed.
+    `figure` says what the number beside the rounds is; with `details` the reasons of what was chosen, and what each
+    step came to, are shown. Each step also raises a Ctrl-C that was swallowed.
     """
 
     def __init__(self, *, quiet: bool = False, figure: str = "value", details: bool = True) -> None:

@@ -1,7 +1,7 @@
 """Where a long run reports its progress: on the terminal, in a file of timings, and in a log.
 
-The log is for the run's owner, people and programs: one JSON object per line. Its seconds depend on the table: it is no part
-of a release and must not lie in the release folder.
+The log is for the run's owner, people and programs: one JSON object per line. Its seconds depend on the table: it is no
+part of a release and must not lie in the release folder.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _BEGINNING = b'{"event": "'
 class RunLog(Progress):
     """Writes a line when the run begins, when a stage begins or ends, and for each round, step and note.
 
-    Every line goes to the file at once. A log that is there is continued: a resumed run may use that of the interrupted one.
-    A log that cannot be written any more is given up; the run goes on.
+    Every line goes to the file at once. A log that is there is continued: a resumed run may use that of the interrupted
+    one. A log that cannot be written any more is given up; the run goes on.
 
     Parameters
     ----------
@@ -42,11 +42,6 @@ class RunLog(Progress):
         The file; it is made if it does not exist.
     **about
         Entries of the first line about the run, such as the command.
-
-    Raises
-    ------
-    PlanError
-        If the file cannot be written, or holds something that is no log.
     """
 
     def __init__(self, path: str | os.PathLike[str], **about: str) -> None:
@@ -62,9 +57,7 @@ class RunLog(Progress):
             if not whole:
                 os.write(self._file, b"\n")  # an earlier run was killed within a line
         except OSError as error:
-            raise PlanError(
-                f"the log {path} cannot be written: {error.strerror}; name another file"
-            ) from error
+            raise PlanError(f"the log {path} cannot be written: {error.strerror}; name another file") from error
         from dpopt.version import __version__
 
         started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -156,13 +149,7 @@ class RunLog(Progress):
 
 
 def _can_be_continued(path: Path) -> bool:
-    """Return whether the last line of a log is whole; it is also where there is no file, or an empty one, or no plain file.
-
-    Raises
-    ------
-    PlanError
-        If the file does not begin as a log does: nobody's table is written into.
-    """
+    """Return whether the last line of a log is whole; it is also where there is no file, or an empty one, or no plain file."""
     if not path.is_file() or not path.stat().st_size:
         return True
     with path.open("rb") as file:
@@ -187,13 +174,7 @@ def reporting(
     details: bool = False,
     budget: Path | None = None,
 ) -> Iterator[Progress]:
-    """Show progress and keep timings and log where they are wanted; after Ctrl-C say how to go on, and with which budget.
-
-    Raises
-    ------
-    PlanError
-        Before anything is spent, if a file cannot be written or lies in the release folder.
-    """
+    """Show progress and keep timings and log where they are wanted; after Ctrl-C say how to go on, and with which budget."""
     from dpopt.cli.reports.progress import TerminalProgress
     from dpopt.releases.progress import Together
 
@@ -221,13 +202,7 @@ def reporting(
 
 
 def check_owners_file(option: str, path: Path | None, folder: Path, what: str) -> None:
-    """Refuse, before anything is spent, a file for the owner that cannot be written or that would be published.
-
-    Raises
-    ------
-    PlanError
-        If it lies in the release folder, is a folder, or its folder does not exist.
-    """
+    """Refuse, before anything is spent, a file for the owner that cannot be written or that would be published."""
     if path is None:
         return
     place = path.resolve()

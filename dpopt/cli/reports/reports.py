@@ -37,9 +37,7 @@ def print_spent(privacy: Mapping[str, Any]) -> None:
         return
     at = f" at delta = {privacy['delta']:g}" if privacy["delta"] else ", pure"
     epsilon, rho = _shown(privacy["epsilon"], 4), _shown(privacy["rho"], 6)
-    console().print(
-        f"spent: epsilon = {epsilon}{at} (rho = {rho}){unit_text(privacy)}, {privacy['neighbours']}"
-    )
+    console().print(f"spent: epsilon = {epsilon}{at} (rho = {rho}){unit_text(privacy)}, {privacy['neighbours']}")
 
 
 def _shown(spent: float, places: int) -> str:
@@ -213,15 +211,15 @@ def certified_lines(certified: Mapping[str, Any] | None) -> list[str]:
         return []
     proven, reported = certified["by_proven_bounds"], certified["by_reported_bounds"]
     first = (
-        f"with the rounds' proven gaps: {_largest_error(proven)}. Mean gap {proven['mean_gap_over_draws']:.4f} per draw, by "
-        "bounds computed here without any solver's word"
+        f"with the rounds' proven gaps: {_largest_error(proven)}. Mean gap {proven['mean_gap_over_draws']:.4f} per "
+        f"draw, by bounds computed here without any solver's word"
     )
     lines = [first]
     if reported["mean_gap_over_draws"] < proven["mean_gap_over_draws"]:
         lines.append(
-            f"with reported gaps: {_largest_error(reported)}. Mean gap {reported['mean_gap_over_draws']:.4f} per draw, if the "
-            f"bounds that solvers state in {reported['rounds_with_a_reported_bound']:,} of {reported['rounds']:,} rounds hold "
-            "(their word, no proof)"
+            f"with reported gaps: {_largest_error(reported)}. Mean gap {reported['mean_gap_over_draws']:.4f} per draw, "
+            f"if the bounds that solvers state in {reported['rounds_with_a_reported_bound']:,} of "
+            f"{reported['rounds']:,} rounds hold (their word, no proof)"
         )
     return lines
 
@@ -241,11 +239,7 @@ def unit_text(stated: Mapping[str, Any]) -> str:
 
 
 def report_release(
-    statement: Mapping[str, Any],
-    folder: str | os.PathLike[str],
-    table: object = "TABLE",
-    *,
-    details: bool = True,
+    statement: Mapping[str, Any], folder: str | os.PathLike[str], table: object = "TABLE", *, details: bool = True
 ) -> None:
     """Print for the owner of a finished release: where it is, what may be published, cost, quality, and the next command.
 
@@ -270,9 +264,7 @@ def report_release(
             f"{protection(privacy['epsilon'], privacy['delta'])}"
         )
     else:
-        out.print(
-            "NOT PRIVATE: a part of the draws came from a seeded or scripted source; publish nothing of it"
-        )
+        out.print("NOT PRIVATE: a part of the draws came from a seeded or scripted source; publish nothing of it")
     report_accuracy(
         statement["accuracy"],
         privacy["public_size"],
@@ -304,26 +296,20 @@ def report_accuracy(
 ) -> None:
     """Print the mean error that a release expects of itself, or else the predicted one, in records of so many.
 
-    `like` is how many records a random sample has that is as good. With `details` errors are printed as shares, too. Where the
-    number was `declared`, the line says so.
+    `like` is how many records a random sample has that is as good. With `details` errors are printed as shares, too.
+    Where the number was `declared`, the line says so.
     """
     trusted = (
-        ""
-        if not declared
-        else ", n0 taken as right"
-        if accuracy.get("size") is None
-        else ", with the error of n0"
+        "" if not declared else ", n0 taken as right" if accuracy.get("size") is None else ", with the error of n0"
     )
     for which, how in (("expected", "judged by the release itself"), ("predicted", "tried on public data")):
         if (errors := accuracy.get(which)) is not None:
             mean, low, high = (errors.get(name) for name in ("mean_error", "low", "high"))
-            between = (
-                "" if low is None else f", in nine of ten runs by {_rows(low * size)} to {_rows(high * size)}"
-            )
+            between = "" if low is None else f", in nine of ten runs by {_rows(low * size)} to {_rows(high * size)}"
             alike = "" if like is None else f"; as in a random sample of {like:,.0f} records"
             console().print(
-                f"accuracy:   off by about {_rows(mean * size)} of {size:,} records, averaged over the {queries:,} counts "
-                f"it is made for{between} ({how}{trusted}{alike})"
+                f"accuracy:   off by about {_rows(mean * size)} of {size:,} records, averaged over the {queries:,} "
+                f"counts it is made for{between} ({how}{trusted}{alike})"
             )
             if details:
                 between = "" if low is None else f", {low:.2g} to {high:.2g}"
@@ -346,8 +332,8 @@ def _remarks(statement: Mapping[str, Any]) -> list[str]:
         return lines
     if (statement.get("certificate") or {}).get("stopped") == TIME_IS_UP:
         lines.append(
-            "note: --fit-seconds were over before the fit had gone as far as planned; its records may be much worse than "
-            "with more seconds or fewer --records"
+            "note: --fit-seconds were over before the fit had gone as far as planned; its records may be much worse "
+            "than with more seconds or fewer --records"
         )
     if records["weight_column"] is None and records["rows"] > MANY_COPIES * records["distinct"]:
         lines.append(
@@ -365,8 +351,8 @@ def _remarks(statement: Mapping[str, Any]) -> list[str]:
         return lines
     if records["rounds"] < statement["plan"]["rounds"]:
         lines.append(
-            f"note: {records['rounds']:,} of {statement['plan']['rounds']:,} rounds: a draw was torn by an interruption, "
-            "stays charged, and was paid for by giving up the last round"
+            f"note: {records['rounds']:,} of {statement['plan']['rounds']:,} rounds: a draw was torn by an "
+            f"interruption, stays charged, and was paid for by giving up the last round"
         )
     return lines
 
@@ -386,8 +372,8 @@ def report_certified(report: Mapping[str, Any]) -> None:
             rows.append((name, f"{row['rounds_certified']:,}", *figures))
         print_table(headings, rows, title=f"gap between record and bound, divided by {title}")
     out.print(
-        f"{found['rounds_proven_optimal']:,} of {found['rounds_certified']:,} certified rounds are proven optimal, without any "
-        "solver's word"
+        f"{found['rounds_proven_optimal']:,} of {found['rounds_certified']:,} certified rounds are proven optimal, "
+        f"without any solver's word"
     )
     if found["rounds_with_a_better_record"]:
         out.print(
@@ -409,13 +395,11 @@ def report_errors(found: Evaluation, reweighted: Evaluation | None = None, *, de
     if found.scores is not None:
         _print_scores(found.scores, details=details)
     out.print(
-        f"all {found.queries:,} counts it was made for: off by {100 * found.mean_error:.2g} % of the records on average, by "
-        f"{100 * found.max_error:.2g} % at most: {visible(found.worst_query)}"
+        f"all {found.queries:,} counts it was made for: off by {100 * found.mean_error:.2g} % of the records on "
+        f"average, by {100 * found.max_error:.2g} % at most: {visible(found.worst_query)}"
     )
     if not details:
-        out.print(
-            "--details, and dpopt report, show more: means and quartiles, and what no row of the table has"
-        )
+        out.print("--details, and dpopt report, show more: means and quartiles, and what no row of the table has")
         return
     compared = {"release": {"max_error": found.max_error, "mean_error": found.mean_error}}
     if reweighted is not None:
@@ -428,16 +412,12 @@ def report_errors(found: Evaluation, reweighted: Evaluation | None = None, *, de
     )
     if (marginals := found.marginals) is not None:
         out.print(
-            f"total variation of {marginals['marginals']:,} marginals: {marginals['mean_distance']:.4f} on average, at most "
-            f"{marginals['largest_distance']:.4f} ({' x '.join(marginals['largest_of'])})"
+            f"total variation of {marginals['marginals']:,} marginals: {marginals['mean_distance']:.4f} on average, at "
+            f"most {marginals['largest_distance']:.4f} ({' x '.join(marginals['largest_of'])})"
         )
     if found.columns:
         rows = [
-            (
-                name if whose == "real" else "",
-                whose,
-                *map(_figure, (own["mean"], *(own["quartiles"] or [None] * 3))),
-            )
+            (name if whose == "real" else "", whose, *map(_figure, (own["mean"], *(own["quartiles"] or [None] * 3))))
             for name, both in found.columns.items()
             for whose, own in both.items()
         ]
@@ -448,9 +428,7 @@ def report_errors(found: Evaluation, reweighted: Evaluation | None = None, *, de
             (" to ".join(one["columns"]), _figure(one["real"]), _figure(one["synthetic"]), one["unit"] or "")
             for one in found.differences
         ]
-        print_table(
-            ("ordered columns", "real", "synthetic", ""), differences, title="mean differences (NOT private)"
-        )
+        print_table(("ordered columns", "real", "synthetic", ""), differences, title="mean differences (NOT private)")
     if found.unseen:
         _print_unseen(found.unseen)
 
@@ -458,18 +436,13 @@ def report_errors(found: Evaluation, reweighted: Evaluation | None = None, *, de
 def _print_unseen(unseen: Sequence[Mapping[str, Any]]) -> None:
     """Print what synthetic records have and no record of the table, with rules against it."""
     rows = [
-        (
-            f"{one['share']:.2%}",
-            ", ".join(f"{n} = {v}" for n, v in zip(one["columns"], one["values"], strict=True)),
-        )
+        (f"{one['share']:.2%}", ", ".join(f"{n} = {v}" for n, v in zip(one["columns"], one["values"], strict=True)))
         for one in unseen
     ]
-    print_table(
-        ("of records", "in no record of the table"), rows, title="unseen values and pairs (NOT private)"
-    )
+    print_table(("of records", "in no record of the table"), rows, title="unseen values and pairs (NOT private)")
     console().print(
-        "Where one is impossible in the world, a rule in the schema forbids it in the next release. A rule is published: never "
-        "declare one because the table lacks something."
+        "Where one is impossible in the world, a rule in the schema forbids it in the next release. A rule is "
+        "published: never declare one because the table lacks something."
     )
     for one in unseen:
         console().print(one["rule"])

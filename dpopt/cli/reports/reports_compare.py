@@ -42,9 +42,7 @@ def report_case(comparison: Comparison, name: str, file: TextIO | None = None) -
         + ("" if facts.proven_bound is None else f"proven bound {shown(facts.proven_bound)} ")
         + f"({facts.proven_by})"
         + (
-            f"; the file states that no record exceeds {facts.stated_bound:,}"
-            if facts.stated_bound is not None
-            else ""
+            f"; the file states that no record exceeds {facts.stated_bound:,}" if facts.stated_bound is not None else ""
         ),
         title_justify="left",
     )
@@ -73,7 +71,8 @@ def report_case(comparison: Comparison, name: str, file: TextIO | None = None) -
             out.print(f"{row.solver}: {remark}")
     if stated:
         out.print(
-            f"{_OWN_WORD}: incumbents as the solver states them; other values are exact, each from a run with that limit"
+            f"{_OWN_WORD}: incumbents as the solver states them; other values are exact, each from a run with that "
+            f"limit"
         )
 
 

@@ -16,7 +16,8 @@ from dpopt.errors import PlanError
 
 halfspaces_group = shared.synopsis_group(
     "halfspaces",
-    "Halfspaces: which share of points lies on one side of any hyperplane through the origin, each answer with its error.",
+    "Halfspaces: which share of points lies on one side of any hyperplane through the origin, each answer with its "
+    "error.",
 )
 MANY = 100
 """Queries above which biases are estimated on fewer points."""
@@ -50,8 +51,8 @@ class ScalingOptions:
     normalise: Annotated[bool, "Divide each row by its length; else rows must have length 1."] = False
     bounds: Annotated[
         str | None,
-        "In place of --normalise: public bounds LOW:HIGH of all columns; each is centred and scaled, so that rows have length "
-        "1 at most.",
+        "In place of --normalise: public bounds LOW:HIGH of all columns; each is centred and scaled, so that rows have "
+        "length 1 at most.",
     ] = None
     schema: Annotated[
         Path | None,
@@ -109,8 +110,8 @@ def plan(
     lines = (
         f"{planned.number:,} projections to R^{planned.dimension}, {2 * planned.directions} directions each",
         (
-            f"{predicted.queries:,} queries of margin {planned.margin:g}: within {predicted.error:.3g}, all of them with "
-            f"probability 95 %; {predicted.bias:.3g} of it for the projections (a single record is typically "
+            f"{predicted.queries:,} queries of margin {planned.margin:g}: within {predicted.error:.3g}, all of them "
+            f"with probability 95 %; {predicted.bias:.3g} of it for the projections (a single record is typically "
             f"off by {predicted.typical:.2g}), {predicted.noise:.2g} for the noise"
         ),
         (
@@ -132,8 +133,7 @@ def plan(
 def release(
     *,
     table: Annotated[
-        Path,
-        typer.Argument(help="CSV (also .gz), Parquet or .npy file. Private: read here and nowhere else."),
+        Path, typer.Argument(help="CSV (also .gz), Parquet or .npy file. Private: read here and nowhere else.")
     ],
     out: shared.OutOption,
     columns: shared.ColumnsOption = None,
@@ -152,8 +152,9 @@ def release(
         {**asked.asked(), "accept_draft": accept_draft},
         lambda how: halfspaces(table, columns=names, n0=n0, **asdict(scaling), **asdict(shape), **how),
         lambda released: (
-            f"{sum(values.size for values in released.noisy):,} noisy numbers; queries of margin {shape.margin:g} within "
-            f"{released.plan.prediction.error:.3g}, {released.plan.prediction.queries:,} of them together with probability 95 %"
+            f"{sum(values.size for values in released.noisy):,} noisy numbers; queries of margin {shape.margin:g} "
+            f"within {released.plan.prediction.error:.3g}, {released.plan.prediction.queries:,} of them together with "
+            f"probability 95 %"
         ),
     )
 
@@ -170,12 +171,12 @@ def answer(
         Path | None, "CSV file of such vectors, one on each line; a header line may be first."
     ] = None,
     margin: Annotated[
-        float | None,
-        "Margin that you promise for the queries and the records; the margin of the plan if left out.",
+        float | None, "Margin that you promise for the queries and the records; the margin of the plan if left out."
     ] = None,
     inside: Annotated[
         float,
-        "Share of the records that may be within the margin all the same, 0 to 1; 1 needs no promise, but bounds are wide.",
+        "Share of the records that may be within the margin all the same, 0 to 1; 1 needs no promise, but bounds are "
+        "wide.",
     ] = 0.0,
     estimate: Annotated[
         str | None,
@@ -221,8 +222,8 @@ def answer(
                 [(one.value, one.bound, one.bias, one.noise) for one in found],
             ),
             (
-                f"bounds are for records that do not depend on the projections, a share of {inside:.3g} at most with |<x, y>| "
-                f"below {found[0].margin:g}: this is not checked, and nothing is promised where it is not so"
+                f"bounds are for records that do not depend on the projections, a share of {inside:.3g} at most with "
+                f"|<x, y>| below {found[0].margin:g}: this is not checked, and nothing is promised where it is not so"
             ),
         ],
     )

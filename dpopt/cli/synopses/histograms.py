@@ -22,12 +22,8 @@ if TYPE_CHECKING:
     from dpopt.synopses.histograms.least_possible import LeastVariances
     from dpopt.synopses.histograms.tree_plan import TreePlan
 
-histogram_group = shared.synopsis_group(
-    "histogram", "Histograms over ordered bins: any range, with its error."
-)
-grid_group = shared.synopsis_group(
-    "grid", "Histograms over two or more ordered columns: any box, with its error."
-)
+histogram_group = shared.synopsis_group("histogram", "Histograms over ordered bins: any range, with its error.")
+grid_group = shared.synopsis_group("grid", "Histograms over two or more ordered columns: any box, with its error.")
 
 HistogramFile = Annotated[Path, typer.Argument(help="File of 'dpopt histogram release'.")]
 GridFile = Annotated[Path, typer.Argument(help="File of 'dpopt grid release'.")]
@@ -37,8 +33,8 @@ EstimateOption = Annotated[
     typer.Option(
         "--estimate",
         help="How counts are made consistent: divided (none negative, wide ranges as by least squares), least-squares "
-        "(unbiased), nonnegative (the nearest without negative bins, of a release with --solver), zeroing (of a hierarchy: Hay "
-        "et al.). Rounds have one estimate, shrunken.",
+        "(unbiased), nonnegative (the nearest without negative bins, of a release with --solver), zeroing (of a "
+        "hierarchy: Hay et al.). Rounds have one estimate, shrunken.",
         show_default=_DEFAULT,
     ),
 ]
@@ -54,8 +50,8 @@ GridEstimateOption = Annotated[
 
 BudgetSolverOption = Annotated[
     str | None,
-    "Solver that spreads the budget of Gaussian noise over the levels, a convex program with cones, such as clarabel; if left "
-    "out, our own method. See 'dpopt solvers'.",
+    "Solver that spreads the budget of Gaussian noise over the levels, a convex program with cones, such as clarabel; "
+    "if left out, our own method. See 'dpopt solvers'.",
 ]
 
 
@@ -81,9 +77,10 @@ class HistogramOptions:
     ] = None
     measure: Annotated[
         str,
-        "What is measured: blocks (of 1, 2, 4, ... bins), or waves (weighted sums of all bins: with Gaussian noise, for the "
-        "ranges all or prefixes, the least variance; better where most bins hold records, often worse where most are empty), "
-        "or rounds (blocks from the largest down, none with few records divided further: better where most bins are empty).",
+        "What is measured: blocks (of 1, 2, 4, ... bins), or waves (weighted sums of all bins: with Gaussian noise, "
+        "for the ranges all or prefixes, the least variance; better where most bins hold records, often worse where "
+        "most are empty), or rounds (blocks from the largest down, none with few records divided further: better where "
+        "most bins are empty).",
     ] = "blocks"
 
 
@@ -98,9 +95,10 @@ class GridOptions:
     ] = "all"
     shapes: Annotated[
         str,
-        "Which blocks of cells may be measured: cubes (of equal sides), rectangles (all), cells, rounds (the largest first, "
-        "none with few records divided further), or auto: of two columns with Laplace noise rounds, if there are several and "
-        "no --solver is named; else rectangles where they are predicted to be better by a fifth, else cubes.",
+        "Which blocks of cells may be measured: cubes (of equal sides), rectangles (all), cells, rounds (the largest "
+        "first, none with few records divided further), or auto: of two columns with Laplace noise rounds, if there "
+        "are several and no --solver is named; else rectangles where they are predicted to be better by a fifth, else "
+        "cubes.",
     ] = "auto"
 
 
@@ -122,9 +120,7 @@ def plan_histogram(
     request = asked.request()
     axes = where.axes(request, () if column is None else (column,))
     if len(axes) != 1:
-        raise PlanError(
-            f"found --bins {where.bins}; give one number, or use 'dpopt grid' for several columns"
-        )
+        raise PlanError(f"found --bins {where.bins}; give one number, or use 'dpopt grid' for several columns")
     heard = _Heard()
     plan: Callable[..., TreePlan] = partial(planned_histogram, axes[0], request, **asdict(measured))
     found = plan(request.noise(plan, n), n, solver=solver, on_solved=heard.note)
@@ -182,14 +178,7 @@ def release_histogram(
         out,
         asked.asked(schema),
         lambda how: histogram(
-            table,
-            schema,
-            column,
-            counts=counts,
-            ordered=ordered,
-            **asdict(measured),
-            **asdict(solving),
-            **how,
+            table, schema, column, counts=counts, ordered=ordered, **asdict(measured), **asdict(solving), **how
         ),
         lambda released: f"{released.bins.number:,} bins, some {released.total:,.0f} records",
     )
@@ -201,8 +190,7 @@ def release_grid(
     table: options.TableArgument,
     schema: shared.SchemaOption,
     columns: Annotated[
-        str,
-        "Two or more columns declared in --schema, with commas between them (a comma in a name is written twice).",
+        str, "Two or more columns declared in --schema, with commas between them (a comma in a name is written twice)."
     ],
     out: shared.OutOption,
     asked: shared.ReleaseOptions,
@@ -229,11 +217,10 @@ def answer_histogram(
     query: Annotated[
         list[str] | None,
         "Range a:b; may be repeated; all bins if left out. Numeric bins: a <= x < b for edges a and b, dates as "
-        "their column has them. Positions, without a schema: bins a to b - 1. Categorical values: from a to b, both included.",
+        "their column has them. Positions, without a schema: bins a to b - 1. Categorical values: from a to b, both "
+        "included.",
     ] = None,
-    quantile: Annotated[
-        list[float] | None, "Quantile to answer, a share between 0 and 1; may be repeated."
-    ] = None,
+    quantile: Annotated[list[float] | None, "Quantile to answer, a share between 0 and 1; may be repeated."] = None,
     confidence: shared.ConfidenceOption = 0.95,
     estimate: EstimateOption = None,
 ) -> shared.Shown:
@@ -261,8 +248,8 @@ def answer_grid(
     file: GridFile,
     query: Annotated[
         list[str] | None,
-        "Box: a range a:b for each column, with commas between them, as in 20:40,0:10; may be repeated. Ranges as for 'dpopt "
-        "histogram answer'; ':' is all of a column.",
+        "Box: a range a:b for each column, with commas between them, as in 20:40,0:10; may be repeated. Ranges as for "
+        "'dpopt histogram answer'; ':' is all of a column.",
     ] = None,
     confidence: shared.ConfidenceOption = 0.95,
     estimate: GridEstimateOption = None,
@@ -285,10 +272,7 @@ def export_histogram(
     *,
     file: HistogramFile,
     out: Annotated[
-        Path,
-        "-o",
-        "--out",
-        "New file: .csv (bin, count, standard error, interval) or .png (with error band).",
+        Path, "-o", "--out", "New file: .csv (bin, count, standard error, interval) or .png (with error band)."
     ],
     whole: shared.WholeOption = False,
     estimate: EstimateOption = None,
@@ -331,19 +315,12 @@ class _Heard:
     def note(self, solved: SolvedBudget | None, gap: float | None) -> None:
         """Say how its budget compares, and how far from the optimum it is."""
         if solved is not None:
-            proven = (
-                "" if gap is None else f"; no other budget is better by more than a part of {gap:.2g}, proven"
-            )
+            proven = "" if gap is None else f"; no other budget is better by more than a part of {gap:.2g}, proven"
             self.words = [f"spread by {solved}{proven}"]
 
 
 def _planned(
-    found: CountsPlan,
-    heading: str,
-    numbers: list[str],
-    empty: str,
-    heard: _Heard,
-    least: LeastVariances,
+    found: CountsPlan, heading: str, numbers: list[str], empty: str, heard: _Heard, least: LeastVariances
 ) -> shared.Shown:
     """Return the levels of a plan, how many counts each has, the predicted errors, and how little they can be."""
     scales = [f"{scale:.4g}" for scale in found.scales_in_records]
@@ -355,9 +332,7 @@ def _planned(
     table = shared.noise_table(("level", heading, "noise: scale"), list(rows), gaussian=found.gaussian)
     solved = {"solved": heard.words[0]} if heard.words else {}
     proven = least.in_words(found.predicted)
-    return shared.Shown(
-        {**found.to_json(), "least": least.least, **solved}, [table, *errors, *proven, *heard.words]
-    )
+    return shared.Shown({**found.to_json(), "least": least.least, **solved}, [table, *errors, *proven, *heard.words])
 
 
 def _sides(shape: tuple[int, ...]) -> str:

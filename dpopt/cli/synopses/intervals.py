@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from dpopt.synopses.intervals.partition_plan import PartitionPlan
 
 intervals_group = shared.synopsis_group(
-    "intervals",
-    "Intervals of a column, or boxes of several, found so that each holds nearly equally many records.",
+    "intervals", "Intervals of a column, or boxes of several, found so that each holds nearly equally many records."
 )
 IntervalsFile = Annotated[Path, typer.Argument(help="File of 'dpopt intervals release'.")]
 
@@ -34,22 +33,17 @@ class ShapeOptions:
     intervals: Annotated[
         int | None,
         typer.Option(
-            "--intervals",
-            help="One column: the largest number of intervals.",
-            show_default="that with the least error",
+            "--intervals", help="One column: the largest number of intervals.", show_default="that with the least error"
         ),
     ] = None
     cuts: Annotated[
         int | None,
         typer.Option(
-            "--cuts",
-            help="Several columns: how often each is cut.",
-            show_default="that with the least expected bound",
+            "--cuts", help="Several columns: how often each is cut.", show_default="that with the least expected bound"
         ),
     ] = None
     error: Annotated[
-        float | None,
-        "Refuse unless the proven error is at most this share of the records, between 0 and 1.",
+        float | None, "Refuse unless the proven error is at most this share of the records, between 0 and 1."
     ] = None
     confidence: Annotated[float, "Probability with which the stated error holds."] = 0.95
 
@@ -105,15 +99,7 @@ def release(
         out,
         asked.asked(schema, n0_counted=n0_counted),
         lambda how: intervals(
-            table,
-            schema,
-            names,
-            counts=counts,
-            n0=n0,
-            ordered=ordered,
-            **asdict(shape),
-            **asdict(solving),
-            **how,
+            table, schema, names, counts=counts, n0=n0, ordered=ordered, **asdict(shape), **asdict(solving), **how
         ),
         lambda released: f"{len(released.partition):,} {what}, some {released.total:,.0f} records",
     )
@@ -125,8 +111,8 @@ def answer(
     file: IntervalsFile,
     query: Annotated[
         list[str] | None,
-        "Range a:b, or of several columns one each with commas between them, as in 20:40,0:10; may be repeated. Ranges as "
-        "for 'dpopt histogram answer'.",
+        "Range a:b, or of several columns one each with commas between them, as in 20:40,0:10; may be repeated. Ranges "
+        "as for 'dpopt histogram answer'.",
     ] = None,
     confidence: shared.ConfidenceOption = 0.95,
 ) -> shared.Shown:
@@ -143,15 +129,8 @@ def answer(
 def export(
     *,
     file: IntervalsFile,
-    out: Annotated[
-        Path,
-        "-o",
-        "--out",
-        "New file: .csv (intervals or boxes with weights) or .png.",
-    ],
-    rows: Annotated[
-        int | None, "For .csv: write this many synthetic records in place of the intervals."
-    ] = None,
+    out: Annotated[Path, "-o", "--out", "New file: .csv (intervals or boxes with weights) or .png."],
+    rows: Annotated[int | None, "For .csv: write this many synthetic records in place of the intervals."] = None,
 ) -> None:
     """Write released intervals with their weights, or synthetic records made from them. Costs no privacy."""
     from dpopt.cli.pictures import draw_partition
@@ -171,8 +150,8 @@ def from_histogram(
     out: Annotated[Path, "-o", "--out", "New file (.csv): intervals with weights."],
     by: Annotated[
         str,
-        "What the intervals minimize: error (squared differences to the counts of the bins) or depth (differences of their "
-        "numbers of records).",
+        "What the intervals minimize: error (squared differences to the counts of the bins) or depth (differences of "
+        "their numbers of records).",
     ] = "error",
     estimate: EstimateOption = None,
     solving: options.ModelSolverOptions,
@@ -188,8 +167,8 @@ def from_histogram(
     joined = join_bins(histogram, intervals, by=by, estimate=estimate, **asdict(solving))
     write_joined(histogram, joined, out)
     said = (
-        f"{histogram.bins.number:,} bins in {joined.starts.size:,} intervals; root of the mean squared difference to the "
-        f"counts of the bins: {joined.root_mean_square:,.4g}; most records in one: {joined.weights.max():,.0f}; "
+        f"{histogram.bins.number:,} bins in {joined.starts.size:,} intervals; root of the mean squared difference to "
+        f"the counts of the bins: {joined.root_mean_square:,.4g}; most records in one: {joined.weights.max():,.0f}; "
         f"written to {out}"
     )
     return shared.Shown(encode(joined), [*filter(None, [joined.solution]), said])
@@ -198,9 +177,7 @@ def from_histogram(
 def _proven(planned: PartitionPlan) -> str:
     share = planned.error / planned.size
     if share >= 1.0:
-        return (
-            "the proven error is not informative: at so small a budget it is at least the number of records"
-        )
+        return "the proven error is not informative: at so small a budget it is at least the number of records"
     what = "range" if len(planned.shape) == 1 else "box"
     return (
         f"proven: no {what} is off by more than {planned.error:,.0f} records ({share:.3g} of {planned.size:,}), with "

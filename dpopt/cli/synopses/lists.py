@@ -37,12 +37,10 @@ class RowOptions:
         "Names with commas between them, x1..x30 for a range; or a file of them (JSON, or one on each line). Public.",
     ]
     k: Annotated[int | None, "The largest number of literals of a row. Public."] = None
-    kind: Annotated[
-        str | None, "lists (x3:1, !x7:0, else:1), disjunctions (x3 | !x7) or conjunctions (x3 & !x7)."
-    ] = None
-    changes: Annotated[
-        int | None, "How often the output of a list changes at most; k if left out. Public."
-    ] = None
+    kind: Annotated[str | None, "lists (x3:1, !x7:0, else:1), disjunctions (x3 | !x7) or conjunctions (x3 & !x7)."] = (
+        None
+    )
+    changes: Annotated[int | None, "How often the output of a list changes at most; k if left out. Public."] = None
 
     def family(self) -> ListFamily:
         """Return the declaration."""
@@ -98,9 +96,7 @@ def plan(
         (f"{size} literals", f"{planned.coefficients.conjunctions(size):,}", f"{share * planned.size:.4g}")
         for size, share in zip(planned.sizes, planned.shares.tolist(), strict=True)
     ]
-    table = shared.noise_table(
-        ("conjunctions of", "number", "noise: scale in rows"), lines, gaussian=planned.gaussian
-    )
+    table = shared.noise_table(("conjunctions of", "number", "noise: scale in rows"), lines, gaussian=planned.gaussian)
     solved = {} if counted.solver is None else {"model_decision_lists": str(judged[planned]())}
     return shared.Shown(
         {**planned.to_json(), **solved},
@@ -134,9 +130,7 @@ def release(
             "budget": paying.ledger(),
         },
         lambda how: decision_lists(lists, n0=n0, **asdict(rows), **asdict(counted), **how),
-        lambda released: (
-            f"{sum(noisy.size for noisy in released.noisy):,} noisy counts; {_prediction(released.plan)}"
-        ),
+        lambda released: f"{sum(noisy.size for noisy in released.noisy):,} noisy counts; {_prediction(released.plan)}",
     )
 
 
@@ -145,8 +139,7 @@ def answer(
     *,
     file: Annotated[Path, typer.Argument(help="File of 'dpopt lists release'.")],
     query: Annotated[
-        list[str] | None,
-        "A point: x1=1,x2=0,... with every variable, or digits such as 010. May be repeated.",
+        list[str] | None, "A point: x1=1,x2=0,... with every variable, or digits such as 010. May be repeated."
     ] = None,
     query_file: Annotated[
         Path | None, "File of points: CSV with the variables on its first line, or an .npy array."
@@ -163,9 +156,7 @@ def answer(
     summary = shared.opened(ListSummary, file)
     family, own = summary.plan.family, summary.plan.approximation
     asked = (
-        np.stack([family.point(one) for one in query or ()])
-        if query_file is None
-        else read_points(query_file, family)
+        np.stack([family.point(one) for one in query or ()]) if query_file is None else read_points(query_file, family)
     )
     points = ["".join(map(str, bits)) for bits in asked.tolist()]
     bound, found = summary.bound(confidence), list(zip(points, summary.answers(asked).tolist(), strict=True))

@@ -28,52 +28,43 @@ class PolynomialOptions:
 
     predicate: Annotated[
         str,
-        "What is approximated on s = 0..k, the number of true literals: or, and, atleast:R (at least R of k), or table:FILE (a "
-        "text file of the k + 1 values, such as 0 1/2 1).",
+        "What is approximated on s = 0..k, the number of true literals: or, and, atleast:R (at least R of k), or "
+        "table:FILE (a text file of the k + 1 values, such as 0 1/2 1).",
     ] = "or"
-    k: Annotated[int | None, "Number of literals of a query; not with table:FILE, which determines it."] = (
-        None
-    )
-    error: Annotated[
-        str | None, "The largest error allowed, such as 0.05 or 1/20: the least degree is found."
-    ] = None
+    k: Annotated[int | None, "Number of literals of a query; not with table:FILE, which determines it."] = None
+    error: Annotated[str | None, "The largest error allowed, such as 0.05 or 1/20: the least degree is found."] = None
     degree: Annotated[int | None, "The largest degree allowed: the least error is found."] = None
-    free_constant: Annotated[bool, "For or: allow an error at s = 0 too, as for all other predicates."] = (
-        False
-    )
+    free_constant: Annotated[bool, "For or: allow an error at s = 0 too, as for all other predicates."] = False
     minimise: Annotated[
         str,
-        "What is minimized: error; coefficients (the least weighted sum of coefficients with --error, or the least error with "
-        "--coefficient-limit); or noise (the least predicted error of a noisy answer).",
+        "What is minimized: error; coefficients (the least weighted sum of coefficients with --error, or the least "
+        "error with --coefficient-limit); or noise (the least predicted error of a noisy answer).",
     ] = ERROR
-    attributes: Annotated[
-        int | None, "Number of binary attributes d of the table; also prints sensitivities."
-    ] = None
+    attributes: Annotated[int | None, "Number of binary attributes d of the table; also prints sensitivities."] = None
     coefficient_weights: Annotated[
         str,
-        "For --minimise coefficients: their weights, by sensitivity (the L1 sensitivity, for Laplace noise) or deviation (the "
-        "standard deviation of an answer with the best Gaussian noise).",
+        "For --minimise coefficients: their weights, by sensitivity (the L1 sensitivity, for Laplace noise) or "
+        "deviation (the standard deviation of an answer with the best Gaussian noise).",
     ] = SENSITIVITY
     coefficient_limit: Annotated[
-        str | None,
-        "For --minimise coefficients: the largest size allowed of any coefficient in --basis.",
+        str | None, "For --minimise coefficients: the largest size allowed of any coefficient in --basis."
     ] = None
     basis: Annotated[str, "Basis that --coefficient-limit is for: monomial or chebyshev."] = "monomial"
     n: Annotated[int | None, "For --minimise noise: the public number of records."] = None
     rho: Annotated[float | None, "For --minimise noise: the privacy budget rho in zCDP."] = None
     queries: Annotated[
         int | None,
-        "For --minimise noise: number of queries for which the error holds simultaneously; all queries on 1 to k attributes if "
-        "left out.",
+        "For --minimise noise: number of queries for which the error holds simultaneously; all queries on 1 to k "
+        "attributes if left out.",
     ] = None
     confidence: Annotated[
         float, "For --minimise noise: probability with which all these answers are within the error."
     ] = 0.95
     solver: Annotated[
         str | None,
-        "Solver of linear programs: solves the model, and says how far its polynomial is from the proven least; the exact "
-        "method begins with it. Without one: an exchange of points for the least error, highs for the rest; 'none' for exact "
-        "arithmetic alone.",
+        "Solver of linear programs: solves the model, and says how far its polynomial is from the proven least; the "
+        "exact method begins with it. Without one: an exchange of points for the least error, highs for the rest; "
+        "'none' for exact arithmetic alone.",
     ] = None
 
     @property
@@ -89,9 +80,7 @@ class PolynomialOptions:
         """Return the solution, and where noise is minimized the predicted error with noise on each query alone."""
         target = _target(self.predicate, self.k)
         if self.attributes is not None and self.attributes < target.width:
-            raise PolynomialError(
-                f"found --attributes {self.attributes}; expected at least k = {target.width}"
-            )
+            raise PolynomialError(f"found --attributes {self.attributes}; expected at least k = {target.width}")
         kinds = {ERROR: self._least_error, COEFFICIENTS: self._small_coefficients, NOISE: self._least_noise}
         own = {
             COEFFICIENTS: ("--coefficient-limit is", (self.coefficient_limit,)),
@@ -101,9 +90,7 @@ class PolynomialOptions:
             if name != self.minimise and any(value is not None for value in values):
                 raise PolynomialError(f"{what} for --minimise {name}; found --minimise {self.minimise}")
         if self.minimise not in kinds:
-            raise PolynomialError(
-                f"found --minimise {self.minimise}; expected {ERROR}, {COEFFICIENTS} or {NOISE}"
-            )
+            raise PolynomialError(f"found --minimise {self.minimise}; expected {ERROR}, {COEFFICIENTS} or {NOISE}")
         return kinds[self.minimise](target)
 
     def _least_error(self, target: Target) -> tuple[Solution | LeastDegree, None]:
@@ -113,19 +100,14 @@ class PolynomialOptions:
         if self.degree is not None and error is None:
             return best_polynomial(target, self.degree, free_constant=self.constant, solver=solver), None
         if self.degree is not None or error is None:
-            raise PolynomialError(
-                "give --error (the least degree is found) or --degree (the least error is found)"
-            )
+            raise PolynomialError("give --error (the least degree is found) or --degree (the least error is found)")
         return least_degree(target, error, free_constant=self.constant, solver=solver), None
 
     def _small_coefficients(self, target: Target) -> tuple[Solution, None]:
         from dpopt.polynomials import Basis, least_coefficients, least_error_within
         from dpopt.polynomials.coefficient_budgets import deviation_weights, sensitivity_weights
 
-        error, limit = (
-            _number(self.error, "--error"),
-            _number(self.coefficient_limit, "--coefficient-limit"),
-        )
+        error, limit = (_number(self.error, "--error"), _number(self.coefficient_limit, "--coefficient-limit"))
         most, solver = target.width if self.degree is None else self.degree, self.solved_by("highs")
         if limit is not None and error is None:
             if self.basis not in {Basis.MONOMIAL.value, Basis.CHEBYSHEV.value}:
@@ -135,7 +117,8 @@ class PolynomialOptions:
             return found, None
         if limit is not None or error is None:
             raise PolynomialError(
-                "--minimise coefficients needs --error (the least weighted sum) or --coefficient-limit (the least error)"
+                "--minimise coefficients needs --error (the least weighted sum) or --coefficient-limit (the least "
+                "error)"
             )
         if self.attributes is None:
             raise PolynomialError("--minimise coefficients with --error needs --attributes")
@@ -156,9 +139,7 @@ class PolynomialOptions:
         from dpopt.polynomials.coefficient_budgets import direct_error, rounded_noise_weights
 
         if self.error is not None or self.degree is not None:
-            raise PolynomialError(
-                "--minimise noise chooses error and degree itself; leave --error and --degree out"
-            )
+            raise PolynomialError("--minimise noise chooses error and degree itself; leave --error and --degree out")
         if self.attributes is None or self.n is None or self.rho is None:
             raise PolynomialError("--minimise noise needs --attributes, --n and --rho")
         every = sum(comb(self.attributes, j) for j in range(1, target.width + 1))
@@ -245,9 +226,7 @@ def _target(predicate: str, k: int | None) -> Target:
             raise PolynomialError("give --k, the number of literals")
         return Target.named(predicate, k)
     path = Path(predicate.removeprefix(TABLE))
-    target = Target.table(
-        read_text(path, f"the table {str(path)!r}", PolynomialError).replace(",", " ").split()
-    )
+    target = Target.table(read_text(path, f"the table {str(path)!r}", PolynomialError).replace(",", " ").split())
     if k is not None and k != target.width:
         raise PolynomialError(f"found --k {k} and a table of {target.width + 1} values; leave --k out")
     return target

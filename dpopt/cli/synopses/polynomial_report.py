@@ -95,12 +95,8 @@ def report_polynomial(
     ----------
     found, attributes
         The solution, and d where sensitivities are wanted.
-    written
-        Files that were written.
     direct
         Predicted error with noise on each query alone, where noise was minimized.
-    answer
-        What a solver made of the same problem.
     """
     out, solution = console(), _verified(found)
     problem, polynomial = solution.problem, solution.polynomial
@@ -139,9 +135,7 @@ def report_to_json(
         "coefficients": {basis.value: [str(one) for one in polynomial.in_basis(basis)] for basis in Basis},
     }
     if attributes is not None:
-        measured["sensitivities"] = {
-            name: str(value) for name, value in sensitivities(solution, attributes).items()
-        }
+        measured["sensitivities"] = {name: str(value) for name, value in sensitivities(solution, attributes).items()}
     if answer is not None:
         above = None if answer.objective is None else str(answer.objective - solution.objective)
         measured["solver"] = {**encode(answer), "above_least": above}
@@ -242,9 +236,7 @@ def _witness_table(witness: Witness) -> Table:
 
 
 def _coefficient_table(solution: Solution) -> Table:
-    bases = [
-        solution.polynomial.in_basis(basis) for basis in (Basis.BINOMIAL, Basis.MONOMIAL, Basis.CHEBYSHEV)
-    ]
+    bases = [solution.polynomial.in_basis(basis) for basis in (Basis.BINOMIAL, Basis.MONOMIAL, Basis.CHEBYSHEV)]
     rows = [(str(j), *(f"{float(one):.8g}" for one in row)) for j, row in enumerate(zip(*bases, strict=True))]
     headings = ("j", "binomial C(s, j)", "monomial s^j", "Chebyshev T_j(2s/k-1)")
     return table_of(headings, rows, title="coefficients")

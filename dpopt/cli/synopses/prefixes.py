@@ -18,7 +18,8 @@ group = shared.synopsis_group("prefixes", "Counts up to each step of a column, a
 
 StepsOption = Annotated[
     int,
-    "How many bins of the column are over: the count up to each of these is released, the others by 'dpopt prefixes grow'.",
+    "How many bins of the column are over: the count up to each of these is released, the others by 'dpopt prefixes "
+    "grow'.",
 ]
 FileArgument = Annotated[Path, typer.Argument(help="File of 'dpopt prefixes release'.")]
 TimeOption = Annotated[str, "The column that says when, declared in --schema; its bins are all steps."]
@@ -58,13 +59,7 @@ def grow(
 
     declared = Schema.read(schema) if reading.no_header else None
     made = prefixes.grow(
-        file,
-        table,
-        schema,
-        column,
-        steps=steps,
-        reading=reading.reading(declared),
-        accept_draft=accept_draft,
+        file, table, schema, column, steps=steps, reading=reading.reading(declared), accept_draft=accept_draft
     )
     _said(made, file)
 
@@ -74,8 +69,7 @@ def answer(
     *,
     file: FileArgument,
     query: Annotated[
-        list[int] | None,
-        "Ask for the first so many steps. May be repeated; all that were measured if left out.",
+        list[int] | None, "Ask for the first so many steps. May be repeated; all that were measured if left out."
     ] = None,
     confidence: shared.ConfidenceOption = 0.95,
 ) -> shared.Shown:
@@ -100,6 +94,6 @@ def _said(made: Prefixes, file: Path) -> None:
     print_spent(made.privacy)
     last = made.answer(made.noisy.size)
     shared.say(
-        f"{made.noisy.size:,} of {made.plan.steps:,} steps, some {last.value:,.0f} records up to the last of them (standard "
-        f"error {last.standard_error:,.1f}); in {file}"
+        f"{made.noisy.size:,} of {made.plan.steps:,} steps, some {last.value:,.0f} records up to the last of them "
+        f"(standard error {last.standard_error:,.1f}); in {file}"
     )

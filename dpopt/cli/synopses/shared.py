@@ -30,16 +30,15 @@ ColumnsOption = Annotated[
     str | None, "Columns of the table, with commas between them (a comma in a name is written twice)."
 ]
 CountsOption = Annotated[
-    str | None,
-    "In place of --column: the table has one row for each bin, in order, with its count in this column.",
+    str | None, "In place of --column: the table has one row for each bin, in order, with its count in this column."
 ]
 OrderedOption = Annotated[bool, "The declared values of a categorical column are ordered as they are listed."]
 AcceptDraftOption = Annotated[bool, "Use a drafted, unreviewed schema."]
 OutOption = Annotated[Path, "-o", "--out", "New file (.npz) for the release."]
 NOption = Annotated[
     int | None,
-    "Number of records to plan for. Under replace it is public; under add-remove it is a guess, since a release measures the "
-    "number (or takes that of --n0). Where persons are protected, of rows that are counted.",
+    "Number of records to plan for. Under replace it is public; under add-remove it is a guess, since a release "
+    "measures the number (or takes that of --n0). Where persons are protected, of rows that are counted.",
 ]
 ReplaceNOption = Annotated[int | None, "Number of records, under replace."]
 ConfidenceOption = Annotated[float, "Confidence level of the intervals or bounds, between 0 and 1."]
@@ -68,18 +67,12 @@ class PlanOptions(options.UnitOptions, options.SpendingOptions):
 class PlannedBins:
     """Which bins are planned for, in place of the names of columns or with these."""
 
-    bins: Annotated[
-        str | None, "In place of a schema: the number of bins; for several columns as in 74x100."
-    ] = None
+    bins: Annotated[str | None, "In place of a schema: the number of bins; for several columns as in 74x100."] = None
     schema: MaybeSchemaOption = None
     ordered: OrderedOption = False
 
     def axes(self, request: Request, columns: tuple[str, ...]) -> tuple[Bins, ...]:
-        """Return the bins of each column: those of --bins, or of columns of a schema.
-
-        Raises PlanError if neither or both are given, or it is no number of bins; DpoptError as
-        `Request.declared_bins`.
-        """
+        """Return the bins of each column: those of --bins, or of columns of a schema."""
         from dpopt.queries.ranges.bins import Bins
         from dpopt.synopses.histograms.counts_plan import whole_number
 
@@ -151,9 +144,7 @@ class Shown:
     text: Sequence[str | Table]
 
 
-def showing(
-    name: str, group: typer.Typer
-) -> Callable[[Callable[_Parameters, Shown]], Callable[_Parameters, Shown]]:
+def showing(name: str, group: typer.Typer) -> Callable[[Callable[_Parameters, Shown]], Callable[_Parameters, Shown]]:
     """Register a command that returns what it shows; --json chooses the form."""
 
     def register(function: Callable[_Parameters, Shown]) -> Callable[_Parameters, Shown]:
@@ -186,9 +177,7 @@ def named_columns(text: str | None) -> tuple[str, ...]:
     return tuple(name.replace("\0", ",").strip() for name in text.replace(",,", "\0").split(","))
 
 
-def make(
-    out: Path, asked: Asked, release: Callable[[Asked], _Released], said: Callable[[_Released], str]
-) -> None:
+def make(out: Path, asked: Asked, release: Callable[[Asked], _Released], said: Callable[[_Released], str]) -> None:
     """Make a release, write it, and say what was spent and what it holds."""
     from dpopt.cli.reports.progress import TerminalProgress
     from dpopt.cli.reports.reports import print_spent
@@ -216,15 +205,9 @@ def opened(kind: type[_Released], file: Path) -> _Released:
 
 
 def export(
-    kind: type[_Released],
-    file: Path,
-    out: Path,
-    forms: Mapping[str, Callable[[_Released, Path], object]],
+    kind: type[_Released], file: Path, out: Path, forms: Mapping[str, Callable[[_Released, Path], object]]
 ) -> None:
-    """Write a release in the form that the name of a new file says.
-
-    Raises PlanError if the name ends otherwise; ReleaseFolderError if there is such a file.
-    """
+    """Write a release in the form that the name of a new file says."""
     from dpopt.releases.folder_files import check_new
 
     if out.suffix not in forms:
@@ -264,9 +247,7 @@ def noise_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, gauss
     )
 
 
-def interval_table(
-    heading: str, error: str, asked: Sequence[str], found: Sequence[Any], confidence: float
-) -> Table:
+def interval_table(heading: str, error: str, asked: Sequence[str], found: Sequence[Any], confidence: float) -> Table:
     """Return numbers of records, each with an error, which has a name in words, and an interval."""
     rows = [
         (
@@ -281,11 +262,7 @@ def interval_table(
 
 
 def boxes_shown(
-    axes: Sequence[Bins],
-    queries: Sequence[str] | None,
-    error: str,
-    answer: Callable[[str], object],
-    confidence: float,
+    axes: Sequence[Bins], queries: Sequence[str] | None, error: str, answer: Callable[[str], object], confidence: float
 ) -> Shown:
     """Return the answers to boxes of these columns; to the whole grid where nothing is asked."""
     asked = queries or [",".join(":" for _ in axes)]
@@ -296,9 +273,7 @@ def boxes_shown(
     )
 
 
-def shares_table(
-    headings: Sequence[str], asked: Sequence[str], rows: Iterable[Sequence[float | str]]
-) -> Table:
+def shares_table(headings: Sequence[str], asked: Sequence[str], rows: Iterable[Sequence[float | str]]) -> Table:
     """Return shares of records with their errors, or words, for what was asked."""
     shown = [
         (text, *(one if isinstance(one, str) else f"{one:.4f}" for one in row))

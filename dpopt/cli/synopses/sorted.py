@@ -31,12 +31,10 @@ EstimateOption = Annotated[
 ]
 LeastOption = Annotated[list[int], "A number m: how many have a count of at least m? May be repeated."]
 PublicNOption = Annotated[
-    int | None,
-    "Number of records, if it is public; the estimate then has this total. Not needed under replace.",
+    int | None, "Number of records, if it is public; the estimate then has this total. Not needed under replace."
 ]
 EdgesOption = Annotated[
-    int | None,
-    "Number of edges, if it is public; the estimate then has this total. Not needed under replace.",
+    int | None, "Number of edges, if it is public; the estimate then has this total. Not needed under replace."
 ]
 DegreesFile = Annotated[Path, typer.Argument(help="File of 'dpopt degrees release'.")]
 SortedFile = Annotated[Path, typer.Argument(help="File of 'dpopt sorted release'.")]
@@ -50,9 +48,7 @@ class TableOptions:
 
     out: Annotated[Path, "-o", "--out", "New CSV file: each count that occurs, and how often."]
     estimate: EstimateOption = None
-    sequence: Annotated[Path | None, "New CSV file beside it: the counts themselves, the largest first."] = (
-        None
-    )
+    sequence: Annotated[Path | None, "New CSV file beside it: the counts themselves, the largest first."] = None
 
 
 @command("release", group=sorted_group)
@@ -109,8 +105,7 @@ def release_degrees(
     asked: shared.TextReleaseOptions,
     solving: options.ModelSolverOptions,
     on_invalid: Annotated[
-        str,
-        "Lines that are no edge, loops and second copies: error, or drop (they do not count; no line ends a run).",
+        str, "Lines that are no edge, loops and second copies: error, or drop (they do not count; no line ends a run)."
     ] = "error",
 ) -> None:
     """Release the degree sequence of a graph: how many nodes have how many edges, and not which nodes."""
@@ -123,12 +118,7 @@ def release_degrees(
         out,
         asked.asked(on_invalid),
         lambda how: degrees(
-            edges,
-            declared,
-            columns=(ends[0], ends[1]) if ends else None,
-            ranked=ranked,
-            **asdict(solving),
-            **how,
+            edges, declared, columns=(ends[0], ends[1]) if ends else None, ranked=ranked, **asdict(solving), **how
         ),
         lambda released: (
             f"{released.counts.size:,} nodes, some {released.counts.sum() // 2:,} edges, largest degree about "
@@ -139,11 +129,7 @@ def release_degrees(
 
 @shared.showing("answer", sorted_group)
 def answer(
-    *,
-    file: SortedFile,
-    query: LeastOption,
-    estimate: EstimateOption = None,
-    n: PublicNOption = None,
+    *, file: SortedFile, query: LeastOption, estimate: EstimateOption = None, n: PublicNOption = None
 ) -> shared.Shown:
     """Say how many values have at least so many records. Costs no privacy."""
     return _answers(_opened(file, "counts", n), query, estimate, "records")
@@ -151,11 +137,7 @@ def answer(
 
 @shared.showing("answer", degrees_group)
 def answer_degrees(
-    *,
-    file: DegreesFile,
-    query: LeastOption,
-    estimate: EstimateOption = None,
-    edges: EdgesOption = None,
+    *, file: DegreesFile, query: LeastOption, estimate: EstimateOption = None, edges: EdgesOption = None
 ) -> shared.Shown:
     """Say how many nodes have at least so many edges. Costs no privacy."""
     return _answers(_opened(file, "degrees", edges), query, estimate, "edges")
@@ -203,9 +185,7 @@ def _opened(file: Path, what: str, n: int | None) -> SortedCountsRelease:
     if n is None:
         return released
     if released.solved:
-        shared.say(
-            f"with this total the estimates are dpopt's own; {released.solved[0].solver} solved without it"
-        )
+        shared.say(f"with this total the estimates are dpopt's own; {released.solved[0].solver} solved without it")
     return released.with_total(2 * n if what == DEGREES else n)
 
 
@@ -215,9 +195,7 @@ def _chosen(released: SortedCountsRelease, estimate: str | None) -> str:
     return released.default.value if released.solved else "posterior"
 
 
-def _answers(
-    released: SortedCountsRelease, queries: list[int], estimate: str | None, heading: str
-) -> shared.Shown:
+def _answers(released: SortedCountsRelease, queries: list[int], estimate: str | None, heading: str) -> shared.Shown:
     found = [(least, released.answer(least, estimate=_chosen(released, estimate))) for least in queries]
     rows = [(f"at least {least:,}", f"{one:,}") for least, one in found]
     return shared.Shown(
@@ -227,12 +205,7 @@ def _answers(
 
 
 def _export(
-    file: Path,
-    written: TableOptions,
-    what: str,
-    n: int | None,
-    *,
-    graphical: options.ModelSolverOptions | None = None,
+    file: Path, written: TableOptions, what: str, n: int | None, *, graphical: options.ModelSolverOptions | None = None
 ) -> None:
     """Write an estimate of released sorted counts as tables."""
     from dpopt.releases.folder_files import check_new
@@ -250,8 +223,8 @@ def _export(
         found = released.graphical(estimate, **asdict(graphical))
         counts = found.degrees
         shared.say(
-            f"graphical: squared distance {found.squared_distance:,.1f} to the estimate, at most {found.gap:,.1f} above the "
-            f"least; a graph with {len(found.edges()):,} edges has these degrees"
+            f"graphical: squared distance {found.squared_distance:,.1f} to the estimate, at most {found.gap:,.1f} "
+            f"above the least; a graph with {len(found.edges()):,} edges has these degrees"
         )
     for write, place in zip((write_frequencies, write_sequence), places, strict=False):
         write(counts, place)

@@ -32,23 +32,22 @@ class SummaryOptions:
 
     k: Annotated[int, "The largest number of conditions of a query."]
     literals: Annotated[
-        str,
-        "What is counted: all (every value), or positive (of columns with two values only the second one).",
+        str, "What is counted: all (every value), or positive (of columns with two values only the second one)."
     ] = "all"
     predicate: Annotated[
         str,
-        "Queries for which the plan minimizes the error: and (all conditions hold), or (at least one holds), or atleast:R (at "
-        "least R hold). Others are answered too.",
+        "Queries for which the plan minimizes the error: and (all conditions hold), or (at least one holds), or "
+        "atleast:R (at least R hold). Others are answered too.",
     ] = "and"
     error: Annotated[
         float | None,
-        "Refuse unless all queries of k conditions are predicted to be within this share of the records; the message names a "
-        "sufficient n, budget or k.",
+        "Refuse unless all queries of k conditions are predicted to be within this share of the records; the message "
+        "names a sufficient n, budget or k.",
     ] = None
     small_queries: Annotated[
         float,
-        "Share of the budget for queries of fewer conditions, between 0 and 1. With 0 the prediction is never worse than "
-        "that of separate noise on each query.",
+        "Share of the budget for queries of fewer conditions, between 0 and 1. With 0 the prediction is never worse "
+        "than that of separate noise on each query.",
     ] = 0.05
     solver: options.ModelSolverOption = None
 
@@ -133,8 +132,8 @@ def answer(
     file: Annotated[Path, typer.Argument(help="File of 'dpopt summary release'.")],
     query: Annotated[
         list[str],
-        "Conditions with commas between them, as in smoker=yes,age>=50; also !=, <, <=, >. A comma in a value is written "
-        "twice. May be repeated.",
+        "Conditions with commas between them, as in smoker=yes,age>=50; also !=, <, <=, >. A comma in a value is "
+        "written twice. May be repeated.",
     ],
     predicate: Annotated[
         str, "and (all conditions hold), or (at least one holds), or atleast:R (at least R hold)."
@@ -152,8 +151,7 @@ def answer(
 
     released = shared.opened(Summary, file)
     found = [
-        released.answer(text, predicate, confidence=confidence, estimate=estimate, solver=solver)
-        for text in query
+        released.answer(text, predicate, confidence=confidence, estimate=estimate, solver=solver) for text in query
     ]
     answers = list(zip(query, found, strict=True))
     return shared.Shown(
@@ -179,8 +177,8 @@ def _planned(planned: SummaryPlan) -> Iterator[str | Table]:
         gaussian=planned.gaussian,
     )
     yield (
-        f"queries of {planned.width} conditions ({planned.predicate}): within {planned.predicted:.4g}, all of them with "
-        f"probability 95 %; of which the polynomial's error is {planned.approximation:.2g}"
+        f"queries of {planned.width} conditions ({planned.predicate}): within {planned.predicted:.4g}, all of them "
+        f"with probability 95 %; of which the polynomial's error is {planned.approximation:.2g}"
     )
 
 
@@ -206,9 +204,11 @@ def _alternatives(planned: SummaryPlan, others: Alternatives) -> Iterator[str]:
         yield ("the summary is the best of these")
     elif others.least == "marginals":
         yield (
-            "fitted records have a smaller guaranteed error than the summary: see 'dpopt release --algorithm projection'"
+            "fitted records have a smaller guaranteed error than the summary: see 'dpopt release --algorithm "
+            "projection'"
         )
     elif k in planned.sizes:
         yield (
-            "the summary counts these, too, and keeps a share of the budget for fewer conditions: --small-queries 0 keeps none"
+            "the summary counts these, too, and keeps a share of the budget for fewer conditions: --small-queries 0 "
+            "keeps none"
         )

@@ -1,8 +1,8 @@
 """The answers of a distribution over a product universe to all queries of a workload at once.
 
-Marginals share their sums: axes are added up one after the other, and sets of attributes that begin alike share what was added
-up so far, so that all marginals together cost a few passes through memory. Parities of binary attributes come from one fast
-Walsh-Hadamard transform. Every other clause is read off the marginal over its own attributes.
+Marginals share their sums: axes are added up one after the other, and sets of attributes that begin alike share what
+was added up so far, so that all marginals together cost a few passes through memory. Parities of binary attributes come
+from one fast Walsh-Hadamard transform. Every other clause is read off the marginal over its own attributes.
 """
 
 from __future__ import annotations
@@ -30,11 +30,6 @@ class AnswerSheet:
     ----------
     queries : MarginalSet or Clauses
         m queries over attributes of the universe; marginals over its domains.
-
-    Raises
-    ------
-    ProgramError
-        If the marginals that answer the queries have more than 2^26 cells in all.
     """
 
     def __init__(self, universe: ProductUniverse, queries: MarginalSet | Clauses) -> None:
@@ -66,9 +61,7 @@ class AnswerSheet:
         self._steps = np.array(steps, dtype=np.int64).reshape(-1, 5)
         self._work = np.empty(universe.cells + room + int(self._starts[-1]))
         self._tables = self._work[universe.cells + room :]
-        self._steps[:, [0, 4]] += np.where(
-            self._steps[:, [0, 4]] < 0, len(self._work), 0
-        )  # tables count from the end
+        self._steps[:, [0, 4]] += np.where(self._steps[:, [0, 4]] < 0, len(self._work), 0)  # tables count from the end
         if isinstance(queries, MarginalSet):
             self._gather = self._cells_in_order(sets)
         else:
@@ -142,9 +135,7 @@ def _are_binary_parities(universe: ProductUniverse, clauses: Clauses) -> bool:
     )
 
 
-def _frequencies(
-    universe: ProductUniverse, clauses: Clauses
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _frequencies(universe: ProductUniverse, clauses: Clauses) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the frequency of each parity, and the sign with which its transform enters: answer = (1 - sign F) / 2."""
     used = clauses.attributes >= 0
     bits = np.zeros(universe.domains.counts.size, dtype=np.int64)
@@ -161,8 +152,9 @@ def _elimination(
 ) -> tuple[list[_Step], int]:
     """Return the steps that add up the marginals over sets of axes, and the room they need beside distribution and tables.
 
-    An array at work has the shape (K, remaining axes), K the cells of the axes that are kept. Its first axis goes into K for
-    the sets that keep it, at no cost, and is added up for all others. Targets in tables are counted from the end of the memory.
+    An array at work has the shape (K, remaining axes), K the cells of the axes that are kept. Its first axis goes into
+    K for the sets that keep it, at no cost, and is added up for all others. Targets in tables are counted from the end
+    of the memory.
     """
     cells, total = prod(shape), int(starts[-1])
     steps: list[_Step] = []

@@ -30,34 +30,23 @@ _GONE = 1e-120  # what noise beyond all probability leaves of a part counts as n
 
 @dataclass(slots=True, eq=False)
 class Measured:
-    """What was measured: a partition of the universe into parts, and a noisy share for each of them.
-
-    Attributes
-    ----------
-    high, low : int64 arrays
-        Where each cell of the universe lies on the small table of the partition; see `ProductUniverse.places`.
-    labels : (t,) int64 array
-        The part of each cell of the small table.
-    run : int
-        `low` is constant on runs of so many entries.
-    values : (c,) float64 array
-        Noisy shares of the parts.
-    slack : float
-        Shares within it of the values are not pulled.
-    weight : float
-        How strongly others are, for each unit of share beyond the slack.
-    multipliers : (c,) float64 array
-        What the program's dual has for each part: ln of the factor by which it raises the part's cells.
-    """
+    """What was measured: a partition of the universe into parts, and a noisy share for each of them."""
 
     high: NDArray[np.int64]
     low: NDArray[np.int64]
+    """Where each cell of the universe lies on the small table of the partition; see `ProductUniverse.places`."""
     labels: NDArray[np.int64]
+    """Shape (t,). The part of each cell of the small table."""
     run: int
+    """`low` is constant on runs of so many entries."""
     values: NDArray[np.float64]
+    """Shape (c,). Noisy shares of the parts."""
     slack: float
+    """Shares within it of the values are not pulled."""
     weight: float
+    """How strongly others are, for each unit of share beyond the slack."""
     multipliers: NDArray[np.float64] = field(init=False)
+    """Shape (c,). What the program's dual has for each part: ln of the factor by which it raises the part's cells."""
 
     def __post_init__(self) -> None:
         self.multipliers = np.zeros(len(self.values))
@@ -70,21 +59,14 @@ def partition_of(
     if isinstance(query, MarginalSet):
         attributes = np.array(query.attributes_of(0), dtype=np.int64)
         high, low = universe.places(attributes, query.strides[0, : len(attributes)])
-        return (
-            high,
-            low,
-            freeze(np.arange(query.number_of_cells, dtype=np.int64)),
-            universe.run_of(attributes),
-        )
+        return (high, low, freeze(np.arange(query.number_of_cells, dtype=np.int64)), universe.run_of(attributes))
     width = int(query.widths()[0])
     attributes = query.attributes[0, :width].astype(np.int64)
     shape = universe.domains.counts[attributes]
     strides = np.concatenate((np.cumprod(shape[:0:-1])[::-1], [1])).astype(np.int64)
     high, low = universe.places(attributes, strides)
     positions = np.arange(int(shape.prod()))[:, None] // strides % shape
-    true = (
-        (positions == wanted_positions(universe.domains, query)[0, :width]) == query.signs[0, :width]
-    ).sum(axis=1)
+    true = ((positions == wanted_positions(universe.domains, query)[0, :width]) == query.signs[0, :width]).sum(axis=1)
     labels = (query.accepted[0] >> true.astype(np.uint32)) & np.uint32(1)
     return high, low, freeze(labels.astype(np.int64)), universe.run_of(attributes)
 
@@ -141,10 +123,7 @@ class Distribution:
 
     def bracket(self, members: Sequence[Measured]) -> tuple[float, float]:
         """Return the objective of the distribution and the dual bound (ME-1, ME-5); right where all steps were `ascend`'s."""
-        terms = [
-            EntropyTerm(self.parts(one), one.values, one.multipliers, one.slack, one.weight)
-            for one in members
-        ]
+        terms = [EntropyTerm(self.parts(one), one.values, one.multipliers, one.slack, one.weight) for one in members]
         return entropy_bracket(self.normalizer, terms)
 
     def solve(
@@ -152,13 +131,8 @@ class Distribution:
     ) -> tuple[float, float, str]:
         """Take the distribution that a solver finds for all measurements, if it is better; return objective, bound and who.
 
-        Objective and bound are computed here: the larger dual value of the multipliers so far, and of those that belong to the
-        solver's shares. So they hold whatever the solver says.
-
-        Raises
-        ------
-        ProgramError
-            More than 20,000 cells.
+        Objective and bound are computed here: the larger dual value of the multipliers so far, and of those that belong
+        to the solver's shares. So they hold whatever the solver says.
         """
         start = self._first()
         objective, bound = self.bracket(members)
@@ -182,11 +156,7 @@ class Distribution:
         bound = max(bound, dual)
         if not (self.p.any() and exact < objective):
             self.p = before
-            return (
-                objective,
-                bound,
-                f"{found.result.solver} found no better distribution: {found.termination.value}",
-            )
+            return (objective, bound, f"{found.result.solver} found no better distribution: {found.termination.value}")
         return exact, bound, found.ended
 
     def _first(self) -> NDArray[np.float64]:
@@ -236,9 +206,7 @@ class Distribution:
         self.normalizer += scale + level
         return change, factors
 
-    def _summed(
-        self, measured: Measured, work: Callable[[NDArray[np.float64], int, int], None]
-    ) -> NDArray[np.float64]:
+    def _summed(self, measured: Measured, work: Callable[[NDArray[np.float64], int, int], None]) -> NDArray[np.float64]:
         held = np.zeros((_ROWS_APART, len(measured.labels)))
         self._rows(measured, lambda a, b: work(held[1 if a else 0], a, b))
         parts = np.zeros(len(measured.values))
@@ -260,7 +228,7 @@ def pulled_moves(queries: Sequence[Measured], shares: NDArray[np.float64]) -> ND
 
     Parameters
     ----------
-    queries : sequence of Measured
+    queries
         Of two parts each: where the query is false, and where it is true.
     shares : (r,) float64 array
         Where they are true by now.
@@ -280,15 +248,15 @@ UNITS = 2**32
 def weighted_cells(p: NDArray[np.float64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return at most about `most` cells and whole weights in units of 2^-32 that stand for a distribution.
 
-    Cells of a mass of at least t keep it. Of the others every stretch of mass t, in the order of the cells, is given to the
-    cell in its middle, so that the sum over any run of cells is right to t. t is such that `most` cells are chosen. Cells
-    whose mass rounds to no unit are left out.
+    Cells of a mass of at least t keep it. Of the others every stretch of mass t, in the order of the cells, is given to
+    the cell in its middle, so that the sum over any run of cells is right to t. t is such that `most` cells are chosen.
+    Cells whose mass rounds to no unit are left out.
 
     Parameters
     ----------
     p : (cells,) float64 array
         Nonnegative, not all zero.
-    most : int
+    most
         At least 1.
     """
     from dpopt.inference.distribution.kernels import choose_cells

@@ -1,7 +1,7 @@
 """Compiled loops over the cells of a product universe: sums over axes, factors on parts, the Walsh-Hadamard transform.
 
-A cell of the universe has the number i B + j with i < H and j < B; it lies on the cell high[i] + low[j] of a small table.
-So every loop over a set of attributes is one pass through memory, whatever the attributes are.
+A cell of the universe has the number i B + j with i < H and j < B; it lies on the cell high[i] + low[j] of a small
+table. So every loop over a set of attributes is one pass through memory, whatever the attributes are.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ Places = NDArray[np.int64]
 
 
 @kernel
-def add_to_table(
-    p: Floats, high: Places, low: Places, run: int, table: Floats, first: int, last: int
-) -> None:
+def add_to_table(p: Floats, high: Places, low: Places, run: int, table: Floats, first: int, last: int) -> None:
     """Add to a small table the mass of the cells of rows first .. last - 1; `low` has one entry for each run of cells."""
     width = low.size * run
     for i in range(first, last):
@@ -32,9 +30,7 @@ def add_to_table(
 
 
 @kernel
-def multiply_table(
-    p: Floats, high: Places, low: Places, run: int, factors: Floats, first: int, last: int
-) -> None:
+def multiply_table(p: Floats, high: Places, low: Places, run: int, factors: Floats, first: int, last: int) -> None:
     """Multiply the mass of every cell of rows first .. last - 1 by the factor at its place of a small table."""
     width = low.size * run
     for i in range(first, last):
@@ -74,12 +70,7 @@ def multiply_then_add(
                 continue
             a = b = c = d = 0.0
             for _ in range(run // 4):
-                w, x, y, z = (
-                    p[place] * factor,
-                    p[place + 1] * factor,
-                    p[place + 2] * factor,
-                    p[place + 3] * factor,
-                )
+                w, x, y, z = (p[place] * factor, p[place + 1] * factor, p[place + 2] * factor, p[place + 3] * factor)
                 p[place], p[place + 1], p[place + 2], p[place + 3] = w, x, y, z
                 a += w
                 b += x
@@ -148,8 +139,8 @@ def clause_masses(
 ) -> None:
     """Write the mass of each clause, from the marginal over its attributes.
 
-    Clause c has the marginal tables[starts[c]:], of shape shapes[c] (1 in padding); literal l asks for position wanted[c, l] of
-    its attribute (-1: no position), or for any other where signs[c, l] is false.
+    Clause c has the marginal tables[starts[c]:], of shape shapes[c] (1 in padding); literal l asks for position
+    wanted[c, l] of its attribute (-1: no position), or for any other where signs[c, l] is false.
     """
     width = shapes.shape[1]
     position = np.zeros(width, np.int64)
@@ -205,8 +196,8 @@ def pulled_shares(base: Floats, lower: Floats, upper: Floats, weight: float, sha
     """Write the shares that solve one block of the dual (ME-6); return ln(lambda).
 
     Share s_c is lambda base[c] where that lies in [lower[c], upper[c]]; else it is pulled towards the nearer bound b,
-    ln(s_c) = ln(lambda base[c]) + weight (b - s_c). Every share grows with lambda; they sum to 1. Newton's method on the sum,
-    kept within a bracket. No share is below 1e-100, whatever is asked.
+    ln(s_c) = ln(lambda base[c]) + weight (b - s_c). Every share grows with lambda; they sum to 1. Newton's method on
+    the sum, kept within a bracket. No share is below 1e-100, whatever is asked.
     """
     logs, farthest = np.empty(base.size), 1e30
     for c in range(base.size):
@@ -241,9 +232,7 @@ def pulled_shares(base: Floats, lower: Floats, upper: Floats, weight: float, sha
             following = at + (farthest if total < 1.0 else -farthest)
             farthest *= 2.0
         if not low < following < high:
-            following = (
-                0.5 * (low + high) if low > -np.inf and high < np.inf else at + (1.0 if total < 1.0 else -1.0)
-            )
+            following = 0.5 * (low + high) if low > -np.inf and high < np.inf else at + (1.0 if total < 1.0 else -1.0)
         if following == at:
             break
         at = following
@@ -253,9 +242,7 @@ def pulled_shares(base: Floats, lower: Floats, upper: Floats, weight: float, sha
 
 
 @kernel
-def pulled_pairs(
-    shares: Floats, multipliers: Floats, values: Floats, slack: Floats, weight: Floats
-) -> Floats:
+def pulled_pairs(shares: Floats, multipliers: Floats, values: Floats, slack: Floats, weight: Floats) -> Floats:
     """Return by how much the shares (r,) of two-part measurements would move under `pulled_shares`, (r,)."""
     moves = np.empty(shares.size)
     base, found = np.empty(2), np.empty(2)

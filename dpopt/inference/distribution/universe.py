@@ -19,35 +19,20 @@ _LOW_CELLS = 2**12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProductUniverse:
-    """All combinations of the codes that some attributes may take.
-
-    Parameters
-    ----------
-    domains : Domains
-        The codes that each of the d attributes of a schema may take.
-    attributes : (a,) int64 array
-        The attributes that the universe is over; all others are left out.
-
-    Attributes
-    ----------
-    axes : (a,) int64 array
-        The same attributes, those of the most codes first: sums over the first axes then leave little to do.
-    shape : tuple of int
-        Number of codes of each axis.
-    cells : int
-        |X|, the number of cells; cell x is the mixed-radix number of its codes' positions, the last axis running fastest.
-
-    Raises
-    ------
-    ProgramError
-        If there are more than 2^26 cells.
-    """
+    """All combinations of the codes that some attributes may take."""
 
     domains: Domains
+    """The codes that each of the d attributes of a schema may take."""
     attributes: NDArray[np.int64]
+    """Shape (a,). The attributes that the universe is over; all others are left out."""
     axes: NDArray[np.int64] = field(init=False)
+    """Shape (a,). The same attributes, those of the most codes first: sums over the first axes then leave little to
+    do."""
     shape: tuple[int, ...] = field(init=False)
+    """Number of codes of each axis."""
     cells: int = field(init=False)
+    """|X|, the number of cells; cell x is the mixed-radix number of its codes' positions, the last axis running
+    fastest."""
 
     def __post_init__(self) -> None:
         counts = self.domains.counts[self.attributes]
@@ -57,9 +42,7 @@ class ProductUniverse:
         object.__setattr__(self, "shape", shape)
         object.__setattr__(self, "cells", prod(shape))
         if self.cells > MOST_CELLS:
-            raise ProgramError(
-                f"a universe of {self.cells:,} cells is beyond the {MOST_CELLS:,} that are held"
-            )
+            raise ProgramError(f"a universe of {self.cells:,} cells is beyond the {MOST_CELLS:,} that are held")
 
     def strides(self) -> tuple[int, ...]:
         """Return by how much the number of a cell grows with the position on each axis."""
@@ -78,10 +61,7 @@ class ProductUniverse:
         moves = dict(zip(np.asarray(attributes).tolist(), np.asarray(strides).tolist(), strict=True))
         split = self._split()
         own = [int(moves.get(axis, 0)) for axis in self.axes.tolist()]
-        return (
-            _sums(self.shape[:split], own[:split]),
-            _sums(self.shape[split:], own[split:]),
-        )
+        return (_sums(self.shape[:split], own[:split]), _sums(self.shape[split:], own[split:]))
 
     def run_of(self, attributes: NDArray[np.int64]) -> int:
         """Return how many neighbouring cells, at least, lie on one cell of any table over these attributes."""

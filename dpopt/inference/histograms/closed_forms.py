@@ -51,9 +51,7 @@ def isotonic_regression(
     return s, rises if total is None else np.append(rises, shift)
 
 
-def _shift_of_ends(
-    values: Numbers, weights: Numbers, s: Numbers, lower: float | None, upper: float | None
-) -> float:
+def _shift_of_ends(values: Numbers, weights: Numbers, s: Numbers, lower: float | None, upper: float | None) -> float:
     """Return a multiplier of the total where every entry of s is at a bound: one that leaves all of them there."""
     ends = (s - values) * weights
     low, high = float(ends.min()), float(ends.max())
@@ -93,19 +91,13 @@ def _below(tree: Tree, slopes: Numbers, known: NDArray[np.bool_]) -> Numbers:
     """Return what the multiplier of each node must be for the bins below it: 0 at a bin, that of a child less its slope."""
     needed = np.where((tree.children == 0) & ~known, 0.0, -np.inf)
     for level in tree.levels[:0:-1]:
-        asked = np.where(
-            known[level], -np.inf, needed[level] - slopes[level]
-        )  # a known child asks for nothing
+        asked = np.where(known[level], -np.inf, needed[level] - slopes[level])  # a known child asks for nothing
         np.maximum.at(needed, tree.parent[level], asked)
     return np.where(np.isfinite(needed), needed, 0.0)
 
 
 def grid_consistency(
-    shape: Sequence[int],
-    noisy: Mapping[Level, Numbers],
-    precisions: Mapping[Level, float],
-    *,
-    total: float | None,
+    shape: Sequence[int], noisy: Mapping[Level, Numbers], precisions: Mapping[Level, float], *, total: float | None
 ) -> Answer:
     """Return cells and sums of blocks, and the multipliers of TC-8.
 
@@ -127,9 +119,7 @@ def grid_consistency(
 
     def multipliers(whole: float) -> dict[Level, Numbers]:
         found = {
-            level: 2.0
-            * precisions.get(level, 0.0)
-            * (sums[level] - noisy.get(level, np.zeros(())).reshape(-1))
+            level: 2.0 * precisions.get(level, 0.0) * (sums[level] - noisy.get(level, np.zeros(())).reshape(-1))
             for level in sums
         }
         if total is not None and blocks:

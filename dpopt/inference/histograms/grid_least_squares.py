@@ -1,29 +1,30 @@
 """Cells of a grid from noisy counts of its blocks: by least squares, and then without negative cells.
 
-Problem of `grid_least_squares`, for levels l of blocks, each measured with a precision p_l of its own: minimize
-sum over l of p_l sum over blocks b of l of (y_b - sum of x over b)^2, over all x (cells).
+Problem of `grid_least_squares`, for levels l of blocks, each measured with a precision p_l of its own: minimize sum
+over l of p_l sum over blocks b of l of (y_b - sum of x over b)^2, over all x (cells).
 
-In the Haar basis of the grid (products of those of its axes) the normal equations are diagonal: level l adds p_l B_l, B_l the
-cells of a block, to each part that is nowhere below l (LB-3, LB-7 of models/level_budgets), and its right-hand side there is
-p_l B_l^(1/2) times the Haar transform of its counts. So the estimate is one transform for each level, a division, and one
-transform back; its errors in different parts are not correlated.
+In the Haar basis of the grid (products of those of its axes) the normal equations are diagonal: level l adds p_l B_l,
+B_l the cells of a block, to each part that is nowhere below l (LB-3, LB-7 of models/level_budgets), and its right-hand
+side there is p_l B_l^(1/2) times the Haar transform of its counts. So the estimate is one transform for each level, a
+division, and one transform back; its errors in different parts are not correlated.
 
-Axes whose number of bins is no power of 2 are continued, and the cells beyond the last bins are 0 for sure. Then the equations
-are no longer diagonal, but nearly: conjugate gradients, preconditioned by the division above, take 4 to 10 steps. Knowing more
-makes the variance smaller than the sum over the parts, which is stated.
+Axes whose number of bins is no power of 2 are continued, and the cells beyond the last bins are 0 for sure. Then the
+equations are no longer diagonal, but nearly: conjugate gradients, preconditioned by the division above, take 4 to 10
+steps. Knowing more makes the variance smaller than the sum over the parts, which is stated.
 
 Source: Li et al. 2015 (the matrix mechanism) for least squares; Xiao, Wang and Gehrke 2011 (Privelet) for wavelets.
 
-Problem of `halve_from_the_whole`, at each block from the whole grid down: minimize sum_u (x_u - z_u)^2 / V_u over its two
-halves u, subject to x_u >= l_u and x_1 + x_2 = the block's own value, so that totals stay unbiased; z_u is the least-squares
-estimate of the half, and l_u what its cells hold beyond any noise that is to be expected. Blocks are halved along each side in
-turn (`halving_order`). The two halves of a block have the same variance, and so V_u is how much of the half lies in the grid:
-0 beyond the last bins.
+Problem of `halve_from_the_whole`, at each block from the whole grid down: minimize sum_u (x_u - z_u)^2 / V_u over its
+two halves u, subject to x_u >= l_u and x_1 + x_2 = the block's own value, so that totals stay unbiased; z_u is the
+least-squares estimate of the half, and l_u what its cells hold beyond any noise that is to be expected. Blocks are
+halved along each side in turn (`halving_order`). The two halves of a block have the same variance, and so V_u is how
+much of the half lies in the grid: 0 beyond the last bins.
 
-Source: as `divide_from_the_root`. Halves rather than the measured levels, because boxes cut through blocks: on grids with few
-occupied cells the mean squared error of random boxes was up to ten times smaller than with all measured parts at once. A short
-side must not be left to the end: divided among two values within single cells alone, nearly empty ones go half and half, and
-the sums over one value were off by some twenty standard errors (75 ages by 100 hours by two sexes).
+Source: as `divide_from_the_root`. Halves rather than the measured levels, because boxes cut through blocks: on grids
+with few occupied cells the mean squared error of random boxes was up to ten times smaller than with all measured parts
+at once. A short side must not be left to the end: divided among two values within single cells alone, nearly empty ones
+go half and half, and the sums over one value were off by some twenty standard errors (75 ages by 100 hours by two
+sexes).
 """
 
 from __future__ import annotations
@@ -54,15 +55,8 @@ def grid_precisions(shape: Sequence[int], precisions: Mapping[Level, float]) -> 
 
     Parameters
     ----------
-    shape : sequence of int
-        Bins of each axis.
     precisions : Mapping of level to float
         One over the variance of the noise of a block's count, above 0; measured levels only.
-
-    Raises
-    ------
-    TreeError
-        If single cells were not measured, so that the other levels do not determine them.
     """
     heights = grid_heights(shape)
     if not precisions.get((0,) * len(heights), 0.0) > 0.0:
@@ -84,19 +78,12 @@ def grid_least_squares(
 
     Parameters
     ----------
-    shape : sequence of int
-        Bins of each axis.
     noisy : Mapping of level to array of `blocks_shape`
         The noisy counts of the measured levels.
     precisions : Mapping of level to float
         As for `grid_precisions`.
-    total : float, optional
+    total
         The sum of all cells, where it is known without noise.
-
-    Raises
-    ------
-    TreeError
-        If single cells were not measured, or an array has another shape.
     """
     heights = grid_heights(shape)
     gathered = grid_precisions(shape, precisions)
@@ -112,9 +99,7 @@ def grid_least_squares(
         coarse[tuple(slice(number) for number in counts.shape)] = counts
         for axis in range(len(width)):
             coarse = haar(coarse, axis)
-        right[tuple(slice(number) for number in width)] += (
-            precisions[level] * 2.0 ** (sum(level) / 2.0) * coarse
-        )
+        right[tuple(slice(number) for number in width)] += precisions[level] * 2.0 ** (sum(level) / 2.0) * coarse
     if all(bins == 1 << height for bins, height in zip(shape, heights, strict=True)):
         right /= gathered
         if total is not None:
@@ -193,13 +178,8 @@ def halve_from_the_whole(
         The least-squares estimate of each cell.
     counts : array of the grid's shape
         The noisy counts of single cells.
-    variance : float
+    variance
         That of their noise; 0 if they are exact.
-
-    Raises
-    ------
-    TreeError
-        If the two have different shapes, or something is not finite.
     """
     from dpopt.inference.histograms.tree_kernels import divide
 

@@ -1,20 +1,21 @@
 """Cells of a grid whose blocks were measured in rounds: which blocks to divide next, and what all rounds say together.
 
-The whole is halved along each side in turn (`dpopt.queries.ranges.grids.halvings`): node 1 holds all cells, and the halves of
-node i are 2 i and 2 i + 1. A round measures nodes that divide all cells, each with noise of the same variance. The first
-measures one level. Before each later one, a block that holds few records beside the noise that is still to come is not
-divided any more, but measured again as it is. So empty stretches are few large blocks, and the noise of their cells is never
-added up.
+The whole is halved along each side in turn (`dpopt.queries.ranges.grids.halvings`): node 1 holds all cells, and the
+halves of node i are 2 i and 2 i + 1. A round measures nodes that divide all cells, each with noise of the same
+variance. The first measures one level. Before each later one, a block that holds few records beside the noise that is
+still to come is not divided any more, but measured again as it is. So empty stretches are few large blocks, and the
+noise of their cells is never added up.
 
 From the cells up, what is known of a node from below is kept as two cases: nothing is in it, or so much, normally
-distributed. Of a node with records either half may be empty. With the even density 1 / n of all other divisions these three
-cases are weighed, and their first two moments kept. From the whole down each node's halves are the posterior under the prior
-of divisions (`dpopt.inference.histograms.shrunken_halves.division_prior`), where a half is empty as likely as all that lies
-below it says.
+distributed. Of a node with records either half may be empty. With the even density 1 / n of all other divisions these
+three cases are weighed, and their first two moments kept. From the whole down each node's halves are the posterior
+under the prior of divisions (`dpopt.inference.histograms.shrunken_halves.division_prior`), where a half is empty as
+likely as all that lies below it says.
 
 Everything here takes noisy or public values only: it costs no privacy.
 
-Source: Kolaczyk (1999) for mixtures of divisions of counts; Crouse, Nowak and Baraniuk (1998) for messages up and down a tree.
+Source: Kolaczyk (1999) for mixtures of divisions of counts; Crouse, Nowak and Baraniuk (1998) for messages up and down
+a tree.
 """
 
 from __future__ import annotations
@@ -45,16 +46,14 @@ class Round:
 
     Attributes
     ----------
-    nodes : (m,) int64
-        In the order of their cells.
     counts : (m,)
-    variance : float
-        Of the noise of each, at least 0.
     """
 
     nodes: NDArray[np.int64]
+    """Shape (m,). In the order of their cells."""
     counts: NDArray[np.int64]
     variance: float
+    """Of the noise of each, at least 0."""
 
 
 def depths_of(nodes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -63,13 +62,7 @@ def depths_of(nodes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def groups_of(shape: Sequence[int], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return in which of these nodes each cell lies, (cells,) in C order.
-
-    Raises
-    ------
-    TreeError
-        If the nodes do not divide all cells, in their order.
-    """
+    """Return in which of these nodes each cell lies, (cells,) in C order."""
     heights = grid_heights(shape)
     order, depths = halving_order(heights), depths_of(np.maximum(nodes, 1))
     lowest = sum(heights)
@@ -79,9 +72,7 @@ def groups_of(shape: Sequence[int], nodes: NDArray[np.int64]) -> NDArray[np.int6
         starts = (nodes - (1 << depths)) * widths
         room = padded_cells(np.ones(shape), heights).reshape(-1)[order] > 0
         places = np.repeat(np.arange(nodes.size), widths)
-        at = np.repeat(starts - np.concatenate(([0], np.cumsum(widths)[:-1])), widths) + np.arange(
-            places.size
-        )
+        at = np.repeat(starts - np.concatenate(([0], np.cumsum(widths)[:-1])), widths) + np.arange(places.size)
         rising = bool((starts[1:] >= (starts + widths)[:-1]).all())
         if rising and room[at].sum() == room.sum():
             found = np.empty(order.size, dtype=np.int64)
@@ -97,25 +88,19 @@ def first_nodes(shape: Sequence[int], depth: int) -> NDArray[np.int64]:
 
 
 def next_nodes(
-    shape: Sequence[int],
-    rounds: Sequence[Round],
-    depth: int,
-    variances: Sequence[float],
-    *,
-    total: int | None = None,
+    shape: Sequence[int], rounds: Sequence[Round], depth: int, variances: Sequence[float], *, total: int | None = None
 ) -> NDArray[np.int64]:
     """Return what the next round measures: nodes of a level, and above them the blocks that are not worth to be divided.
 
     Parameters
     ----------
-    shape : sequence of int
-    rounds : sequence of Round
+    rounds
         So far; one at least.
-    depth : int
+    depth
         Of the level, below that of the last round.
-    variances : sequence of float
+    variances
         Of the noise of the next round and those after it.
-    total : int, optional
+    total
         The number of records, where it is public.
     """
     counts, last = _Halves(shape, rounds, total).down()[0], rounds[-1].nodes
@@ -137,23 +122,13 @@ def next_nodes(
     return np.asarray(both[np.argsort(both << (sum(grid_heights(shape)) - depths_of(both)))])
 
 
-def halves_in_rounds(
-    shape: Sequence[int], rounds: Sequence[Round], *, total: int | None = None
-) -> ShrunkenHalves:
+def halves_in_rounds(shape: Sequence[int], rounds: Sequence[Round], *, total: int | None = None) -> ShrunkenHalves:
     """Return the cells that all rounds say together, with the errors of boxes of them.
 
     Parameters
     ----------
-    shape : sequence of int
-        Bins of each column.
-    rounds : sequence of Round
-    total : int, optional
+    total
         The number of records, where it is public.
-
-    Raises
-    ------
-    TreeError
-        If the nodes of a round do not divide all cells.
 
     Examples
     --------
@@ -195,19 +170,13 @@ def _log_normal(values: _Numbers, variances: _Numbers) -> _Numbers:
 
 @dataclass(frozen=True, slots=True)
 class _Below:
-    """What was measured in and below the nodes of a level.
-
-    Attributes
-    ----------
-    counts, variances : (m,)
-        Of a node that holds records; inf where nothing was measured.
-    empty : (m,)
-        By how much more likely it is that the node is empty than that it holds records: a logarithm.
-    """
+    """What was measured in and below the nodes of a level."""
 
     counts: _Numbers
     variances: _Numbers
+    """Shape (m,). Of a node that holds records; inf where nothing was measured."""
     empty: _Numbers
+    """Shape (m,). By how much more likely it is that the node is empty than that it holds records: a logarithm."""
 
     def halves(self) -> tuple[_Numbers, ...]:
         """Return the three of the first halves and of the second: counts, variances, empty, each (m / 2,)."""
@@ -403,9 +372,7 @@ def _posterior(cells: _Divisions, weights: _Numbers) -> tuple[_Numbers, _Numbers
     shares = weights * np.exp(logs - logs.max(axis=1, keepdims=True))
     shares /= shares.sum(axis=1, keepdims=True)
     gain, centers = own / (noise + own), cells.centers[division_prior().centers].T
-    moved = (1.0 - gain) * (
-        centers - cells.values[:, None]
-    )  # small variances beside large counts keep their digits
+    moved = (1.0 - gain) * (centers - cells.values[:, None])  # small variances beside large counts keep their digits
     first = (shares * moved).sum(axis=1)
     second = (shares * (moved**2 + gain * noise)).sum(axis=1)
     return cells.values + first, np.maximum(second - first**2, 0.0)

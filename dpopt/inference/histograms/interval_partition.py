@@ -1,7 +1,7 @@
 """The best intervals for the bins of a histogram: a shortest path, found by dynamic programming.
 
-Problem (models/interval_partition; as a linear program in `dpopt.models.histograms.interval_partition`): for values x_1, ...,
-x_n of bins and a number K of intervals,
+Problem (models/interval_partition; as a linear program in `dpopt.models.histograms.interval_partition`): for values
+x_1, ..., x_n of bins and a number K of intervals,
 
     minimize sum_k w(c_(k-1), c_k) over 0 = c_0 < c_1 < ... < c_K = n          IV-1
     w(i, j) = sum_(i < b <= j) (x_b - m)^2, m the mean of these   (by error)   IV-3
@@ -9,8 +9,8 @@ x_n of bins and a number K of intervals,
     w(i', j) >= w(i, j) for i' < i                                             IV-5
     f_k(j) = min_i f_(k-1)(i) + w(i, j),  f_0(0) = 0                           IV-6
 
-By error it is the v-optimal histogram (Jagadish et al. 1998); by depth, for values that are not negative, the partition whose
-intervals have sums as equal as they can be: sum_k (s_k - n / K)^2 differs from sum_k s_k^2 by a constant.
+By error it is the v-optimal histogram (Jagadish et al. 1998); by depth, for values that are not negative, the partition
+whose intervals have sums as equal as they can be: sum_k (s_k - n / K)^2 differs from sum_k s_k^2 by a constant.
 
 The values are released ones: it costs no privacy.
 """
@@ -35,15 +35,10 @@ def best_intervals(values: ArrayLike, intervals: int, *, by_depth: bool = False)
     ----------
     values : (n,)
         x, finite; not negative where `by_depth`.
-    intervals : int
+    intervals
         K, from 1 to n.
-    by_depth : bool
+    by_depth
         IV-4 in place of IV-3.
-
-    Raises
-    ------
-    ProgramError
-        Values or numbers out of range.
     """
     from dpopt.inference.histograms.kernels import best_cuts
 
@@ -51,13 +46,11 @@ def best_intervals(values: ArrayLike, intervals: int, *, by_depth: bool = False)
     if given.ndim != 1 or not given.size or not np.isfinite(given).all():
         raise ProgramError(f"expected finite numbers in one row, found an array of shape {given.shape}")
     if not 1 <= intervals <= given.size:
-        raise ProgramError(
-            f"found {intervals:,} intervals for {given.size:,} bins; expected 1 to {given.size:,}"
-        )
+        raise ProgramError(f"found {intervals:,} intervals for {given.size:,} bins; expected 1 to {given.size:,}")
     if given.size > MOST_BINS or given.size**2 * intervals > MOST_WORK:
         raise ProgramError(
-            f"found {given.size:,} bins and {intervals:,} intervals; the search takes at most {MOST_BINS:,} bins, and bins "
-            f"squared times intervals up to {MOST_WORK:.3g}. Join bins first, or ask for fewer intervals"
+            f"found {given.size:,} bins and {intervals:,} intervals; the search takes at most {MOST_BINS:,} bins, and "
+            f"bins squared times intervals up to {MOST_WORK:.3g}. Join bins first, or ask for fewer intervals"
         )
     if by_depth and given.min() < 0:
         raise ProgramError("by depth no value may be negative; take an estimate without negative counts")
@@ -74,13 +67,7 @@ def best_intervals(values: ArrayLike, intervals: int, *, by_depth: bool = False)
 
 
 def partition_cost(values: ArrayLike, places: NDArray[np.int64], *, by_depth: bool = False) -> float:
-    """Return the cost of a partition, interval by interval from its values (IV-1).
-
-    Raises
-    ------
-    ProgramError
-        If the places are none of a partition.
-    """
+    """Return the cost of a partition, interval by interval from its values (IV-1)."""
     given = np.asarray(values, dtype=np.float64)
     if places.size < 2 or places[0] != 0 or places[-1] != given.size or np.any(np.diff(places) < 1):
         raise ProgramError(f"expected increasing places from 0 to {given.size:,}, found {places.tolist()}")

@@ -13,22 +13,18 @@ from dpopt.compilation import kernel
 
 @kernel
 def best_cuts(
-    sums: NDArray[np.float64],
-    squares: NDArray[np.float64],
-    by_depth: bool,
-    intervals: int,
-    before: NDArray[np.int32],
+    sums: NDArray[np.float64], squares: NDArray[np.float64], by_depth: bool, intervals: int, before: NDArray[np.int32]
 ) -> float:
     """Write where the last interval of the best k intervals of the first j bins begins, (intervals + 1, n + 1); return f_K(n).
 
-    f_k(j) = min_i f_(k-1)(i) + w(i, j) (IV-6). Intervals are made longer from j down; w only grows with them (IV-5), so that
-    the search ends where w alone is no better than the best sum.
+    f_k(j) = min_i f_(k-1)(i) + w(i, j) (IV-6). Intervals are made longer from j down; w only grows with them (IV-5), so
+    that the search ends where w alone is no better than the best sum.
 
     Parameters
     ----------
     sums, squares : (n + 1,) float64
         Sums over the bins before each place, of the values and of their squares.
-    by_depth : bool
+    by_depth
         Whether w is the squared sum (IV-4), and not the sum of squared differences to the mean (IV-3).
     """
     bins = sums.size - 1
@@ -67,8 +63,8 @@ def box_moments(
 ) -> None:
     """Write mean and variance of the share of all records in each box.
 
-    Node i of the tree of halves has the children 2 i + 1 and 2 i + 2; step d halves axis axes[d], into 2^halves[d] bins each.
-    With l and r the shares of the box in both halves, p the first half's share of the node: p l + (1 - p) r.
+    Node i of the tree of halves has the children 2 i + 1 and 2 i + 2; step d halves axis axes[d], into 2^halves[d] bins
+    each. With l and r the shares of the box in both halves, p the first half's share of the node: p l + (1 - p) r.
     """
     depth = axes.size
     sides = starts.shape[1]

@@ -1,13 +1,15 @@
 """The mean variance of ranges of a consistent tree as a function of how precisely each level is measured, with its slopes.
 
-With V_v the variance of the best estimate of node v from the measurements in its subtree and V_C their sum over its children,
-1 / V_v = p + 1 / V_C at the precision p of v's level (`TreeGains`), and what varies in a range depends on V and the shares
-V_u / V_C alone (`tree_kernels`). So slopes are had by going back: from the ranges to V and the shares, and from the root down
+With V_v the variance of the best estimate of node v from the measurements in its subtree and V_C their sum over its
+children, 1 / V_v = p + 1 / V_C at the precision p of v's level (`TreeGains`), and what varies in a range depends on V
+and the shares V_u / V_C alone (`tree_kernels`). So slopes are had by going back: from the ranges to V and the shares,
+and from the root down
 
     dF/dV_C = - sum_u dF/dshare_u share_u / V_C + dF/dV_v (V_v / V_C)^2,  dF/dV_u += dF/dshare_u / V_C + dF/dV_C,
     dF/dp_v = - dF/dV_v V_v^2.
 
-Costs about twice what the variances cost, however many levels there are. No records: variances depend on the noise alone.
+Costs about twice what the variances cost, however many levels there are. No records: variances depend on the noise
+alone.
 """
 
 from __future__ import annotations
@@ -25,26 +27,14 @@ from dpopt.queries.ranges.weighted_ranges import WeightedRanges
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeanVariance:
-    """The weighted mean variance of ranges over a tree whose levels are measured with one noise each.
-
-    Attributes
-    ----------
-    tree : Tree
-        All leaves on its lowest level.
-    ranges : WeightedRanges
-        Of its bins.
-    known_total : bool
-        Whether the root is known exactly.
-
-    Raises
-    ------
-    TreeError
-        If leaves stand on several levels, or ranges are of another number of bins.
-    """
+    """The weighted mean variance of ranges over a tree whose levels are measured with one noise each."""
 
     tree: Tree
+    """All leaves on its lowest level."""
     ranges: WeightedRanges
+    """Of its bins."""
     known_total: bool
+    """Whether the root is known exactly."""
 
     def __post_init__(self) -> None:
         lowest = self.tree.levels[-1]
@@ -60,14 +50,10 @@ class MeanVariance:
         Parameters
         ----------
         precisions : (d,) float64
-            One over the variance of a count of each level, from the root's down; 0 for a level that is not measured, above 0
-            for the lowest.
+            One over the variance of a count of each level, from the root's down; 0 for a level that is not measured,
+            above 0 for the lowest.
         """
-        from dpopt.inference.histograms.tree_kernels import (
-            climb_and_return,
-            return_from_siblings,
-            sibling_sums,
-        )
+        from dpopt.inference.histograms.tree_kernels import climb_and_return, return_from_siblings, sibling_sums
 
         tree, ranges = self.tree, self.ranges
         gains = TreeGains.of(tree, self._variances(precisions))

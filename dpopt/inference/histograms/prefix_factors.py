@@ -1,7 +1,8 @@
 """Counts of prefixes that grow: a triangular strategy in whole numbers, and what its noisy rows say of every prefix.
 
-Problem (models/continual_counting): the prefixes of T steps are A x with A_ts = 1 for s <= t. Measure C x with noise of one
-variance on each row, C triangular, so that row t needs the records of the steps up to t alone; answer A C^-1 (C x + noise).
+Problem (models/continual_counting): the prefixes of T steps are A x with A_ts = 1 for s <= t. Measure C x with noise of
+one variance on each row, C triangular, so that row t needs the records of the steps up to t alone; answer A C^-1 (C x +
+noise).
 
 Toeplitz matrices are power series in q: A is 1 / (1 - q), and its root 1 / sqrt(1 - q) has the coefficients
 
@@ -9,12 +10,13 @@ Toeplitz matrices are power series in q: A is 1 / (1 - q), and its root 1 / sqrt
     c_k = f_k 2^16, rounded                                                              CC-7
     prefix t = sum_s b_(t-s) y_s,  b = 1 / ((1 - q) c(q)),  variance sum_(k <= t) b_k^2    CC-8
 
-With c for f all is in whole numbers, so that discrete noise can be added, and the sensitivity sum c_k^2 is exact; the answers
-are unbiased, since b is the inverse of c and not of f.
+With c for f all is in whole numbers, so that discrete noise can be added, and the sensitivity sum c_k^2 is exact; the
+answers are unbiased, since b is the inverse of c and not of f.
 
 Everything here takes public numbers and noisy values only: it costs no privacy.
 
-Source: Fichtenberger, Henzinger and Upadhyay (2023), "Constant matters"; Denisov, McMahan, Rush, Smith and Thakurta (2022).
+Source: Fichtenberger, Henzinger and Upadhyay (2023), "Constant matters"; Denisov, McMahan, Rush, Smith and Thakurta
+(2022).
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Cells of a grid, or bins of a histogram, by empirical Bayes in the basis of their halves.
 
-The whole is halved along each side in turn, down to single cells (`dpopt.queries.ranges.grids.halvings`). What is in the first
-half of a node of n records lies around an even division, or around none or all of the n, with variances that grow with n or
-with n^2. `halves_in_rounds` measures nodes and finds the posterior of each division.
+The whole is halved along each side in turn, down to single cells (`dpopt.queries.ranges.grids.halvings`). What is in
+the first half of a node of n records lies around an even division, or around none or all of the n, with variances that
+grow with n or with n^2. `halves_in_rounds` measures nodes and finds the posterior of each division.
 
-The posterior of the shares of a node's halves are taken as independent. Then a box holds a share of all records whose first two
-moments add up over the nodes that it cuts, and with the variance of the total they give the error of the answer itself.
+The posterior of the shares of a node's halves are taken as independent. Then a box holds a share of all records whose
+first two moments add up over the nodes that it cuts, and with the variance of the total they give the error of the
+answer itself.
 
 Everything here takes noisy or public values only: it costs no privacy.
 
@@ -45,26 +46,19 @@ class ShrunkenHalves:
     ----------
     cells : array of the grid's shape
         Posterior means; none negative.
-    total, total_variance : float
-        Of all records.
-    shares, share_variances : (nodes,) float64
-        Posterior mean and variance of the share of a node's records in its first half, level by level from the whole.
     """
 
     cells: NDArray[np.float64]
     total: float
     total_variance: float
+    """Of all records."""
     shares: NDArray[np.float64]
     share_variances: NDArray[np.float64]
+    """Shape (nodes,). Posterior mean and variance of the share of a node's records in its first half, level by level
+    from the whole."""
 
     def variances(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the posterior variance of each box, (q,); starts and stops are (q, D).
-
-        Raises
-        ------
-        WorkloadError
-            If a box is none of the grid.
-        """
+        """Return the posterior variance of each box, (q,); starts and stops are (q, D)."""
         from dpopt.inference.histograms.kernels import box_moments
 
         check_boxes(starts, stops, self.cells.shape)

@@ -53,8 +53,8 @@ def climb_ranges(
 ) -> None:
     """Write the variance of each range.
 
-    The part of a range below node u is b x_u plus something of variance c. With s the sibling shares of what the range covers,
-    b_parent = sum_u s_u b_u and c_parent = sum_u c_u + sum_u V_u (b_u - b_parent)^2.
+    The part of a range below node u is b x_u plus something of variance c. With s the sibling shares of what the range
+    covers, b_parent = sum_u s_u b_u and c_parent = sum_u c_u + sum_u V_u (b_u - b_parent)^2.
     """
     for query in range(starts.size):
         if starts[query] == stops[query]:
@@ -268,8 +268,8 @@ def project(
 ) -> None:
     """Write the point of the simplex of this total that is nearest to `best`, each square over its variance.
 
-    A child that is known exactly (variance 0) keeps its value; what is left goes to the others. One that nothing is known of
-    (variance inf) gets what the others leave.
+    A child that is known exactly (variance 0) keeps its value; what is left goes to the others. One that nothing is
+    known of (variance inf) gets what the others leave.
     """
     left, spread = total, 0
     chosen = np.empty(best.size, dtype=np.int64)

@@ -1,9 +1,9 @@
 """Consistent values of a tree's nodes from noisy counts: least squares, variances of ranges, values that are not negative.
 
-Problem (models/tree_consistency, TC-1 and TC-2): minimize sum_v (x_v - values_v)^2 / variances_v subject to x_v = the sum of
-its children's x, for every node v with children (`least_squares`). Ways to values that are not negative:
-`divide_from_the_root`, whose totals stay unbiased, and the heuristic `zero_subtrees`. `whole_of_total` makes real numbers
-whole.
+Problem (models/tree_consistency, TC-1 and TC-2): minimize sum_v (x_v - values_v)^2 / variances_v subject to x_v = the
+sum of its children's x, for every node v with children (`least_squares`). Ways to values that are not negative:
+`divide_from_the_root`, whose totals stay unbiased, and the heuristic `zero_subtrees`. `whole_of_total` makes real
+numbers whole.
 
 Everything here takes noisy or public values only: it costs no privacy.
 """
@@ -27,13 +27,7 @@ _FEW = 32  # children are added one by one up to so many
 
 
 def checked_variances(tree: Tree, variances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the variances as float64.
-
-    Raises
-    ------
-    TreeError
-        If there is not one for each node, or one is negative or nan.
-    """
+    """Return the variances as float64."""
     given = np.asarray(variances, dtype=np.float64)
     if given.shape != (len(tree),):
         raise TreeError(f"expected one variance for each of {len(tree):,} nodes, found shape {given.shape}")
@@ -45,25 +39,15 @@ def checked_variances(tree: Tree, variances: NDArray[np.float64]) -> NDArray[np.
     return given
 
 
-def measured_values(
-    tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return a copy of the values (v, ...) with 0 where nothing was measured.
-
-    Raises
-    ------
-    TreeError
-        If there is not one for each node, or a measured one is not finite.
-    """
+def measured_values(tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a copy of the values (v, ...) with 0 where nothing was measured."""
     given = np.array(values, dtype=np.float64)
     if given.shape[:1] != (len(tree),):
         raise TreeError(f"expected one value for each of {len(tree):,} nodes, found shape {given.shape}")
     given[np.isinf(variances)] = 0.0
     if not np.isfinite(given).all():
         node = int(np.argmin(np.isfinite(given.reshape(len(tree), -1)).all(axis=1)))
-        raise TreeError(
-            f"node {node} has a value that is not finite; give its variance as inf if it is not measured"
-        )
+        raise TreeError(f"node {node} has a value that is not finite; give its variance as inf if it is not measured")
     return given
 
 
@@ -95,14 +79,13 @@ class Families:
         Numbers of their children.
     counts : int or (p,) int64
         How many each has; one number where all have as many.
-    offsets : (p,) int64
-        Where the children of each begin within `below`.
     """
 
     parents: slice[int, int, int] | NDArray[np.int64]
     below: slice[int, int, int]
     counts: int | NDArray[np.int64]
     offsets: NDArray[np.int64]
+    """Shape (p,). Where the children of each begin within `below`."""
 
     def sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum over the children of each node, (p, ...)."""
@@ -134,40 +117,29 @@ def families(tree: Tree) -> Iterator[Families]:
 class TreeGains:
     """The coefficients of both passes of least squares: they depend on the variances alone, and fit any values.
 
-    With V_v the variance of the best estimate of node v from the measurements below it, and V_C the sum over its children,
+    With V_v the variance of the best estimate of node v from the measurements below it, and V_C the sum over its
+    children,
 
         up     z_v = z_C + V_C / (V_C + variance_v) (value_v - z_C),    1 / V_v = 1 / variance_v + 1 / V_C,
         down   x_u = z_u + V_u / V_C (x_parent - z_C),                  x_root = z_root.
 
     Source: Hay et al. 2010, Theorem 3, for equal variances and full trees; here for any variances (Gauss-Markov).
-
-    Attributes
-    ----------
-    pulls : (v,) float64
-        variance / (V_C + variance): how far a node's value is drawn to the sum of its children's z; 0 for leaves.
-    shares : (v,) float64
-        V_u / V_C: which part of its parent's correction a node gets; 0 for the root.
-    subtree_variances : (v,) float64
-        V; inf where the subtree does not determine the node, 0 where it does exactly.
-    twice_exact : (v,) bool
-        Nodes known exactly whose children are known exactly, too: their values must agree.
     """
 
     tree: Tree
     pulls: NDArray[np.float64]
+    """Shape (v,). variance / (V_C + variance): how far a node's value is drawn to the sum of its children's z; 0 for
+    leaves."""
     shares: NDArray[np.float64]
+    """Shape (v,). V_u / V_C: which part of its parent's correction a node gets; 0 for the root."""
     subtree_variances: NDArray[np.float64]
+    """Shape (v,). V; inf where the subtree does not determine the node, 0 where it does exactly."""
     twice_exact: NDArray[np.bool_]
+    """Shape (v,). Nodes known exactly whose children are known exactly, too: their values must agree."""
 
     @classmethod
     def of(cls, tree: Tree, variances: NDArray[np.float64]) -> TreeGains:
-        """Return the coefficients for these variances (v,): inf for "not measured", 0 for "known exactly".
-
-        Raises
-        ------
-        TreeError
-            If variances are none, or do not determine every node.
-        """
+        """Return the coefficients for these variances (v,): inf for "not measured", 0 for "known exactly"."""
         own = checked_variances(tree, variances)
         total = own.copy()  # becomes V level by level
         pulls, shares = np.zeros(len(tree)), np.zeros(len(tree))
@@ -187,19 +159,13 @@ class TreeGains:
             undetermined = 0
         if undetermined >= 0:
             raise TreeError(
-                f"{interval(tree, undetermined)} is not determined: too few of the nodes above, beside and below it are "
-                "measured; measure it, or all its children, or a level of which every bin has a node"
+                f"{interval(tree, undetermined)} is not determined: too few of the nodes above, beside and below it "
+                f"are measured; measure it, or all its children, or a level of which every bin has a node"
             )
         return cls(tree, freeze(pulls), freeze(shares), freeze(total), freeze(twice))
 
     def fit(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the least-squares estimates (v, ...) for values (v, ...), finite, 0 where nothing was measured.
-
-        Raises
-        ------
-        TreeError
-            If exact values contradict each other.
-        """
+        """Return the least-squares estimates (v, ...) for values (v, ...), finite, 0 where nothing was measured."""
         result, wide = values.copy(), (slice(None),) + (None,) * (values.ndim - 1)
         climbed: list[tuple[Families, NDArray[np.float64]]] = []
         for one in families(self.tree):
@@ -253,21 +219,15 @@ def whole_of_total(values: ArrayLike, total: int) -> NDArray[np.int64]:
 
     Minimize sum_k (s_k - x_k)^2 over whole s with sum_k s_k = total, where sum_k x_k = total up to rounding errors.
 
-    No entry is best below its floor or above its ceiling: with one too far down another is too far up, and a step of both
-    towards their values is nearer. To raise an entry from its floor costs 1 - 2 (x_k - floor x_k), so those with the largest
-    remainders are raised; of equal ones the last, so that what does not fall before does not fall afterwards.
+    No entry is best below its floor or above its ceiling: with one too far down another is too far up, and a step of
+    both towards their values is nearer. To raise an entry from its floor costs 1 - 2 (x_k - floor x_k), so those with
+    the largest remainders are raised; of equal ones the last, so that what does not fall before does not fall
+    afterwards.
 
     Parameters
     ----------
     values : (n,)
         x, finite; their sum is the total, but for rounding errors.
-    total
-        What the whole numbers add up to.
-
-    Raises
-    ------
-    ProgramError
-        Values that are not finite numbers in one row, or whose sum is not the total.
     """
     real = np.asarray(values, dtype=np.float64)
     if real.ndim != 1 or real.size == 0 or not np.isfinite(real).all():
@@ -285,7 +245,8 @@ def whole_of_total(values: ArrayLike, total: int) -> NDArray[np.int64]:
 def zero_subtrees(tree: Tree, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the values (v,) with 0 at every node that is at most 0, and everywhere below such a node.
 
-    What comes out is near 0 where data are sparse, and not consistent: a parent is not the sum of its children any more.
+    What comes out is near 0 where data are sparse, and not consistent: a parent is not the sum of its children any
+    more.
 
     Source: Hay et al. 2010, section 4.2.
 
@@ -293,11 +254,6 @@ def zero_subtrees(tree: Tree, values: NDArray[np.float64]) -> NDArray[np.float64
     ----------
     values : (v,) float64
         A consistent tree, as `least_squares` returns it.
-
-    Raises
-    ------
-    TreeError
-        If there is not one value for each node.
     """
     if values.shape != (len(tree),):
         raise TreeError(f"expected one value for each of {len(tree):,} nodes, found shape {values.shape}")
@@ -307,13 +263,11 @@ def zero_subtrees(tree: Tree, values: NDArray[np.float64]) -> NDArray[np.float64
     return np.where(positive, values, 0.0)
 
 
-def least_squares(
-    tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def least_squares(tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the consistent values of all nodes that are nearest to the given ones, (v,).
 
-    Two passes over the levels find them (`TreeGains`). Among all linear unbiased estimates from these counts, the answer to
-    every range has the least variance.
+    Two passes over the levels find them (`TreeGains`). Among all linear unbiased estimates from these counts, the
+    answer to every range has the least variance.
 
     Source: Hay et al. 2010, Theorems 3 and 4.
 
@@ -324,12 +278,6 @@ def least_squares(
     variances : (v,) float64
         Variance of each, >= 0: inf for a node that was not measured, 0 for one that is known exactly (a public total).
         Only their ratios matter.
-
-    Raises
-    ------
-    TreeError
-        Shapes that do not fit, values that are not finite, nodes that the measurements do not determine, exact values that
-        contradict each other.
     """
     given, own = checked_counts(tree, values, variances)
     return TreeGains.of(tree, own).fit(given)
@@ -341,8 +289,8 @@ def range_variances(
     """Return the variance of the least-squares estimate of each range of bins start, ..., stop - 1; (q,).
 
     Given the value of a node, its children vary with covariance diag(V) - V V' / V_C, and what lies below one child is
-    independent of the others. So a range's part below a node is b x_node plus something independent of variance c; (b, c)
-    climbs from the two ends of the range to the root. Its cost is one step for each level.
+    independent of the others. So a range's part below a node is b x_node plus something independent of variance c; (b,
+    c) climbs from the two ends of the range to the root. Its cost is one step for each level.
 
     Parameters
     ----------
@@ -350,11 +298,6 @@ def range_variances(
         As in `least_squares`.
     starts, stops : (q,) int64
         0 <= start <= stop <= bins; an empty range has variance 0.
-
-    Raises
-    ------
-    TreeError
-        Ranges outside the bins, variances that do not determine every node.
     """
     from dpopt.inference.histograms.tree_kernels import climb_ranges, sibling_sums
 
@@ -383,17 +326,17 @@ def divide_from_the_root(
 ) -> NDArray[np.float64]:
     """Return consistent values of all nodes, none below 0, (v,).
 
-    Problem at each node, from the root down: minimize sum_u (x_u - z_u)^2 / V_u over the children u of a node, subject to
-    x_u >= l_u and sum_u x_u = the node's own value; z_u is the best estimate of u from its own subtree, V_u its variance
-    (`TreeGains`). The root keeps its least-squares estimate, or l_root if that is smaller. l_u is 0 for most nodes: it adds up
-    what bins hold beyond any noise that is to be expected (`surely_there`), so that a total that came out far too small cannot
-    wipe out bins that are surely there.
+    Problem at each node, from the root down: minimize sum_u (x_u - z_u)^2 / V_u over the children u of a node, subject
+    to x_u >= l_u and sum_u x_u = the node's own value; z_u is the best estimate of u from its own subtree, V_u its
+    variance (`TreeGains`). The root keeps its least-squares estimate, or l_root if that is smaller. l_u is 0 for most
+    nodes: it adds up what bins hold beyond any noise that is to be expected (`surely_there`), so that a total that came
+    out far too small cannot wipe out bins that are surely there.
 
-    The result is not the nearest (models/tree_consistency, TC-3). There, the many bins that are raised to 0 raise
-    every node above them that was measured less well than they were. Here a node is what least squares says unless it would
+    The result is not the nearest (models/tree_consistency, TC-3). There, the many bins that are raised to 0 raise every
+    node above them that was measured less well than they were. Here a node is what least squares says unless it would
     be negative, so that what is gained at single bins costs nothing at wide ranges. With 86 % of the budget on 4,096
-    sparse bins and the rest on blocks of 256 the mean squared error of ranges of 1,024 bins was 30 to 250 times smaller; with
-    equal noise at all levels the two differ little.
+    sparse bins and the rest on blocks of 256 the mean squared error of ranges of 1,024 bins was 30 to 250 times
+    smaller; with equal noise at all levels the two differ little.
 
     Source: projection onto the simplex (Held, Wolfe and Crowder 1974), node by node.
 
@@ -401,11 +344,6 @@ def divide_from_the_root(
     ----------
     values, variances : (v,) float64
         As in `least_squares`: variance inf for a node that was not measured, 0 for one that is known exactly.
-
-    Raises
-    ------
-    TreeError
-        As `least_squares`.
     """
     from dpopt.inference.histograms.tree_kernels import divide
 
@@ -425,8 +363,8 @@ def divide_from_the_root(
 def surely_there(counts: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return what each bin holds at least, (n,): what is left of its noisy count beyond any noise that is to be expected.
 
-    Laplace noise of this variance exceeds the margin at any of the n bins with probability below 1 in 1,000; Gaussian noise,
-    with less. 0 for bins that were not measured, or are known exactly.
+    Laplace noise of this variance exceeds the margin at any of the n bins with probability below 1 in 1,000; Gaussian
+    noise, with less. 0 for bins that were not measured, or are known exactly.
     """
     margins = np.sqrt(variances / 2.0) * np.log(500.0 * counts.size)
     measured = np.isfinite(variances) & (variances > 0)

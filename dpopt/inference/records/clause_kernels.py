@@ -4,8 +4,8 @@ Importing this module imports numba.
 
 General clauses (`Listed`). As for the tables of marginals, each has a *price*: SCALE * (count - target + 1/2) in whole
 numbers, without the record under consideration what f changes by if the clause is true of it. With a_t = 1 if clause j
-accepts t true literals and r_j the number of true literals on the other attributes, a column c = (attribute, code) costs, up
-to a constant for each attribute,
+accepts t true literals and r_j the number of true literals on the other attributes, a column c = (attribute, code)
+costs, up to a constant for each attribute,
 
     cost[c] = sum over clauses j with a literal at c of (+1 for "=", -1 for "!=") * price_j * (a_{r_j + 1} - a_{r_j}).
 
@@ -13,25 +13,27 @@ One pass over the clauses gives the costs of all columns, each literal looked at
 clauses with a literal at the old or at the new column only. Between two passes nothing is kept for a record: the memory
 is that of the clauses.
 
-A literal is kept as its column for "=", as ~column for "!="; so is the clause of an entry of a column. Padding, and literals on
-codes that no record may have, point to a spare column, which is never taken.
+A literal is kept as its column for "=", as ~column for "!="; so is the clause of an entry of a column. Padding, and
+literals on codes that no record may have, point to a spare column, which is never taken.
 
 Clauses of at most three literals (`Monomials`). With z_c = 1 if the record has column c, each is a polynomial
 
     q_j(x) = sum over T of  a_{j,T} prod_{c in T} z_c,        T a set of its columns,
 
-with small whole coefficients. So the slope of f, sum_j weight_j R_j q_j(x) with R_j = count - target, needs one number for
-each column, one for each pair of columns, and a visit of those clauses alone of which two columns are the record's: of
-500,000 clauses over 41 attributes some ten thousand, where looking at each literal would take a hundred times as long.
+with small whole coefficients. So the slope of f, sum_j weight_j R_j q_j(x) with R_j = count - target, needs one number
+for each column, one for each pair of columns, and a visit of those clauses alone of which two columns are the record's:
+of 500,000 clauses over 41 attributes some ten thousand, where looking at each literal would take a hundred times as
+long.
 
 The record counts in R_j itself. If an attribute leaves column c for column c', f changes by
 
     slope(c') - slope(c) + (flips(c') + flips(c)) / 2,
 
-where flips(c) is the weight of the clauses with a literal at c whose truth depends on it, given the other attributes: again a
-polynomial, with coefficients that do not change. (A clause has no literal on one attribute twice.)
+where flips(c) is the weight of the clauses with a literal at c whose truth depends on it, given the other attributes:
+again a polynomial, with coefficients that do not change. (A clause has no literal on one attribute twice.)
 
-Counts are whole numbers (times SCALE) and do not drift; the sums over columns and pairs are made anew before every sweep.
+Counts are whole numbers (times SCALE) and do not drift; the sums over columns and pairs are made anew before every
+sweep.
 """
 
 from __future__ import annotations
@@ -118,9 +120,7 @@ def turn(listed: Listed | None, truth: Truth | None, old: int, new: int, own: in
         return
     width = listed.literals.shape[1]
     out = np.int64(listed.scale * own)
-    for side in range(
-        2
-    ):  # "=" literals at the old column turn false, those at the new one true; "!=" the other way
+    for side in range(2):  # "=" literals at the old column turn false, those at the new one true; "!=" the other way
         moving = new if side else old
         term = 0
         for entry in range(listed.column_start[moving], listed.column_start[moving + 1]):
@@ -171,19 +171,13 @@ class Monomials(NamedTuple):
     column_start: NDArray[np.int64]  # (c + 1,) literals at each column
     entries: NDArray[np.int64]  # (e,) 4 * clause + place of the literal
     partners: NDArray[np.int16]  # (e, 2) columns of the clause's other literals, that at the next place first
-    patterns: NDArray[
-        np.uint8
-    ]  # (e,) bit a + 2 b: the literal matters with partners of which these are taken
-    pair_start: NDArray[
-        np.int64
-    ]  # (c * c + 1,) clauses of three literals at each two columns, the smaller one first
+    patterns: NDArray[np.uint8]  # (e,) bit a + 2 b: the literal matters with partners of which these are taken
+    pair_start: NDArray[np.int64]  # (c * c + 1,) clauses of three literals at each two columns, the smaller one first
     thirds: NDArray[np.int16]  # column of the third literal
     pulls: NDArray[
         np.float64
     ]  # (pairs, 2) what the clause adds to its slope and flips where both columns are the record's
-    places: NDArray[
-        np.int32
-    ]  # (m, 3) where a clause of three literals stands among these pairs; -1 for others
+    places: NDArray[np.int32]  # (m, 3) where a clause of three literals stands among these pairs; -1 for others
     single: NDArray[np.float64]  # (2 (c + 1),) slope and flips by column, one after the other
     pair: NDArray[
         np.float64
@@ -270,12 +264,7 @@ def see_pair(monomials: Monomials, sight: Sight, low: int, high: int, sign: floa
 
 @part
 def add_slopes(
-    monomials: Monomials | None,
-    sight: Sight | None,
-    here: int,
-    first: int,
-    own: int,
-    costs: NDArray[np.float64],
+    monomials: Monomials | None, sight: Sight | None, here: int, first: int, own: int, costs: NDArray[np.float64]
 ) -> None:
     """Add to `costs` what each code of the attribute at the column `here` costs, the others as they are; up to a constant.
 
@@ -291,12 +280,7 @@ def add_slopes(
 
 @part
 def leave(
-    monomials: Monomials | None,
-    sight: Sight | None,
-    chosen: NDArray[np.int64],
-    attribute: int,
-    new: int,
-    own: int,
+    monomials: Monomials | None, sight: Sight | None, chosen: NDArray[np.int64], attribute: int, new: int, own: int
 ) -> None:
     """Let the attribute of a record at columns `chosen` (d,) leave its column for another; `chosen` is left as it is."""
     if monomials is None or sight is None or not sight.changes.size:

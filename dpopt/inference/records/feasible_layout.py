@@ -27,9 +27,7 @@ def rules_with_domains(problem: FitProblem) -> ThresholdCircuit:
     if not limited.size:
         return rules
     sizes = problem.sizes[limited]
-    allowed = problem.allowed_columns()[
-        np.repeat(np.isin(np.arange(problem.sizes.size), limited), problem.sizes)
-    ]
+    allowed = problem.allowed_columns()[np.repeat(np.isin(np.arange(problem.sizes.size), limited), problem.sizes)]
     more, number = np.ones(limited.size, dtype=np.int64), rules.number_of_rules
     return ThresholdCircuit(
         (*rules.names, ALLOWED),

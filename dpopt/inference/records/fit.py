@@ -2,15 +2,15 @@
 
 The record search: N records, each in turn replaced by its best response to all others.
 
-Problem: minimize f(p) = 1/2 sum_g weight_g ||A_g p - values_g||^2 over the distributions p of N equally weighted feasible
-records.
+Problem: minimize f(p) = 1/2 sum_g weight_g ||A_g p - values_g||^2 over the distributions p of N equally weighted
+feasible records.
 
-Method: block coordinate descent. A sweep takes the records in a public random order; each attribute of a record in turn takes
-the code that lowers f most, all other attributes and records as they are. f never rises, but for this: of many records, one in
-2,000 is visited against the counts before the others of its block changed (`team.BLOCKS`), so that threads share the work
-and the records do not depend on how many threads there are. At a temperature tau > 0 the code
-is drawn instead (Gibbs sampling of the distribution of N records proportional to prior * exp(-f / tau)): records then spread
-over what the noise cannot tell apart, where best responses fit the noise itself.
+Method: block coordinate descent. A sweep takes the records in a public random order; each attribute of a record in turn
+takes the code that lowers f most, all other attributes and records as they are. f never rises, but for this: of many
+records, one in 2,000 is visited against the counts before the others of its block changed (`team.BLOCKS`), so that
+threads share the work and the records do not depend on how many threads there are. At a temperature tau > 0 the code is
+drawn instead (Gibbs sampling of the distribution of N records proportional to prior * exp(-f / tau)): records then
+spread over what the noise cannot tell apart, where best responses fit the noise itself.
 
 The work of a sweep grows with the cells and clauses that a record's codes touch, not with the number of all records.
 """
@@ -57,12 +57,7 @@ class Pool:
     """
 
     def __init__(
-        self,
-        problem: FitProblem,
-        records: NDArray[np.int32],
-        one_way: NDArray[np.float64],
-        seed: int,
-        threads: int = 1,
+        self, problem: FitProblem, records: NDArray[np.int32], one_way: NDArray[np.float64], seed: int, threads: int = 1
     ) -> None:
         self.records = np.array(records, dtype=np.int32, order="C")
         self._keeping = Bookkeeping(problem, len(self.records))
@@ -115,15 +110,10 @@ def fit_records(
         Feasible records to start from, of any number (repeated, or thinned out evenly, to N). None: attributes drawn
         independently from `one_way`, and made feasible under rules.
     one_way : (c,) float64, optional
-        Probability of every flat column (attribute, code): the distribution of a start, and the prior at a temperature above 0.
-        Estimated from the values if left out.
+        Probability of every flat column (attribute, code): the distribution of a start, and the prior at a temperature
+        above 0. Estimated from the values if left out.
     progress
         Receives the progress: the start and every sweep.
-
-    Raises
-    ------
-    ProgramError
-        A start or one-way marginals that do not fit the problem, or no feasible record was found.
     """
     began = time.perf_counter()
     if one_way is None:
@@ -131,9 +121,7 @@ def fit_records(
     check_one_way(problem, one_way)
     if start is None and _pays_coarse(problem, settings):
         coarse = replace(
-            settings,
-            records=settings.records // COARSER,
-            improvement=max(settings.improvement, COARSE_IMPROVEMENT),
+            settings, records=settings.records // COARSER, improvement=max(settings.improvement, COARSE_IMPROVEMENT)
         )
         start = fit_records(problem, coarse, one_way=one_way).records
     records = start_records(problem, settings, start, one_way)
@@ -195,8 +183,8 @@ def fit(
     Parameters
     ----------
     problem, settings, start, one_way, progress
-        As for `fit_records`; with `settings.rounds` above 0 its records, equal ones merged, become weighted ones by column
-        generation.
+        As for `fit_records`; with `settings.rounds` above 0 its records, equal ones merged, become weighted ones by
+        column generation.
 
     Raises
     ------
@@ -210,11 +198,5 @@ def fit(
     from dpopt.inference.records.columns.column_generation import generate_columns  # loads the solvers
 
     return generate_columns(
-        problem,
-        settings,
-        searched.records,
-        one_way=one_way,
-        progress=progress,
-        history=searched.history,
-        began=began,
+        problem, settings, searched.records, one_way=one_way, progress=progress, history=searched.history, began=began
     )

@@ -32,20 +32,17 @@ class MarginalTerms:
 
     Attributes
     ----------
-    terms : tuple of FitTerm
-        The terms that hold marginals.
-    firsts : (terms + 1,) int64
-        First marginal of each.
-    attributes, shapes : (M, k) int64
-        Attributes of each marginal (-1: padding), and how many codes its cells name (padding: 1).
     weights : (M,) float64
     """
 
     terms: tuple[FitTerm, ...]
+    """The terms that hold marginals."""
     sets: tuple[MarginalSet, ...]
     firsts: NDArray[np.int64]
+    """Shape (terms + 1,). First marginal of each."""
     attributes: NDArray[np.int64]
     shapes: NDArray[np.int64]
+    """Shape (M, k). Attributes of each marginal (-1: padding), and how many codes its cells name (padding: 1)."""
     weights: NDArray[np.float64]
 
     @classmethod
@@ -93,7 +90,8 @@ def scale_of(largest: float, records: float) -> tuple[int, type[np.int32 | np.in
     scale = 2.0 ** np.floor(np.log2(2.0**62 / range_))
     if scale < COARSEST:
         raise ProgramError(
-            f"values of up to {largest:.1e} cannot be fitted by {records:,.0f} records; noise so large leaves nothing to fit"
+            f"values of up to {largest:.1e} cannot be fitted by {records:,.0f} records; noise so large leaves nothing "
+            f"to fit"
         )
     return int(min(scale, FINEST)), np.int64
 
@@ -132,9 +130,7 @@ def lay_out_tables(problem: FitProblem, marginals: MarginalTerms, records: int) 
     )
     for first, one, term in zip(marginals.firsts.tolist(), marginals.sets, marginals.terms, strict=False):
         shapes = marginals.shapes[first : first + len(one)]
-        kernels.write_prices(
-            tables, first, one.starts[:-1], shapes, term.values, float(records * scale), scale // 2
-        )
+        kernels.write_prices(tables, first, one.starts[:-1], shapes, term.values, float(records * scale), scale // 2)
     return tables
 
 
@@ -144,9 +140,7 @@ def marginal_error(tables: Tables, marginals: MarginalTerms, records: int) -> fl
 
     total = 0.0
     for first, one, term in zip(marginals.firsts.tolist(), marginals.sets, marginals.terms, strict=False):
-        squares = kernels.squared_errors(
-            tables, first, one.starts[:-1], one.cells(), term.values, float(records)
-        )
+        squares = kernels.squared_errors(tables, first, one.starts[:-1], one.cells(), term.values, float(records))
         total += 0.5 * term.weight * squares
     return total
 
@@ -249,21 +243,14 @@ def _kinds(sets: tuple[MarginalSet, ...], d: int) -> tuple[NDArray[np.int64], li
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClauseTerms:
-    """Clauses of all terms together, in the order of the terms.
-
-    Attributes
-    ----------
-    terms : tuple of FitTerm
-        The terms that hold clauses.
-    rows : tuple of int64 arrays
-        Which clauses of each term are meant, increasing.
-    starts : (terms + 1,) int64
-        First clause of each term when the clauses meant follow one another.
-    """
+    """Clauses of all terms together, in the order of the terms."""
 
     terms: tuple[FitTerm, ...]
+    """The terms that hold clauses."""
     rows: tuple[NDArray[np.int64], ...]
+    """Which clauses of each term are meant, increasing."""
     starts: NDArray[np.int64]
+    """Shape (terms + 1,). First clause of each term when the clauses meant follow one another."""
 
     @classmethod
     def of(cls, terms: tuple[FitTerm, ...], least: int = 0, most: int = LARGEST_WIDTH) -> ClauseTerms:
@@ -480,9 +467,7 @@ def _partners(columns: NDArray[np.int32], entries: NDArray[np.int64]) -> NDArray
     return np.stack(others, axis=1).astype(np.int16)
 
 
-def _patterns(
-    tables: NDArray[np.bool_], kind: NDArray[np.int64], entries: NDArray[np.int64]
-) -> NDArray[np.uint8]:
+def _patterns(tables: NDArray[np.bool_], kind: NDArray[np.int64], entries: NDArray[np.int64]) -> NDArray[np.uint8]:
     """Return for each entry, as bits, which of its two partners' four patterns make the truth depend on its own literal."""
     kinds, place = kind[entries >> 2], entries & 3
     result = np.zeros(entries.size, dtype=np.uint8)
@@ -505,9 +490,7 @@ def _polynomials(tables: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArra
     """Return coefficients (kinds, 8) of the truth, and (kinds, 3, 8) of whether it depends on each condition."""
     coefficients = _moebius(tables.astype(np.float64))
     bits = np.arange(8)
-    depends = np.stack(
-        [tables[:, bits | 1 << i] != tables[:, bits & ~(1 << i)] for i in range(WIDTH)], axis=1
-    )
+    depends = np.stack([tables[:, bits | 1 << i] != tables[:, bits & ~(1 << i)] for i in range(WIDTH)], axis=1)
     return coefficients, _moebius(depends.astype(np.float64))
 
 

@@ -27,32 +27,21 @@ from dpopt.threads import USUAL
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitTerm:
-    """Queries and the answers that records should give to them.
-
-    Parameters
-    ----------
-    queries
-        The cells of marginals, never written out one by one, or clauses of any kind.
-    values : (r,) float64
-        Noisy answers in shares of the records, for every cell or clause in its order; any finite numbers.
-    weight
-        What a squared error counts, > 0 and finite; one over the variance of a value makes terms comparable.
-
-    Raises
-    ------
-    ProgramError
-        Values of another number than the queries or not finite, or a weight out of range.
-    """
+    """Queries and the answers that records should give to them."""
 
     queries: MarginalSet | Clauses
+    """The cells of marginals, never written out one by one, or clauses of any kind."""
     values: NDArray[np.float64]
+    """Shape (r,). Noisy answers in shares of the records, for every cell or clause in its order; any finite numbers."""
     weight: float = 1.0
+    """What a squared error counts, > 0 and finite; one over the variance of a value makes terms comparable."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", frozen(self.values, np.float64))
         if self.values.shape != (self.number_of_queries,):
             raise ProgramError(
-                f"a term has {self.number_of_queries:,} queries and values of shape {self.values.shape}; give one for each"
+                f"a term has {self.number_of_queries:,} queries and values of shape {self.values.shape}; give one for "
+                f"each"
             )
         if not np.isfinite(self.values).all():
             raise ProgramError("a term has a value that is not finite; noisy answers are plain numbers")
@@ -67,34 +56,17 @@ class FitTerm:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitProblem:
-    """What is to be fitted, and among which records; see the top of this file.
-
-    Parameters
-    ----------
-    sizes : (d,) int32
-        Number of codes of each attribute, >= 1.
-    terms
-        Queries with their values and weights. Their sets of codes may differ from `domains`: a record with a code that a
-        marginal leaves out lies in none of its cells.
-    rules : ThresholdCircuit
-        Hard rules on records, public.
-    domains : Domains
-        The codes that records may have, at least one for each attribute.
-
-    Raises
-    ------
-    ProgramError
-        Sizes, domains or terms that do not fit together.
-    WorkloadError
-        A clause names an attribute or a code that does not exist.
-    SchemaError
-        A rule does not fit the sizes.
-    """
+    """What is to be fitted, and among which records; see the top of this file."""
 
     sizes: NDArray[np.int32]
+    """Shape (d,). Number of codes of each attribute, >= 1."""
     terms: tuple[FitTerm, ...]
+    """Queries with their values and weights. Their sets of codes may differ from `domains`: a record with a code that a
+    marginal leaves out lies in none of its cells."""
     rules: ThresholdCircuit
+    """Hard rules on records, public."""
     domains: Domains
+    """The codes that records may have, at least one for each attribute."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sizes", frozen(self.sizes, np.int32))
@@ -131,17 +103,9 @@ class FitProblem:
         return allowed
 
     def infeasible(self, records: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Return which of the records (r, d) have a code that is not allowed, or break a rule.
-
-        Raises
-        ------
-        ProgramError
-            The records have another shape.
-        """
+        """Return which of the records (r, d) have a code that is not allowed, or break a rule."""
         if records.ndim != 2 or records.shape[1] != self.sizes.size:
-            raise ProgramError(
-                f"the records have shape {records.shape}; this problem has {self.sizes.size} attributes"
-            )
+            raise ProgramError(f"the records have shape {records.shape}; this problem has {self.sizes.size} attributes")
         outside = (records < 0) | (records >= self.sizes)
         columns = np.where(outside, 0, records) + self.offsets()[:-1]
         wrong = np.asarray((outside | ~self.allowed_columns()[columns]).any(axis=1), dtype=np.bool_)
@@ -155,8 +119,8 @@ class FitProblem:
         wrong = self.infeasible(records)
         if wrong.any():
             raise ProgramError(
-                f"record {int(np.argmax(wrong))} of {len(wrong):,} has a code that is not allowed or breaks a rule; a fit "
-                "starts from feasible records only"
+                f"record {int(np.argmax(wrong))} of {len(wrong):,} has a code that is not allowed or breaks a rule; a "
+                f"fit starts from feasible records only"
             )
 
 
@@ -173,55 +137,36 @@ MOST_RECORDS = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class FitSettings:
-    """How a fit is made, and when it ends.
-
-    Parameters
-    ----------
-    records
-        Number N of equally weighted records that the record search keeps, 1 .. 10^8.
-    sweeps
-        Sweeps of the record search, >= 0; each gives every record its best response to all others once.
-    smoothing
-        Temperature tau >= 0. 0: plain best responses. Above 0, records are drawn from the distribution proportional to
-        prod_r prior(x_r) exp(-f / tau), one attribute of one record at a time; with weights 1 and values of variance s^2,
-        tau = s^2 is the posterior distribution of the records.
-    improvement
-        Stop before the last sweep once one lowers f by less than this share of f, >= 0; plain best responses only.
-    seconds
-        Wall-clock seconds after which no further sweep or round begins, or None. A repeated fit may then end elsewhere.
-    rounds
-        Rounds of column generation after the search, >= 0; 0 keeps the equally weighted records.
-    gap
-        Absolute gap of f at which column generation ends, or None.
-    seed
-        0 .. 2^31 - 1, public.
-    threads
-        Threads of what can be divided without changing the result, and of solvers, >= 1.
-    solver
-        The solver, or its name, that finds the best weights of given records in column generation; None leaves them to steps of
-        our own.
-    pricing, proof
-        The solvers, or their names, that look for new records and that prove bounds, where the problem is small enough to write
-        it out. None leaves pricing to the record search, and bounds to enumeration (where that is possible).
-
-    Raises
-    ------
-    ProgramError
-        A number outside its range.
-    """
+    """How a fit is made, and when it ends."""
 
     records: int = 20_000
+    """Number N of equally weighted records that the record search keeps, 1 .. 10^8."""
     sweeps: int = 10
+    """Sweeps of the record search, >= 0; each gives every record its best response to all others once."""
     smoothing: float = 0.0
+    """Temperature tau >= 0. 0: plain best responses. Above 0, records are drawn from the distribution proportional to
+    prod_r prior(x_r) exp(-f / tau), one attribute of one record at a time; with weights 1 and values of variance s^2,
+    tau = s^2 is the posterior distribution of the records."""
     improvement: float = 0.0
+    """Stop before the last sweep once one lowers f by less than this share of f, >= 0; plain best responses only."""
     seconds: float | None = None
+    """Wall-clock seconds after which no further sweep or round begins, or None. A repeated fit may then end
+    elsewhere."""
     rounds: int = 0
+    """Rounds of column generation after the search, >= 0; 0 keeps the equally weighted records."""
     gap: float | None = None
+    """Absolute gap of f at which column generation ends, or None."""
     seed: int = 0
+    """0 .. 2^31 - 1, public."""
     threads: int = USUAL
+    """Threads of what can be divided without changing the result, and of solvers, >= 1."""
     solver: str | Solver | None = None
+    """The solver, or its name, that finds the best weights of given records in column generation; None leaves them to
+    steps of our own."""
     pricing: str | Solver | None = None
     proof: str | None = None
+    """The solvers, or their names, that look for new records and that prove bounds, where the problem is small enough
+    to write it out. None leaves pricing to the record search, and bounds to enumeration (where that is possible)."""
 
     def __post_init__(self) -> None:
         for name, least, most in (
@@ -250,73 +195,49 @@ TIME_IS_UP = "time is up"
 
 @dataclass(frozen=True, slots=True)
 class FitProgress:
-    """Where a fit stood at one moment.
-
-    Attributes
-    ----------
-    stage : str
-        "start" or "sweep" of the record search; "merge" (equal records as one, best weights), "round" or "end" of column
-        generation.
-    step : int
-        Number of the sweep or round, from 1; 0 for a start.
-    seconds : float
-        Since the fit began; the clock of the public side, no part of a result that is compared.
-    objective : float
-        f of the records at that moment.
-    records : int
-        Number of records (search) or of records with a weight (column generation).
-    moved : int
-        Changes of codes in the sweep; new records in a round.
-    lower_bound : float or None
-        The largest proven lower bound of f so far.
-    """
+    """Where a fit stood at one moment."""
 
     stage: str
+    """"start" or "sweep" of the record search; "merge" (equal records as one, best weights), "round" or "end" of column
+    generation."""
     step: int
+    """Number of the sweep or round, from 1; 0 for a start."""
     seconds: float
+    """Since the fit began; the clock of the public side, no part of a result that is compared."""
     objective: float
+    """f of the records at that moment."""
     records: int
+    """Number of records (search) or of records with a weight (column generation)."""
     moved: int = 0
+    """Changes of codes in the sweep; new records in a round."""
     lower_bound: float | None = None
+    """The largest proven lower bound of f so far."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:
-    """Weighted records, and what is known of them.
-
-    Attributes
-    ----------
-    records : (r, d) int32
-        Feasible records; after column generation distinct ones.
-    weights : (r,) float64
-        Their shares, positive, sum 1.
-    objective : float
-        f of these weights.
-    lower_bound : float or None
-        No distribution on feasible records has a smaller f; None where nothing was proven.
-    frank_wolfe_gap : float or None
-        <gradient, A p> less <gradient, q(x)> for the best record x that pricing found at p: with exact pricing f(p) is within
-        this of the optimum. None without column generation, and where it ended before these weights were priced.
-    pricing_gap : float or None
-        By how much a better record than the one found could lower <gradient, q(x)>, proven; None where nothing was.
-    gap : float or None
-        objective - lower_bound, at most the sum of the two gaps above; None without a bound.
-    proof : str
-        Who proved the lower bound, in words; empty without one.
-    stopped : str
-        Why the fit ended.
-    """
+    """Weighted records, and what is known of them."""
 
     records: NDArray[np.int32]
+    """Shape (r, d). Feasible records; after column generation distinct ones."""
     weights: NDArray[np.float64]
+    """Shape (r,). Their shares, positive, sum 1."""
     objective: float
+    """f of these weights."""
     lower_bound: float | None
+    """No distribution on feasible records has a smaller f; None where nothing was proven."""
     pricing_gap: float | None
+    """By how much a better record than the one found could lower <gradient, q(x)>, proven; None where nothing was."""
     gap: float | None
+    """objective - lower_bound, at most the sum of the two gaps above; None without a bound."""
     stopped: str
+    """Why the fit ended."""
     history: tuple[FitProgress, ...]
     frank_wolfe_gap: float | None = None
+    """<gradient, A p> less <gradient, q(x)> for the best record x that pricing found at p: with exact pricing f(p) is
+    within this of the optimum. None without column generation, and where it ended before these weights were priced."""
     proof: str = ""
+    """Who proved the lower bound, in words; empty without one."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "records", frozen(self.records, np.int32))

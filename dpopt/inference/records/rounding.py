@@ -1,11 +1,11 @@
 """Weighted records as a number of rows without weights: whole copies, and rows that are searched.
 
-Problem (models/projection, PJ-7): of multiplicities m_x of feasible records x, whole numbers of sum N, find those that minimize
-1/2 sum_j (sum_x m_x q_j(x) - N a_j)^2, where a_j are the answers of the weighted records.
+Problem (models/projection, PJ-7): of multiplicities m_x of feasible records x, whole numbers of sum N, find those that
+minimize 1/2 sum_j (sum_x m_x q_j(x) - N a_j)^2, where a_j are the answers of the weighted records.
 
-Method: a record of weight w gets floor(N w) rows. The others, fewer than the distinct records, stand at first where systematic
-resampling puts them, and are then replaced by best responses to each other (`fit_records`), so that they may become records of
-which there was none. No rows come closer than `least_distance` (PJ-8).
+Method: a record of weight w gets floor(N w) rows. The others, fewer than the distinct records, stand at first where
+systematic resampling puts them, and are then replaced by best responses to each other (`fit_records`), so that they may
+become records of which there was none. No rows come closer than `least_distance` (PJ-8).
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ SWEEPS, IMPROVEMENT = 10, 0.02
 """Rows are replaced so often, unless that lowers the squared distance by less than this share of it."""
 
 
-def whole_copies(
-    multiplicities: NDArray[np.int64], number: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def whole_copies(multiplicities: NDArray[np.int64], number: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the whole parts of number * weight of every record, (r,), and what they leave, (r,), in multiples of 1 / sum.
 
     Examples
@@ -42,18 +40,13 @@ def whole_copies(
 def systematic_multiplicities(multiplicities: NDArray[np.int64], number: int) -> NDArray[np.int64]:
     """Return how many of `number` rows each record gets: floor or ceil of number * weight, `number` in all.
 
-    Row j stands at (j + 1/2) / number of the total weight. Records that stand together share what is rounded, so sort them
-    first where neighbours should be alike.
+    Row j stands at (j + 1/2) / number of the total weight. Records that stand together share what is rounded, so sort
+    them first where neighbours should be alike.
 
     Parameters
     ----------
     multiplicities : (r,) int64
         The weights in whole multiples of one over their sum, not negative and not all 0.
-
-    Raises
-    ------
-    ProgramError
-        No rows, or weights that are negative or all 0.
 
     Examples
     --------
@@ -85,8 +78,6 @@ def rows_problem(
 
     Parameters
     ----------
-    queries
-        Of which answers are to be kept.
     records : (r, d) int32
     multiplicities : (r,) int64
         Their weights, in whole multiples of one over the sum.
@@ -123,8 +114,8 @@ def searched_rows(problem: FitProblem, start: NDArray[np.int32], seed: int) -> N
 def least_distance(queries: MarginalSet | Clauses, answers: NDArray[np.float64], number: int) -> float:
     """Return a lower bound on sum_j (c_j - number a_j)^2 over the counts c of any `number` rows (PJ-8).
 
-    Counts are whole: each clause is rounded by itself. Those of a marginal whose answers sum to 1 sum to the number of rows as
-    well, so its largest fractions are rounded up.
+    Counts are whole: each clause is rounded by itself. Those of a marginal whose answers sum to 1 sum to the number of
+    rows as well, so its largest fractions are rounded up.
 
     Parameters
     ----------

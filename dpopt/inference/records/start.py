@@ -1,8 +1,8 @@
 """Where the record search starts: one-way marginals, the codes it may give to which attributes, and its first records.
 
-One-way marginals say how often each code of each attribute occurs, and are the prior. They are estimated from the noisy answers
-themselves: the one-way sums of all marginals, each weighted by one over its variance, made a probability vector by projection
-onto the simplex.
+One-way marginals say how often each code of each attribute occurs, and are the prior. They are estimated from the noisy
+answers themselves: the one-way sums of all marginals, each weighted by one over its variance, made a probability vector
+by projection onto the simplex.
 """
 
 from __future__ import annotations
@@ -42,16 +42,14 @@ def check_one_way(problem: FitProblem, one_way: NDArray[np.float64]) -> None:
     if not np.isfinite(one_way).all() or (one_way < 0).any() or (np.abs(sums - 1) > 1e-6).any():
         raise ProgramError("one-way marginals must be probabilities that sum to 1 for each attribute")
     if one_way[~problem.allowed_columns()].any():
-        raise ProgramError(
-            "one-way marginals give probability to a code that records may not have; give it 0 there"
-        )
+        raise ProgramError("one-way marginals give probability to a code that records may not have; give it 0 there")
 
 
 def estimated_one_way(problem: FitProblem) -> NDArray[np.float64]:
     """Return one-way marginals (c,) that the values of the problem suggest.
 
-    Codes that no value mentions share what the others leave; attributes that no marginal and no condition on one attribute
-    alone names are uniform on their allowed codes.
+    Codes that no value mentions share what the others leave; attributes that no marginal and no condition on one
+    attribute alone names are uniform on their allowed codes.
     """
     from dpopt.inference.records.table_kernels import add_one_way_sums, nearest_one_way
 
@@ -61,15 +59,7 @@ def estimated_one_way(problem: FitProblem) -> NDArray[np.float64]:
         shapes = marginals.shapes[first : first + len(one)]
         columns = np.repeat(offsets[:-1], one.domains.counts) + one.domains.codes
         add_one_way_sums(
-            one.attributes,
-            shapes,
-            one.starts,
-            term.values,
-            term.weight,
-            one.domains.starts,
-            columns,
-            sums,
-            weights,
+            one.attributes, shapes, one.starts, term.values, term.weight, one.domains.starts, columns, sums, weights
         )
     _add_conditions(problem, sums, weights)
     one_way = np.zeros(sums.size)
@@ -90,12 +80,11 @@ def _add_conditions(problem: FitProblem, sums: NDArray[np.float64], weights: NDA
         np.add.at(weights, columns, term.weight)
 
 
-def draw_records(
-    problem: FitProblem, one_way: NDArray[np.float64], number: int, seed: int
-) -> NDArray[np.int32]:
+def draw_records(problem: FitProblem, one_way: NDArray[np.float64], number: int, seed: int) -> NDArray[np.int32]:
     """Return `number` records (number, d) with independent attributes of these distributions; rules are not looked at.
 
-    Every code occurs its expected number of times, rounded up or down, in a public random order of its own for each attribute.
+    Every code occurs its expected number of times, rounded up or down, in a public random order of its own for each
+    attribute.
     """
     offsets, random = problem.offsets(), PublicRandom(seed)
     records = np.empty((number, problem.sizes.size), dtype=np.int32)
@@ -145,10 +134,7 @@ STEPS = 200
 
 
 def start_records(
-    problem: FitProblem,
-    settings: FitSettings,
-    start: NDArray[np.int32] | None,
-    one_way: NDArray[np.float64],
+    problem: FitProblem, settings: FitSettings, start: NDArray[np.int32] | None, one_way: NDArray[np.float64]
 ) -> NDArray[np.int32]:
     """Return N feasible records: those given, repeated or thinned out evenly, or independent draws made feasible.
 
@@ -160,9 +146,7 @@ def start_records(
     number, seed = settings.records, settings.seed << 32
     if start is None:
         drawn = draw_records(problem, one_way, number, seed | FIRST_DRAWS)
-        return (
-            made_feasible(problem, drawn, one_way, seed | WALKS) if problem.rules.number_of_rules else drawn
-        )
+        return made_feasible(problem, drawn, one_way, seed | WALKS) if problem.rules.number_of_rules else drawn
     if len(start) == 0:
         raise ProgramError("a fit was to start from no records at all; give some, or none to draw them")
     problem.require_feasible(start)
@@ -180,11 +164,6 @@ def made_feasible(
     """Return records that obey the rules: these, each changed in as few codes as a walk finds, likely codes first.
 
     A record whose walk ends nowhere is replaced by one of the others at random.
-
-    Raises
-    ------
-    ProgramError
-        No walk found a feasible record.
     """
     from dpopt.inference.records.sweep_kernels import make_feasible
 

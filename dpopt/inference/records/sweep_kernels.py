@@ -2,11 +2,11 @@
 
 Importing this module imports numba.
 
-Under hard rules sweeps go from feasible records to feasible records. A visit of a record gives each attribute its best code
-among those that break no rule (or draws from the distribution of those). Where a code that breaks some would be better
-still, a compound move is tried: the code is given, what it breaks is repaired by changes of other attributes
-(`dpopt.solvers.local_search.rules_kernels`), all attributes take their best feasible codes, and the record is kept if f is
-lower than before. Otherwise everything is taken back.
+Under hard rules sweeps go from feasible records to feasible records. A visit of a record gives each attribute its best
+code among those that break no rule (or draws from the distribution of those). Where a code that breaks some would be
+better still, a compound move is tried: the code is given, what it breaks is repaired by changes of other attributes
+(`dpopt.solvers.local_search.rules_kernels`), all attributes take their best feasible codes, and the record is kept if f
+is lower than before. Otherwise everything is taken back.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Choices(NamedTuple):
 class Counters(NamedTuple):
     """Where records are counted, and where the record under consideration stands there.
 
-    A visit changes where the record stands, and no count: the record stays counted at home, where it stood when the visit
-    began, and is taken out of the prices there. So threads visit different records at once.
+    A visit changes where the record stands, and no count: the record stays counted at home, where it stood when the
+    visit began, and is taken out of the prices there. So threads visit different records at once.
     """
 
     own: int  # 1: that record is one of those that are counted; 0: the counters only price records
@@ -84,11 +84,7 @@ def open_counters(counters: Counters, choices: Choices, chosen: NDArray[np.int64
 
 @part
 def price_codes(
-    counters: Counters,
-    choices: Choices,
-    chosen: NDArray[np.int64],
-    attribute: int,
-    costs: NDArray[np.float64],
+    counters: Counters, choices: Choices, chosen: NDArray[np.int64], attribute: int, costs: NDArray[np.float64]
 ) -> None:
     """Write to `costs` what N^2 f changes by for each code of the attribute, the others as they are; up to a constant."""
     first = choices.first_column[attribute]
@@ -98,9 +94,7 @@ def price_codes(
 
 
 @part
-def change_code(
-    counters: Counters, choices: Choices, chosen: NDArray[np.int64], attribute: int, column: int
-) -> None:
+def change_code(counters: Counters, choices: Choices, chosen: NDArray[np.int64], attribute: int, column: int) -> None:
     """Give the record another column; it stays counted at home."""
     first = choices.first_column[attribute]
     old = chosen[attribute]
@@ -149,8 +143,8 @@ def draw(
 ) -> int:
     """Return a code with probability proportional to prior * exp(-cost / temperature), to 1e-5 of itself.
 
-    exp(x) is the 256th power of four terms of the series of exp(x / 256): arithmetic alone, the same on every machine, and
-    on several codes at a time.
+    exp(x) is the 256th power of four terms of the series of exp(x / 256): arithmetic alone, the same on every machine,
+    and on several codes at a time.
     """
     number, inverse = codes.size, 1.0 / temperature
     top = -np.inf
@@ -198,8 +192,9 @@ class Room(NamedTuple):
 class Team(NamedTuple):
     """How the threads of one sweep divide its work: all records in an order, `block` of them at a time.
 
-    The records of a block are visited against the counts at its beginning, and then counted where they ended. So the result
-    does not depend on the number of threads, nor on which of them does what. Where there are clauses, blocks are of one record.
+    The records of a block are visited against the counts at its beginning, and then counted where they ended. So the
+    result does not depend on the number of threads, nor on which of them does what. Where there are clauses, blocks are
+    of one record.
     """
 
     order: NDArray[np.int64]
@@ -288,12 +283,7 @@ def open_rules(feasible: Ruled | None, chosen: NDArray[np.int64]) -> None:
 
 @part
 def give(
-    counters: Counters,
-    choices: Choices,
-    feasible: Ruled,
-    chosen: NDArray[np.int64],
-    attribute: int,
-    column: int,
+    counters: Counters, choices: Choices, feasible: Ruled, chosen: NDArray[np.int64], attribute: int, column: int
 ) -> None:
     """Give the record another code in the tables, and in the rules where it has it not yet."""
     if feasible.state.chosen[attribute] != column:
@@ -419,9 +409,7 @@ def respond_feasibly(
             break
         copy_into(room.left, wishes)
         room.left[attribute] = 0.0
-        kept, gained = try_compound(
-            counters, choices, feasible, room, chosen, temperature, gain, random, attribute
-        )
+        kept, gained = try_compound(counters, choices, feasible, room, chosen, temperature, gain, random, attribute)
         changed += gained
         if not kept:
             copy_into(wishes, room.left)
@@ -440,9 +428,7 @@ def respond(
 ) -> bool:
     """Pass over a record once; return whether another pass may still change it."""
     if feasible is not None:
-        changed = respond_feasibly(
-            counters, choices, feasible, room, chosen, rate.temperature, rate.gain, random
-        )
+        changed = respond_feasibly(counters, choices, feasible, room, chosen, rate.temperature, rate.gain, random)
         return changed * rate.gain <= -1e-9
     moved = False
     for attribute in choices.attributes:
@@ -476,8 +462,8 @@ def sweep(
 ) -> None:
     """Write to `after` the records (r, d), each with its best code in each attribute, or a draw; see `Team`.
 
-    Under rules (`feasible`, which is not compiled where it is None) records are feasible before and after, and compound moves
-    are tried. Each thread of the team has counters with the same counts, `feasible` and room of its own.
+    Under rules (`feasible`, which is not compiled where it is None) records are feasible before and after, and compound
+    moves are tried. Each thread of the team has counters with the same counts, `feasible` and room of its own.
     """
     chosen, random = room.chosen, room.random
     for begin in range(0, team.order.size, team.block):

@@ -2,10 +2,10 @@
 
 Importing this module imports numba.
 
-The table of a marginal keeps for every cell its *price*: SCALE * (count - target + 1/2) as a whole number, where count is the
-number of records in the cell and target what it should be. With the record under consideration taken out, the price of
-its cell is what f changes by if it is put there: ((R + 1)^2 - R^2) / 2 = R + 1/2. Whole numbers do not drift, whatever the
-number of moves.
+The table of a marginal keeps for every cell its *price*: SCALE * (count - target + 1/2) as a whole number, where count
+is the number of records in the cell and target what it should be. With the record under consideration taken out, the
+price of its cell is what f changes by if it is put there: ((R + 1)^2 - R^2) / 2 = R + 1/2. Whole numbers do not drift,
+whatever the number of moves.
 
 A marginal of k attributes has k tables, in each of which another attribute runs fastest: the prices of all codes of an
 attribute, given the others, are then one run of memory. A *slot* is a pair of a marginal and one of its attributes; it
@@ -26,8 +26,8 @@ from dpopt.compilation import LANES, kernel, part, sum_rows
 class Tables(NamedTuple):
     """M marginals with e slots laid out for the search; d attributes, c groups of slots of equal attribute and codes.
 
-    Slots are in the order of their groups, groups in that of their attributes: a visit of an attribute reads one stretch
-    of each array. Padding names the spare group c, whose only position is 0.
+    Slots are in the order of their groups, groups in that of their attributes: a visit of an attribute reads one
+    stretch of each array. Padding names the spare group c, whose only position is 0.
     """
 
     prices: NDArray[np.int32]  # (p + LANES,) the tables of all slots; int64 where int32 does not hold them
@@ -37,9 +37,7 @@ class Tables(NamedTuple):
     others: NDArray[np.int64]  # (e, k - 1) groups of the marginal's other attributes
     other_steps: NDArray[np.int64]  # (e, k - 1) by how much the cell moves with the position in that group
     slots: NDArray[np.int64]  # (M, k) the slots of the marginal; -1 in padding
-    steps: NDArray[
-        np.int64
-    ]  # (e, k) by how much the cell moves with the position in each of the marginal's groups
+    steps: NDArray[np.int64]  # (e, k) by how much the cell moves with the position in each of the marginal's groups
     group_start: NDArray[np.int64]  # (d + 1,) groups of each attribute
     group_attribute: NDArray[np.int64]  # (c,)
     slot_start: NDArray[np.int64]  # (c + 1,) slots of each group
@@ -87,9 +85,7 @@ def put(tables: Tables, place: Place, first_column: NDArray[np.int64], chosen: N
 
 
 @part
-def enter(
-    tables: Tables, home: NDArray[np.int64], position: NDArray[np.int64], first: int, last: int
-) -> None:
+def enter(tables: Tables, home: NDArray[np.int64], position: NDArray[np.int64], first: int, last: int) -> None:
     """Count a record that was at home at some positions (c + 1,) at others, in the tables of the slots first .. last - 1."""
     for group in range(tables.group_attribute.size):
         begin, end = max(first, tables.slot_start[group]), min(last, tables.slot_start[group + 1])
@@ -209,8 +205,8 @@ def write_prices(
 ) -> None:
     """Write `offset` less `factor` times a value, rounded, to the cells of the marginals from `first_marginal` on.
 
-    The cells of the m marginals, of shapes (m, k), begin at starts (m,) of `values`. With factor N * SCALE and offset SCALE / 2
-    these are the prices without records of values that are shares.
+    The cells of the m marginals, of shapes (m, k), begin at starts (m,) of `values`. With factor N * SCALE and offset
+    SCALE / 2 these are the prices without records of values that are shares.
     """
     digits = np.zeros(shapes.shape[1], dtype=np.int64)
     for marginal in range(starts.size):

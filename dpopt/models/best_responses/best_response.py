@@ -7,8 +7,8 @@ the net counts are the weights, and a record that maximizes BR-1 maximizes the n
 Source: Gaboardi, Gallego Arias, Hsu, Roth and Wu (2014), "Dual Query: Practical Private Query Release for High
 Dimensional Data", Algorithm 2 and section 5.
 
-As a model in the hand it is mixed-integer, with the names of the pages BR, TH, PA and RU. A record is read off a solver's
-result, or why there is none.
+As a model in the hand it is mixed-integer, with the names of the pages BR, TH, PA and RU. A record is read off a
+solver's result, or why there is none.
 """
 
 from __future__ import annotations
@@ -34,10 +34,7 @@ from dpopt.transcript.released import SampledQueries
 
 
 def round_program(
-    workload: Clauses,
-    sizes: NDArray[np.int32],
-    sampled: SampledQueries,
-    rules: ThresholdCircuit = NO_RULES,
+    workload: Clauses, sizes: NDArray[np.int32], sampled: SampledQueries, rules: ThresholdCircuit = NO_RULES
 ) -> MaxCsp:
     """Return the best response to one round's draw as a program.
 
@@ -51,15 +48,6 @@ def round_program(
         Net counts of the drawn queries; at most s clauses result, however large the workload is.
     rules
         Hard rules on records, public; none if left out.
-
-    Raises
-    ------
-    ProgramError
-        The draw names a query that the workload does not hold.
-    WorkloadError
-        A clause does not fit the sizes.
-    SchemaError
-        A rule does not fit the sizes.
     """
     if sampled.queries.size and int(sampled.queries[-1]) >= len(workload):
         raise ProgramError(
@@ -74,13 +62,6 @@ _HOW = re.compile(r"(?<=broke down: )\w+|(?<=answered with )\w+|did not answer|^
 
 def read_record(problem: MaxCsp, result: SolveResult) -> tuple[NDArray[np.int32] | None, str | None]:
     """Return the record of a result, or None and the reason why it gives none.
-
-    Parameters
-    ----------
-    problem
-        The best-response problem.
-    result
-        What a solver answered; not trusted.
 
     Returns
     -------
@@ -122,11 +103,6 @@ def best_response(
     names
         What stands between the brackets of x for each code of each attribute, such as "age=30"; numbers if left out.
 
-    Raises
-    ------
-    ProgramError
-        The weights are too large for double precision.
-
     Examples
     --------
     >>> import numpy as np
@@ -145,9 +121,7 @@ def best_response(
       BR-2[0]: x[0=0] + x[0=1] = 1
       BR-2[1]: x[1=0] + x[1=1] = 1
       BR-8[0]: - x[0=1] - x[1=0] + 2 c[0] <= 0
-    >>> [
-    ...     model.solve(name).objective for name in ("highs", "local-search")
-    ... ]  # the latter takes the clauses as they are
+    >>> [model.solve(name).objective for name in ("highs", "local-search")]  # the latter takes the clauses as they are
     [3.0, 3.0]
     """
     chosen = Formulation(formulation)

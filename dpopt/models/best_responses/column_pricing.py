@@ -1,14 +1,16 @@
 """Pricing in column generation as a best response: the record whose answers lower the objective of a projection most.
 
-Problem (models/projection, PJ-4): minimize sum_j s_j q_j(x) over feasible records x, for slopes s_j of either sign. A solver
-of `MaxCsp` takes whole weights, so round(-factor * s_j) are maximized; what rounding can lose is bounded with each answer:
+Problem (models/projection, PJ-4): minimize sum_j s_j q_j(x) over feasible records x, for slopes s_j of either sign. A
+solver of `MaxCsp` takes whole weights, so round(-factor * s_j) are maximized; what rounding can lose is bounded with
+each answer:
 
     min_x sum_j s_j q_j(x)  >=  -(max_x sum_j round(-factor * s_j) q_j(x) + most / 2) / factor,                         PJ-5
 
-where at most `most` of the queries are true of one record, and factor is a power of two, so that the products are exact.
+where at most `most` of the queries are true of one record, and factor is a power of two, so that the products are
+exact.
 
-A proven least slope bounds the projection from below: for weights w with slopes s = gradient of f in the answers a = A w, and
-every other distribution w',
+A proven least slope bounds the projection from below: for weights w with slopes s = gradient of f in the answers a = A
+w, and every other distribution w',
 
     f(w') >= f(w) - (s . a - min_x sum_j s_j q_j(x)).                                                                     PJ-6
 """
@@ -36,20 +38,13 @@ LARGEST_TOTAL = 2**40
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PricingProgram:
-    """A best response with real weights, in whole numbers.
-
-    Attributes
-    ----------
-    program : MaxCsp
-    factor : Fraction
-        What the slopes were multiplied with, a power of two.
-    most : int
-        At most so many queries are true of one record.
-    """
+    """A best response with real weights, in whole numbers."""
 
     program: MaxCsp
     factor: Fraction
+    """What the slopes were multiplied with, a power of two."""
     most: int
+    """At most so many queries are true of one record."""
 
     def least(self, bound: Fraction | float) -> float:
         """Return a number that no record's sum of slopes is below, given an upper bound on the program (PJ-5); rounded down."""
@@ -71,13 +66,6 @@ def pricing_program(
         Queries, and the slope of each of them; one clause for every cell results, so small sets of queries only.
     sizes : (d,) int32
         Number of codes of each attribute.
-    rules
-        Hard rules on records.
-
-    Raises
-    ------
-    ProgramError
-        Slopes that do not fit the queries or are not finite.
     """
     parts = [one.clauses() if isinstance(one, MarginalSet) else one for one in queries]
     if len(parts) != len(slopes) or any(len(a) != b.size for a, b in zip(parts, slopes, strict=True)):
@@ -91,8 +79,7 @@ def pricing_program(
     clauses = joined_clauses(parts)
     used = np.flatnonzero(weights)
     most = sum(
-        len(one) if isinstance(one, MarginalSet) else len(part)
-        for one, part in zip(queries, parts, strict=True)
+        len(one) if isinstance(one, MarginalSet) else len(part) for one, part in zip(queries, parts, strict=True)
     )
     program = MaxCsp(sizes, clauses.take(used), freeze(weights[used]), rules)
     return PricingProgram(program, Fraction(factor), most)

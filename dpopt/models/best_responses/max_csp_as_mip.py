@@ -1,7 +1,7 @@
 """A MaxCsp as a mixed-integer program, its solutions as records and back, and any solver of such programs for MaxCsp.
 
-It takes clauses of every kind, weights of both signs, hard rules.
-Page: models/best_response. Labels (BR-1 ...) are those of the page.
+It takes clauses of every kind, weights of both signs, hard rules. Page: models/best_response. Labels (BR-1 ...) are
+those of the page.
 
 Variables: x[a, v] = 1 if attribute a has code v (binary), and c_j = truth of clause j. Write lit = x[a, v] for the
 literal "a = v" and lit = 1 - x[a, v] for "a != v".
@@ -108,31 +108,23 @@ class MipParts:
     blocks: list[RowBlock]
 
 
-def max_csp_as_mip(
-    program: MaxCsp, formulation: Formulation = Formulation.PER_LITERAL
-) -> MixedIntegerProgram:
+def max_csp_as_mip(program: MaxCsp, formulation: Formulation = Formulation.PER_LITERAL) -> MixedIntegerProgram:
     """Write the program as a mixed-integer program.
 
     Columns: x[a, v] at `program.offsets()[a] + v`, then c_j, then what parities, clauses of other masks and inner gates
-    of rules need besides, in this order. Rows: BR-2 for each attribute, then those of conjunctions, thresholds and their
-    negations in the order of the clauses, then the others. Nothing is looped over in Python clause by clause.
+    of rules need besides, in this order. Rows: BR-2 for each attribute, then those of conjunctions, thresholds and
+    their negations in the order of the clauses, then the others. Nothing is looped over in Python clause by clause.
     """
     parts = mip_parts(program, formulation)
     return assembled(parts.variables, parts.blocks)
 
 
 def mip_parts(program: MaxCsp, formulation: Formulation) -> MipParts:
-    """Return variables and rows of the mixed-integer program.
-
-    Raises
-    ------
-    ProgramError
-        The absolute weights sum to 2**53 or more: double precision would round them, and with them the optimum.
-    """
+    """Return variables and rows of the mixed-integer program."""
     if float(np.abs(program.weights.astype(np.float64)).sum()) >= LARGEST_TOTAL:
         raise ProgramError(
-            "the weights sum to 2**53 or more, which programs in double precision would round; scale them down, or take the "
-            "local search or cp-sat"
+            "the weights sum to 2**53 or more, which programs in double precision would round; scale them down, or "
+            "take the local search or cp-sat"
         )
     rewarded = rewarded_clauses(program)
     codes, m, d = int(program.offsets()[-1]), len(program.clauses), program.sizes.size
@@ -152,19 +144,11 @@ def mip_parts(program: MaxCsp, formulation: Formulation) -> MipParts:
 
     ones = np.ones(codes + m + sum(further))
     variables = Variables(
-        objective=np.concatenate(
-            (np.zeros(codes), program.weights.astype(np.float64), np.zeros(sum(further)))
-        ),
+        objective=np.concatenate((np.zeros(codes), program.weights.astype(np.float64), np.zeros(sum(further)))),
         lower=np.zeros_like(ones),
         upper=np.concatenate((ones[: codes + m], most, ones[: further[1] + further[2]])),
         integrality=np.concatenate(
-            (
-                np.ones(codes, dtype=np.bool_),
-                whole,
-                whole_halves,
-                np.ones(number_of_counts, dtype=np.bool_),
-                gates,
-            )
+            (np.ones(codes, dtype=np.bool_), whole, whole_halves, np.ones(number_of_counts, dtype=np.bool_), gates)
         ),
     )
     attribute = np.repeat(np.arange(d, dtype=np.int64), program.sizes)
@@ -201,11 +185,6 @@ class AsMip(Handing):
     """A `Solver` for MaxCsp that hands a mixed-integer program to another solver and reads its answer back.
 
     The problem is reduced first (`reduce_max_csp`), the objective is evaluated exactly on the record.
-
-    Raises
-    ------
-    ProgramError
-        The inner solver does not take mixed-integer programs.
     """
 
     formulation: Formulation = Formulation.PER_LITERAL
@@ -219,29 +198,17 @@ class AsMip(Handing):
         """MAX_CSP with rules of every kind, and what the inner solver can do with hints and limits."""
         return (self.inner.capabilities & _KEPT) | {Capability.MAX_CSP, Capability.RULES}
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
-        """Solve a MaxCsp as a mixed-integer program; see `dpopt.programs.solver.Solver`.
-
-        Raises
-        ------
-        ProgramError
-            The program is no MaxCsp, or the hint is no record of it.
-        """
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
+        """Solve a MaxCsp as a mixed-integer program; see `dpopt.programs.solver.Solver`."""
         started = time.perf_counter()
         if not isinstance(program, MaxCsp):
-            raise ProgramError(
-                f"AsMip takes a MaxCsp, not a {type(program).__name__}; call the inner solver directly"
-            )
+            raise ProgramError(f"AsMip takes a MaxCsp, not a {type(program).__name__}; call the inner solver directly")
         reduction = reduce_max_csp(program, hint)
         problem = reduction.problem
         if problem.sizes.size == 0:
             return self._settled(program, reduction, started)
         start = None
-        if hint is not None and not problem.broken_rules(
-            reduction.shrink()
-        ):  # an infeasible start helps no solver
+        if hint is not None and not problem.broken_rules(reduction.shrink()):  # an infeasible start helps no solver
             start = point_from_record(problem, reduction.shrink(), self.formulation)
         limits = replace(limits, gap=max(limits.gap or 0.0, WHOLE_GAP))
         answer = self.handed(max_csp_as_mip(problem, self.formulation), limits, start)

@@ -1,6 +1,7 @@
 """Tables of pairs of codes: one variable y[(a, v), (b, w)] for the share of records with code v of a and code w of b.
 
-Page: models/best_response_pairwise_bound (PB-2 to PB-5). A table covers the codes of a and of b that clauses over both name:
+Page: models/best_response_pairwise_bound (PB-2 to PB-5). A table covers the codes of a and of b that clauses over both
+name:
 
     y >= 0                                                                            PB-2
     sum_w y[(a, v), (b, w)] <= x[a, v],  with equality if all codes of b are named    PB-3
@@ -12,8 +13,9 @@ Of an attribute with two codes only code 1 is named: x[a, 0] = 1 - x[a, 1].
 A linear program whose optimum is an upper bound on a MaxCsp, tighter than any relaxation by rows alone.
 
 Problem (page: models/best_response_pairwise_bound, PB-1 to PB-10): maximize sum_j w_j c_j over the linear relaxation of
-the CLIQUE form and, for every two attributes that a clause names together, a table y of shares of records (`pair_tables`,
-PB-2 to PB-5). The tables say what pairs of literals share: for lit_1 = p + q x[a, v] and lit_2 = r + s x[b, w]
+the CLIQUE form and, for every two attributes that a clause names together, a table y of shares of records
+(`pair_tables`, PB-2 to PB-5). The tables say what pairs of literals share: for lit_1 = p + q x[a, v] and lit_2 = r + s
+x[b, w]
 
     both(1, 2) = p r + q r x[a, v] + p s x[b, w] + q s y[(a, v), (b, w)].
 
@@ -24,13 +26,13 @@ PB-2 to PB-5). The tables say what pairs of literals share: for lit_1 = p + q x[
                              all_j <= both(i, k), all_j <= 1 - sum lit + sum both                                  PB-9
     conjunctions of 4 to 8:  u_j <= both(i, k);  disjunctions: 1 - u_j >= sum_k both'(i, k) - (w - 2) (1 - lit_i)  PB-10
 
-where a_t = 1 if the clause accepts t true literals, all_j is the share of records with all three literals, both' is of the
-complements, and u_j is what the weight rewards (`RewardedClauses`). Every record is a feasible point of the same objective,
-with y = x x and all_j = lit_1 lit_2 lit_3, so the optimum is a bound; it is that of a pairwise local polytope, with the
-distribution of every clause of 2 or 3 literals added.
+where a_t = 1 if the clause accepts t true literals, all_j is the share of records with all three literals, both' is of
+the complements, and u_j is what the weight rewards (`RewardedClauses`). Every record is a feasible point of the same
+objective, with y = x x and all_j = lit_1 lit_2 lit_3, so the optimum is a bound; it is that of a pairwise local
+polytope, with the distribution of every clause of 2 or 3 literals added.
 
-Source: Sherali and Adams (1990), level 2 and 3 restricted to the pairs and triples that occur; Wainwright and Jordan (2008),
-section 4.1, for the local polytope.
+Source: Sherali and Adams (1990), level 2 and 3 restricted to the pairs and triples that occur; Wainwright and Jordan
+(2008), section 4.1, for the local polytope.
 """
 
 from __future__ import annotations
@@ -53,28 +55,23 @@ class PairTables:
 
     Parameters
     ----------
-    columns : int
-        Number of flat columns of x.
-    pairs : (p,) int64
-        a * d + b of each pair of attributes a < b, increasing.
     left, right : (l,) and (r,) int64
         number of the pair * columns + named column of a (of b), increasing.
-    left_starts, right_starts : (p + 1,) int64
-        Where the named columns of each pair begin.
-    first_cell : (p + 1,) int64
-        Variable of the first cell of each table, and where the last table ends.
-    attribute_of_column : (columns,) int64
-        Attribute of each flat column.
     """
 
     columns: int
+    """Number of flat columns of x."""
     pairs: Indices
+    """Shape (p,). a * d + b of each pair of attributes a < b, increasing."""
     left: Indices
     right: Indices
     left_starts: Indices
     right_starts: Indices
+    """Shape (p + 1,). Where the named columns of each pair begin."""
     first_cell: Indices
+    """Shape (p + 1,). Variable of the first cell of each table, and where the last table ends."""
     attribute_of_column: Indices
+    """Shape (columns,). Attribute of each flat column."""
 
     def cells(self, one: Indices, other: Indices) -> Indices:
         """Return the variable y of each two columns of x, in any order; both must be named by a table of theirs."""
@@ -112,19 +109,11 @@ class PairTables:
             self._sums(left, cell, self.left, right_all[left_pair]),
             self._sums(right, cell, self.right, left_all[right_pair]),
             RowBlock(
+                np.concatenate((number[pair[in_open]], number[left_pair[open_left]], number[right_pair[open_right]])),
                 np.concatenate(
-                    (number[pair[in_open]], number[left_pair[open_left]], number[right_pair[open_right]])
+                    (cell[in_open], (self.left % self.columns)[open_left], (self.right % self.columns)[open_right])
                 ),
-                np.concatenate(
-                    (
-                        cell[in_open],
-                        (self.left % self.columns)[open_left],
-                        (self.right % self.columns)[open_right],
-                    )
-                ),
-                np.concatenate(
-                    (np.ones(int(in_open.sum())), -np.ones(int(open_left.sum()) + int(open_right.sum())))
-                ),
+                np.concatenate((np.ones(int(in_open.sum())), -np.ones(int(open_left.sum()) + int(open_right.sum())))),
                 -np.ones(count),
                 np.full(count, np.inf),
             ),
@@ -328,42 +317,27 @@ class _Sum:
 
 
 def _literal(terms: Terms, clauses: Indices, place: int) -> _Sum:
-    return _Sum(
-        terms.columns[clauses, place, None],
-        terms.sides[clauses, place, None],
-        terms.constants[clauses, place],
-    )
+    return _Sum(terms.columns[clauses, place, None], terms.sides[clauses, place, None], terms.constants[clauses, place])
 
 
 def _variable(column: Indices) -> _Sum:
     return _Sum(column[:, None], np.ones((column.size, 1)), np.zeros(column.size))
 
 
-def _both(
-    terms: Terms, tables: PairTables, clauses: Indices, i: int, k: int, *, complements: bool = False
-) -> _Sum:
+def _both(terms: Terms, tables: PairTables, clauses: Indices, i: int, k: int, *, complements: bool = False) -> _Sum:
     """Return both(i, k): the share of records for which both literals (or both complements) are true."""
     turn = -1.0 if complements else 1.0
     q, s = turn * terms.sides[clauses, i], turn * terms.sides[clauses, k]
     p, r = (q < 0).astype(np.float64), (s < 0).astype(np.float64)
     one, other = terms.columns[clauses, i], terms.columns[clauses, k]
-    return _Sum(
-        np.column_stack((one, other, tables.cells(one, other))), np.column_stack((q * r, p * s, q * s)), p * r
-    )
+    return _Sum(np.column_stack((one, other, tables.cells(one, other))), np.column_stack((q * r, p * s, q * s)), p * r)
 
 
 def _distribution(
-    program: MaxCsp,
-    terms: Terms,
-    tables: PairTables,
-    clauses: Indices,
-    first_clause: int,
-    first_all: int | None,
+    program: MaxCsp, terms: Terms, tables: PairTables, clauses: Indices, first_clause: int, first_all: int | None
 ) -> RowBlock:
     """Return PB-6, or with `first_all`, the column of all_j of the first of these clauses, PB-7."""
-    accepts = (program.clauses.accepted[clauses].astype(np.int64)[:, None] >> np.arange(4) & 1).astype(
-        np.float64
-    )
+    accepts = (program.clauses.accepted[clauses].astype(np.int64)[:, None] >> np.arange(4) & 1).astype(np.float64)
     a = accepts.T
     width = 2 if first_all is None else 3
     total = _variable(first_clause + clauses)

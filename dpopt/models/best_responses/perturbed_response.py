@@ -1,14 +1,14 @@
 """The data player's perturbed best response in FEM: the record that answers the selected queries best, shaken.
 
-Problem (models/perturbed_response, PR-1): maximize sum_j w_j q_j(x) + sum_a r[a, x_a] over records x, where w_j is how often
-base query j was selected minus how often its negation was, and r[a, v] is the random reward of value v of attribute a:
-r = -sigma, sigma exponential with mean lambda, all independent.
+Problem (models/perturbed_response, PR-1): maximize sum_j w_j q_j(x) + sum_a r[a, x_a] over records x, where w_j is how
+often base query j was selected minus how often its negation was, and r[a, v] is the random reward of value v of
+attribute a: r = -sigma, sigma exponential with mean lambda, all independent.
 
-As a `MaxCsp` (PR-2), rewards are clauses of one literal, in whole units of 1/1024 of a query. Values of an attribute that no
-selected query names differ in their rewards alone, so only the best of them can be optimal (PR-3): its reward, the largest
-of k independent ones, is drawn at once by inverting the k-th power of the distribution, and which value it is, uniformly. So
-a problem names a few values of each attribute, however many there are. The best unnamed value is the hint's, and a solver
-that sees named values only gives it back (PR-4).
+As a `MaxCsp` (PR-2), rewards are clauses of one literal, in whole units of 1/1024 of a query. Values of an attribute
+that no selected query names differ in their rewards alone, so only the best of them can be optimal (PR-3): its reward,
+the largest of k independent ones, is drawn at once by inverting the k-th power of the distribution, and which value it
+is, uniformly. So a problem names a few values of each attribute, however many there are. The best unnamed value is the
+hint's, and a solver that sees named values only gives it back (PR-4).
 
 Source: Vietri, Tian, Bun, Steinke and Wu 2020, section 3 (FEM); Suggala and Netrapalli 2020.
 """
@@ -42,8 +42,6 @@ class SelectedSoFar:
 
     Attributes
     ----------
-    sizes : (d,) int32
-        Number of codes of each attribute.
     clauses, weights : Clauses and (r,) int64
         Base queries with net numbers of selections, none 0.
     codes, starts : (u,) int32 and (d + 1,) int64
@@ -51,11 +49,10 @@ class SelectedSoFar:
         attribute that a rule names.
     others, other_starts : (v,) int32 and (d + 1,) int64
         The other codes that a record may take, attribute by attribute.
-    rules : ThresholdCircuit
-        Hard rules on records.
     """
 
     sizes: NDArray[np.int32]
+    """Shape (d,). Number of codes of each attribute."""
     clauses: Clauses
     weights: NDArray[np.int64]
     codes: NDArray[np.int32]
@@ -63,6 +60,7 @@ class SelectedSoFar:
     others: NDArray[np.int32]
     other_starts: NDArray[np.int64]
     rules: ThresholdCircuit = NO_RULES
+    """Hard rules on records."""
 
 
 def selected_so_far(
@@ -82,13 +80,8 @@ def selected_so_far(
     possible : (columns,) bool
         Which codes a record may take where no query names them, attribute by attribute, flat; at least one of each
         attribute.
-    rules : ThresholdCircuit
+    rules
         Hard rules on records, public.
-
-    Raises
-    ------
-    ProgramError
-        Arrays that do not fit together.
     """
     sizes = frozen(sizes, np.int32)
     offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
@@ -123,21 +116,14 @@ def selected_so_far(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Perturbations:
-    """Rewards of several perturbed best responses to the same selected queries, in units.
-
-    Attributes
-    ----------
-    rewards : (s, u) int64
-        Of the codes that compete.
-    best_others : (s, d) int64
-        The largest reward among an attribute's other codes; 0 where it has none.
-    hints : (s, d) int32
-        The code that has it; where there is none, the first code that competes.
-    """
+    """Rewards of several perturbed best responses to the same selected queries, in units."""
 
     rewards: NDArray[np.int64]
+    """Shape (s, u). Of the codes that compete."""
     best_others: NDArray[np.int64]
+    """Shape (s, d). The largest reward among an attribute's other codes; 0 where it has none."""
     hints: NDArray[np.int32]
+    """Shape (s, d). The code that has it; where there is none, the first code that competes."""
 
 
 def perturbations(selected: SelectedSoFar, uniforms: NDArray[np.float64], scale: float) -> Perturbations:
@@ -145,11 +131,8 @@ def perturbations(selected: SelectedSoFar, uniforms: NDArray[np.float64], scale:
 
     Parameters
     ----------
-    selected : SelectedSoFar
     uniforms : (s, u + 2 d) float64
         Independent, uniform in [0, 1): one for each code that competes, two for each attribute.
-    scale : float
-        lambda, in queries: the mean of sigma.
     """
     d, u = selected.sizes.size, selected.codes.size
     if uniforms.ndim != 2 or uniforms.shape[1] != u + 2 * d:
@@ -164,11 +147,7 @@ def perturbations(selected: SelectedSoFar, uniforms: NDArray[np.float64], scale:
     picked = (uniforms[:, u + d :] * several).astype(np.int64)
     place = selected.other_starts[:-1] + np.minimum(picked, np.maximum(several - 1, 0))
     first = selected.codes[np.minimum(selected.starts[:-1], max(u - 1, 0))] if u else np.zeros(d, np.int32)
-    others = (
-        selected.others[np.minimum(place, max(selected.others.size - 1, 0))]
-        if selected.others.size
-        else first
-    )
+    others = selected.others[np.minimum(place, max(selected.others.size - 1, 0))] if selected.others.size else first
     # Where every code competes, the choice is the same for all records and still needs a row for each.
     hints = np.broadcast_to(np.where(several > 0, others, first), best.shape).astype(np.int32)
     return Perturbations(freeze(_whole(rewards)), freeze(_whole(best)), freeze(hints))
@@ -193,10 +172,7 @@ def perturbed_problem(selected: SelectedSoFar, shaken: Perturbations, number: in
 
 
 def perturbed_response(
-    sizes: ArrayLike,
-    queries: Sequence[Sequence[Sequence[int]]],
-    weights: ArrayLike,
-    rewards: Sequence[Sequence[float]],
+    sizes: ArrayLike, queries: Sequence[Sequence[Sequence[int]]], weights: ArrayLike, rewards: Sequence[Sequence[float]]
 ) -> Model:
     """Return PR-1 as a model, in units of 1/1024 of a query (PR-2), with a reward for every code.
 
@@ -211,13 +187,6 @@ def perturbed_response(
     rewards
         For each attribute r[a, v] of its codes.
 
-    Raises
-    ------
-    ProgramError
-        Arrays that do not fit together.
-    WorkloadError
-        A query names an attribute twice, or a code that there is not.
-
     Examples
     --------
     >>> rewards = [[-2, -1.5, -0.5], [-0.25, -0.125]]
@@ -228,8 +197,8 @@ def perturbed_response(
     counts, net = whole(sizes), whole(weights)
     if [len(one) for one in rewards] != counts.tolist() or net.shape != (len(queries),) or not counts.size:
         raise ProgramError(
-            f"perturbed_response: found attributes of {counts.tolist()} codes with {[len(one) for one in rewards]} rewards, "
-            f"and {len(queries)} queries with weights of shape {net.shape}; expected one for each"
+            f"perturbed_response: found attributes of {counts.tolist()} codes with {[len(one) for one in rewards]} "
+            f"rewards, and {len(queries)} queries with weights of shape {net.shape}; expected one for each"
         )
     table = np.full((len(queries), max(map(len, queries), default=1), 2), -1, dtype=np.int32)
     for row, literals in zip(table, queries, strict=True):
@@ -244,7 +213,8 @@ def perturbed_response(
     reward = np.concatenate([np.asarray(one, dtype=np.float64) for one in rewards])
     if not (np.abs(reward) * UNITS <= _LARGEST_REWARD).all() or not (np.abs(net) < _LARGEST_REWARD).all():
         raise ProgramError(
-            f"perturbed_response: found a reward or weight that is no number or beyond {_LARGEST_REWARD / UNITS:,.0f} queries"
+            f"perturbed_response: found a reward or weight that is no number or beyond {_LARGEST_REWARD / UNITS:,.0f} "
+            f"queries"
         )
     given = _whole(reward)
     kept = given != 0
@@ -252,9 +222,7 @@ def perturbed_response(
         Clauses.conjunctions(table[..., 0], table[..., 1], table[..., 0] >= 0),
         Clauses.conjunctions(attributes[kept], codes[kept], np.ones((int(kept.sum()), 1), dtype=np.bool_)),
     ]
-    problem = MaxCsp(
-        counts.astype(np.int32), joined_clauses(clauses), np.concatenate((net * UNITS, given[kept]))
-    )
+    problem = MaxCsp(counts.astype(np.int32), joined_clauses(clauses), np.concatenate((net * UNITS, given[kept])))
     return replace(best_response(problem), name="perturbed_response")
 
 

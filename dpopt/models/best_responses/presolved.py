@@ -43,40 +43,29 @@ _FIRST_NAMED = (Limit.INTERRUPTED, Limit.TIME, Limit.MEMORY, Limit.WORK, Limit.G
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """What is known of one part.
-
-    Attributes
-    ----------
-    component : Component
-        The part.
-    termination, limit
-        Why the search of this part stopped.
-    record : (d',) int32 or None
-        A feasible record of the part: the solver's, or that of a feasible hint where the solver has none.
-    bound : float or None
-        Bound on the part's optimum.
-    result : SolveResult or None
-        The solver's answer; None for parts that were enumerated or never begun.
-    began : float
-        Seconds from the beginning of the whole solve to that of this part.
-    """
+    """What is known of one part."""
 
     component: Component
+    """The part."""
     termination: Termination
     limit: Limit | None
+    """Why the search of this part stopped."""
     record: NDArray[np.int32] | None
+    """Shape (d',). A feasible record of the part: the solver's, or that of a feasible hint where the solver has
+    none."""
     bound: float | None
+    """Bound on the part's optimum."""
     result: SolveResult | None = None
+    """The solver's answer; None for parts that were enumerated or never begun."""
     began: float = 0.0
+    """Seconds from the beginning of the whole solve to that of this part."""
 
     def objective(self) -> int:
         """Return the objective of the part's record; 0 without one."""
         return 0 if self.record is None else self.component.problem.objective(self.record)
 
 
-def solved_part(
-    component: Component, result: SolveResult, hint: NDArray[np.int32] | None, began: float
-) -> Part:
+def solved_part(component: Component, result: SolveResult, hint: NDArray[np.int32] | None, began: float) -> Part:
     """Return the part as its solver left it; a feasible hint stands in where there is no solution."""
     record = None if result.solution is None else result.require_record()
     if record is None and result.termination in {Termination.LIMIT, Termination.IMPRECISE}:
@@ -111,9 +100,7 @@ def combined(parts: Sequence[Part], smaller: Presolve, name: str, seconds: float
     }
     return SolveResult(
         termination=termination,
-        limit=next((one for one in _FIRST_NAMED if one in limits), None)
-        if termination is Termination.LIMIT
-        else None,
+        limit=next((one for one in _FIRST_NAMED if one in limits), None) if termination is Termination.LIMIT else None,
         solution=record,
         objective=None if record is None else objective,
         bound=smaller.constant + sum(bounds) if len(bounds) == len(parts) else None,
@@ -190,11 +177,6 @@ class Presolved(Handing):
     """A `Solver` for MaxCsp that presolves and hands what is left to another solver.
 
     Where presolve and splitting gain nothing, the other solver gets the problem as it came.
-
-    Raises
-    ------
-    ProgramError
-        The inner solver takes no MaxCsp.
     """
 
     def __post_init__(self) -> None:
@@ -206,16 +188,8 @@ class Presolved(Handing):
         """What the inner solver can do."""
         return self.inner.capabilities
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
-        """Solve a MaxCsp; see `dpopt.programs.solver.Solver`.
-
-        Raises
-        ------
-        ProgramError
-            The program is no MaxCsp, the inner solver does not take its rules, or the hint is no record of it.
-        """
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
+        """Solve a MaxCsp; see `dpopt.programs.solver.Solver`."""
         started = time.perf_counter()
         if not isinstance(program, MaxCsp):
             raise ProgramError(
@@ -245,9 +219,7 @@ class Presolved(Handing):
     ) -> list[Part]:
         """Solve the parts one after the other, from their parts of the start if that is a hint."""
         several = len(parts) > 1
-        clauses = [
-            0 if several and is_small(part.problem) else 1 + len(part.problem.clauses) for part in parts
-        ]
+        clauses = [0 if several and is_small(part.problem) else 1 + len(part.problem.clauses) for part in parts]
         solved: list[Part] = []
         interrupted = False
         for number, part in enumerate(parts):

@@ -1,14 +1,14 @@
 """A bound on a MaxCsp from a linear program whose optimum exceeds its own, proven outside the solver.
 
 Problem: bound max_x sum_j w_j [clause j is true of x] from above. A linear program of which every record is a feasible
-point with the same objective is solved for its duals: the relaxation of a mixed-integer program, or the pairwise lifting,
-tighter than any rows. Weak duality in exact arithmetic (`dual_bound`) turns the duals into a bound whatever they are.
-Reducing the problem first changes no optimum (`reduce_max_csp`).
+point with the same objective is solved for its duals: the relaxation of a mixed-integer program, or the pairwise
+lifting, tighter than any rows. Weak duality in exact arithmetic (`dual_bound`) turns the duals into a bound whatever
+they are. Reducing the problem first changes no optimum (`reduce_max_csp`).
 
 Rows that tie three tables of the pairwise lifting together: chosen where a point violates them.
 
-Page: models/best_response_pairwise_bound (PB-11, PB-12). For codes i, j, k of three attributes, every two with a cell y in
-their table:
+Page: models/best_response_pairwise_bound (PB-11, PB-12). For codes i, j, k of three attributes, every two with a cell y
+in their table:
 
     x_i - y_ij - y_ik + y_jk >= 0                                PB-11, for each of the three as i
     1 - x_i - x_j - x_k + y_ij + y_ik + y_jk >= 0                PB-12
@@ -46,8 +46,7 @@ MOST = 8_000
 LEAST_VIOLATION = 0.01
 
 _SIDES = np.array(  # x_i, x_j, x_k, y_ij, y_ik, y_jk
-    [[1, 0, 0, -1, -1, 1], [0, 1, 0, -1, 1, -1], [0, 0, 1, 1, -1, -1], [-1, -1, -1, 1, 1, 1]],
-    dtype=np.float64,
+    [[1, 0, 0, -1, -1, 1], [0, 1, 0, -1, 1, -1], [0, 0, 1, 1, -1, -1], [-1, -1, -1, 1, 1, 1]], dtype=np.float64
 )
 _LOWER = np.array([0.0, 0.0, 0.0, -1.0])
 
@@ -57,8 +56,6 @@ def violated_triangles(tables: PairTables, point: Numbers, most: int = MOST) -> 
 
     Parameters
     ----------
-    tables
-        The tables of the lifting.
     point : (n,) float64
         A point of the lifting, as a solver left it.
     most
@@ -97,27 +94,18 @@ _NONE = np.zeros(0)
 
 @dataclass(frozen=True, slots=True)
 class RelaxationBound:
-    """What a linear relaxation proves.
-
-    Attributes
-    ----------
-    bound : Fraction or None
-        Upper bound on the objective of every record that obeys the rules; None where nothing came of it.
-    why_none : str or None
-        Why there is no bound; None if and only if there is one.
-    solver : str
-        Who gave the multipliers; nothing rests on its word.
-    relaxation : str
-        Which linear program it was.
-    seconds : float
-        Wall-clock seconds of the linear programs.
-    """
+    """What a linear relaxation proves."""
 
     bound: Fraction | None
+    """Upper bound on the objective of every record that obeys the rules; None where nothing came of it."""
     why_none: str | None
+    """Why there is no bound; None if and only if there is one."""
     solver: str
+    """Who gave the multipliers; nothing rests on its word."""
     relaxation: str
+    """Which linear program it was."""
     seconds: float = 0.0
+    """Wall-clock seconds of the linear programs."""
 
 
 TRIANGLE_ROUNDS = 2
@@ -136,12 +124,11 @@ def relaxation_bound(
 
     Parameters
     ----------
-    program
-        The problem.
     solver
         Takes linear programs and gives duals (`Capability.LP`, `Capability.DUALS`). It is not trusted.
     formulation
-        Whose relaxation to solve; None: the pairwise lifting, which is tighter and many times larger, then with triangles.
+        Whose relaxation to solve; None: the pairwise lifting, which is tighter and many times larger, then with
+        triangles.
     limits
         Limits of the linear programs, of all of them together.
     enough
@@ -149,9 +136,7 @@ def relaxation_bound(
     """
     relaxation = "pairwise lifting" if formulation is None else f"{formulation.value} relaxation"
     reduction = reduce_max_csp(program)
-    if (
-        reduction.problem.sizes.size == 0
-    ):  # no clause and no rule has a literal: every record is worth the same
+    if reduction.problem.sizes.size == 0:  # no clause and no rule has a literal: every record is worth the same
         value = Fraction(program.objective(reduction.background))
         return RelaxationBound(value, None, "inspection", relaxation)
     try:

@@ -52,18 +52,6 @@ class RewardedClauses:
 
     Parameters
     ----------
-    kinds : (m,) int8
-        `Kind` of each clause.
-    signs : (m,) float64
-        1: u_j = c_j. -1: u_j = 1 - c_j.
-    weights : (m,) float64
-        Absolute weights.
-    widths : (m,) int64
-        Number of literals.
-    bounds : (m,) int64
-        Of a threshold: u_j asks for at least so many literals, 0 .. width + 1. Of the others: 0.
-    accepted : (m,) int64
-        Of a parity or a counted clause: mask of the numbers of true literals that make u_j = 1. Of a threshold: 0.
     columns : (m, k) int64
     sides : (m, k) float64, 1 or -1
     constants : (m, k) float64, 0 or 1
@@ -71,11 +59,18 @@ class RewardedClauses:
     """
 
     kinds: NDArray[np.int8]
+    """Shape (m,). `Kind` of each clause."""
     signs: Numbers
+    """Shape (m,). 1: u_j = c_j. -1: u_j = 1 - c_j."""
     weights: Numbers
+    """Shape (m,). Absolute weights."""
     widths: Indices
+    """Shape (m,). Number of literals."""
     bounds: Indices
+    """Shape (m,). Of a threshold: u_j asks for at least so many literals, 0 .. width + 1. Of the others: 0."""
     accepted: Indices
+    """Shape (m,). Of a parity or a counted clause: mask of the numbers of true literals that make u_j = 1. Of a
+    threshold: 0."""
     columns: Indices
     sides: Numbers
     constants: Numbers

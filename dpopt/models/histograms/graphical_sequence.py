@@ -8,9 +8,9 @@ Problem (models/graphical_sequences): for noisy degrees y_1 >= ... >= y_n or the
                 m_ir <= d_i, m_ir <= r                                   for i > r             GS-4
                 d_i = sum_v x_iv, x_i(v+1) <= x_iv in {0, 1}, sum_i d_i = 2 E, E whole         GS-5
 
-GS-3 and GS-4 are the inequalities of Erdos and Gallai with m_ir in place of min(d_i, r): larger m_ir only relax, so they may be
-chosen freely below it. GS-1 to GS-4 are convex. With GS-5, x_iv says whether d_i >= v, so that m_ir = sum_{v <= r} x_iv and the
-square of GS-1 is sum_v (v - 1/2 - y_i) x_iv and a constant: everything is linear.
+GS-3 and GS-4 are the inequalities of Erdos and Gallai with m_ir in place of min(d_i, r): larger m_ir only relax, so
+they may be chosen freely below it. GS-1 to GS-4 are convex. With GS-5, x_iv says whether d_i >= v, so that m_ir =
+sum_{v <= r} x_iv and the square of GS-1 is sum_v (v - 1/2 - y_i) x_iv and a constant: everything is linear.
 
 What the fast method (`dpopt.inference.histograms.sorted.degree_sequences`) rests on:
 
@@ -41,11 +41,6 @@ def graphical_relaxation(values: ArrayLike) -> Model:
     ----------
     values : (n,)
         y, falling or thereabouts, n >= 1.
-
-    Raises
-    ------
-    ProgramError
-        No row of at least one value, or whatever programs refuse.
     """
     noisy = _checked(values)
     size = noisy.size
@@ -57,11 +52,7 @@ def graphical_relaxation(values: ArrayLike) -> Model:
     m = build.variables("m", ranks.size, upper=ranks + 1.0, inside=lambda: _pairs(others + 1, ranks + 1))
     build.rows("GS-2", size - 1, (each, d[:-1], 1.0), (each, d[1:], -1.0), lower=0.0)
     build.rows(
-        "GS-3",
-        size,
-        (front, d[summed], -1.0),
-        (ranks, m, 1.0),
-        lower=-np.arange(1.0, size + 1) * np.arange(size),
+        "GS-3", size, (front, d[summed], -1.0), (ranks, m, 1.0), lower=-np.arange(1.0, size + 1) * np.arange(size)
     )
     build.rows(
         "GS-4",
@@ -78,8 +69,8 @@ def graphical_relaxation(values: ArrayLike) -> Model:
 def graphical_sequence(values: ArrayLike, *, total: int | None = None) -> Model:
     """Return GS-1 to GS-5: x (n, n - 1), whether d_i >= v, and E, half the sum of the degrees.
 
-    The objective lacks the constant 1/2 sum y_i^2 of GS-1. Parameters and errors as for `graphical_relaxation`; `total` is 2 E
-    where the number of edges is known.
+    The objective lacks the constant 1/2 sum y_i^2 of GS-1. Parameters and errors as for `graphical_relaxation`; `total`
+    is 2 E where the number of edges is known.
     """
     noisy = _checked(values)
     size = noisy.size
@@ -88,9 +79,7 @@ def graphical_sequence(values: ArrayLike, *, total: int | None = None) -> Model:
     objective = np.arange(1.0, size) - 0.5 - noisy[:, None]
     x = build.variables("x", size, most, upper=1.0, whole=True, objective=objective)
     known = None if total is None else total / 2
-    edges = build.variables(
-        "E", lower=known or 0.0, upper=size * most / 2 if known is None else known, whole=True
-    )
+    edges = build.variables("E", lower=known or 0.0, upper=size * most / 2 if known is None else known, whole=True)
     longer, shorter = x[:, :-1].ravel(), x[:, 1:].ravel()
     above, below = x[:-1].ravel(), x[1:].ravel()
     each, pairs = np.arange(longer.size), np.arange(above.size)

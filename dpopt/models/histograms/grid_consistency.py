@@ -1,14 +1,14 @@
 """Noisy counts of a grid's blocks made consistent, as a quadratic program.
 
-Problem (models/tree_consistency): given the counts y_b of the blocks b of measured levels of a grid, each with a variance s_b,
-choose the cells x, and z_b = the sum of b, with
+Problem (models/tree_consistency): given the counts y_b of the blocks b of measured levels of a grid, each with a
+variance s_b, choose the cells x, and z_b = the sum of b, with
 
     minimize    sum_b (z_b - y_b)^2 / s_b                                                          TC-7
     subject to  z_b = sum of the parts of b, which are blocks of one finer measured level,         TC-8
                 x >= 0, if counts cannot be negative (TC-3),  sum of all x = total, if it is known (TC-4).
 
-A block of one cell is that cell: its square is one of x. Blocks need not lie one in another, as the nodes of a tree do; each
-level is a sum of the coarsest level before it that divides it.
+A block of one cell is that cell: its square is one of x. Blocks need not lie one in another, as the nodes of a tree do;
+each level is a sum of the coarsest level before it that divides it.
 
 The closed form is in `dpopt.inference.histograms.grid_least_squares`; it does not keep cells from being negative.
 """
@@ -39,21 +39,14 @@ def grid_consistency(
 
     Parameters
     ----------
-    shape : sequence of int
-        Bins of each axis.
     noisy : Mapping of level to array of `blocks_shape`
         The noisy counts of the measured levels, single cells among them.
     precisions : Mapping of level to float
         One over the variance of the noise of a block's count, above 0.
-    total : float, optional
+    total
         The sum of all cells, where it is known without noise.
     nonnegative
         Whether no cell may be below 0.
-
-    Raises
-    ------
-    ProgramError
-        If single cells were not measured, or counts have another shape.
 
     Examples
     --------
@@ -85,10 +78,7 @@ def grid_consistency(
         inside=lambda: _names(shape, blocks),
     )
     firsts = np.cumsum([0, *sizes])
-    places = {
-        level: np.arange(first, first + size)
-        for level, first, size in zip(blocks, firsts, sizes, strict=False)
-    }
+    places = {level: np.arange(first, first + size) for level, first, size in zip(blocks, firsts, sizes, strict=False)}
     numbers = {cells: x.reshape(-1), **{level: z[own] for level, own in places.items()}}
     parts = ((level, part_of(level, [cells, *blocks[:place]])) for place, level in enumerate(blocks))
     build.rows(
@@ -132,17 +122,13 @@ def ordered_levels(
 
 def part_of(level: Level, finer: Sequence[Level]) -> Level:
     """Return the last of the finer levels whose blocks divide those of a level."""
-    return next(
-        one for one in reversed(finer) if all(low <= high for low, high in zip(one, level, strict=True))
-    )
+    return next(one for one in reversed(finer) if all(low <= high for low, high in zip(one, level, strict=True)))
 
 
 def _names(shape: Sequence[int], levels: Sequence[Level]) -> list[str]:
     """Return the names of the blocks of levels: the heights of the level, then the place of the block."""
     return [
-        ",".join(map(str, (*level, *place)))
-        for level in levels
-        for place in np.ndindex(*blocks_shape(shape, level))
+        ",".join(map(str, (*level, *place))) for level in levels for place in np.ndindex(*blocks_shape(shape, level))
     ]
 
 

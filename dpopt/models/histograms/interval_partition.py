@@ -1,7 +1,7 @@
 """The best partition of bins into a number of intervals as a linear program: a shortest path with a given number of arcs.
 
-Problem (models/interval_partition): for values x_1, ..., x_n and a number K, with y_ijk = 1 where the k-th interval holds the
-values i + 1, ..., j,
+Problem (models/interval_partition): for values x_1, ..., x_n and a number K, with y_ijk = 1 where the k-th interval
+holds the values i + 1, ..., j,
 
     minimize    sum_ijk w(i, j) y_ijk                                                     IV-1
     subject to  sum_i y_ijk = sum_l y_jl(k+1)  for each place j after k < K intervals,    IV-2
@@ -9,8 +9,8 @@ values i + 1, ..., j,
     w(i, j) = sum_(i < b <= j) (x_b - m)^2, m the mean of these values   (by error)       IV-3
     w(i, j) = (sum_(i < b <= j) x_b)^2                                   (by depth)       IV-4
 
-The rows are those of a flow in a network without cycles, so that a vertex is a path and y is whole. w grows with the interval
-(IV-5), which is why dynamic programming (IV-6, `dpopt.inference.histograms.interval_partition`) is quick: the
+The rows are those of a flow in a network without cycles, so that a vertex is a path and y is whole. w grows with the
+interval (IV-5), which is why dynamic programming (IV-6, `dpopt.inference.histograms.interval_partition`) is quick: the
 closed form. Other conditions on intervals can be added to the program.
 
 Source: Jagadish et al. 1998 for the v-optimal histogram; the network is textbook material.
@@ -53,11 +53,6 @@ def interval_partition(values: ArrayLike, intervals: int, *, by_depth: bool = Fa
     by_depth
         Whether IV-4 is the cost, and not IV-3.
 
-    Raises
-    ------
-    ProgramError
-        If there are fewer values than intervals, or the program would be too large.
-
     Examples
     --------
     >>> interval_partition([1, 1, 5, 6], 2).solve().objective
@@ -97,22 +92,14 @@ def interval_partition(values: ArrayLike, intervals: int, *, by_depth: bool = Fa
     )
 
 
-def interval_arcs(
-    number: int, intervals: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return i, j and k of each variable y_ijk; only those that lie on a path from 0 to n.
-
-    Raises
-    ------
-    ProgramError
-        If there are fewer values than intervals, or there would be too many variables.
-    """
+def interval_arcs(number: int, intervals: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return i, j and k of each variable y_ijk; only those that lie on a path from 0 to n."""
     if not 1 <= intervals <= number:
         raise ProgramError(f"found {intervals:,} intervals for {number:,} values; expected 1 to {number:,}")
     if number * (number + 1) // 2 * intervals > MOST_VARIABLES:
         raise ProgramError(
-            f"the program of {number:,} values and {intervals:,} intervals would have more than {MOST_VARIABLES:,} variables; "
-            "take dynamic programming"
+            f"the program of {number:,} values and {intervals:,} intervals would have more than {MOST_VARIABLES:,} "
+            f"variables; take dynamic programming"
         )
     first, last = np.triu_indices(number + 1, 1)
     place = np.repeat(np.arange(1, intervals + 1), first.size)
@@ -124,13 +111,7 @@ def interval_arcs(
 
 
 def places_of(solution: Solution, number: int, intervals: int) -> NDArray[np.int64]:
-    """Return the ends of the intervals, (K + 1,) from 0 to n, that a solution of `interval_partition` chooses.
-
-    Raises
-    ------
-    ProgramError
-        If the solution is no path, or not known to be the best: y is whole at a vertex, and a solver may end elsewhere.
-    """
+    """Return the ends of the intervals, (K + 1,) from 0 to n, that a solution of `interval_partition` chooses."""
     first, last, place = interval_arcs(number, intervals)
     chosen = np.rint(solution.value["y"]) == 1
     if solution.termination is not Termination.OPTIMAL or not np.array_equal(

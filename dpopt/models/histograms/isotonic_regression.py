@@ -9,8 +9,8 @@ Problem (models/isotonic_regression): for noisy values y_1, ..., y_n with weight
                 lower <= s_k <= upper        if bounds are known                IR-4
                 sum_k s_k = total            if the total is known              IR-5
 
-The closed form takes n log n steps (`dpopt.inference.histograms.sorted.isotonic`); what it rests on, with M_ij the weighted
-mean of y_i, ..., y_j:
+The closed form takes n log n steps (`dpopt.inference.histograms.sorted.isotonic`); what it rests on, with M_ij the
+weighted mean of y_i, ..., y_j:
 
     without IR-4 and IR-5, s_k = min_{j >= k} max_{i <= j} M_ij = max_{i <= k} min_{j >= i} M_ij       IR-6
     p_k = sum_{i <= k} (w_i (y_i - s_i) + shift) >= 0, p_n = 0, p_k (s_{k+1} - s_k) = 0                 IR-7
@@ -59,11 +59,6 @@ def isotonic_regression(
     breaks
         Positions, from 1, at which another sequence begins: IR-3 does not hold there.
 
-    Raises
-    ------
-    ProgramError
-        Shapes that do not fit, or whatever programs refuse.
-
     Examples
     --------
     >>> isotonic_regression([14, 9, 10, 15]).solve("clarabel").value["s"].round(6).tolist()
@@ -74,13 +69,7 @@ def isotonic_regression(
     s = _sequence(build, noisy.size, lower, upper, total, breaks)
     build.squares("IR-1", noisy.size, (np.arange(noisy.size), s, 1.0), targets=noisy, weights=heft)
     closed_form = computed_by(
-        f"{_CLOSED_FORMS}:isotonic_regression",
-        noisy,
-        heft,
-        lower=lower,
-        upper=upper,
-        total=total,
-        breaks=breaks,
+        f"{_CLOSED_FORMS}:isotonic_regression", noisy, heft, lower=lower, upper=upper, total=total, breaks=breaks
     )
     return Model.of("isotonic_regression", build, closed_form=closed_form)
 
@@ -111,9 +100,7 @@ def isotonic_median_regression(
     build.rows("IR-2", 2 * noisy.size, (each, s, 1.0), (each, t, 1.0), (each + noisy.size, s, 1.0),
                (each + noisy.size, t, -1.0), lower=np.concatenate([noisy, np.full(noisy.size, -np.inf)]),
                upper=np.concatenate([np.full(noisy.size, np.inf), noisy]))  # fmt: skip
-    closed_form = computed_by(
-        f"{_CLOSED_FORMS}:isotonic_median", noisy, heft, lower=lower, upper=upper, breaks=breaks
-    )
+    closed_form = computed_by(f"{_CLOSED_FORMS}:isotonic_median", noisy, heft, lower=lower, upper=upper, breaks=breaks)
     return Model.of("isotonic_regression", build, closed_form=None if total is not None else closed_form)
 
 
@@ -130,17 +117,10 @@ def _checked(values: ArrayLike, weights: ArrayLike | None) -> tuple[Numbers, Num
 
 
 def _sequence(
-    build: Builder,
-    size: int,
-    lower: float | None,
-    upper: float | None,
-    total: float | None,
-    breaks: Sequence[int],
+    build: Builder, size: int, lower: float | None, upper: float | None, total: float | None, breaks: Sequence[int]
 ) -> Indices:
     """Add s with IR-3 to IR-5."""
-    s = build.variables(
-        "s", size, lower=-np.inf if lower is None else lower, upper=np.inf if upper is None else upper
-    )
+    s = build.variables("s", size, lower=-np.inf if lower is None else lower, upper=np.inf if upper is None else upper)
     if any(not 0 < place < size for place in breaks):
         raise ProgramError(f"another sequence begins at 1 to {size - 1}, found {list(breaks)}")
     before = np.delete(s[:-1], [place - 1 for place in breaks])

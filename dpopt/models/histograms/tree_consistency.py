@@ -1,6 +1,7 @@
 """Noisy counts of a tree's nodes made consistent: as a quadratic program, and in whole numbers as a linear one.
 
-Problem (models/tree_consistency): given a value y_v and a variance s_v of each node v, inf for "not measured", choose x with
+Problem (models/tree_consistency): given a value y_v and a variance s_v of each node v, inf for "not measured", choose x
+with
 
     minimize    sum_v (x_v - y_v)^2 / s_v                                                       TC-1
     subject to  x_v = sum of x_u over the children u of v, for every node v with children,      TC-2
@@ -12,8 +13,8 @@ In whole numbers between 0 and M the cost of a node is the largest of its M seca
 
     minimize sum_v c_v,   c_v >= ((t - y_v)^2 + (2 t + 1 - 2 y_v) (x_v - t)) / s_v,   t = 0, ..., M - 1.    TC-6
 
-TC-2 is a matrix of flows along the tree, which is totally unimodular, and the secants bend at whole numbers only: the linear
-relaxation has a whole optimum.
+TC-2 is a matrix of flows along the tree, which is totally unimodular, and the secants bend at whole numbers only: the
+linear relaxation has a whole optimum.
 
 TC-1, TC-2 and TC-4 have a closed form, two passes over the levels: `dpopt.inference.histograms.tree_least_squares`.
 """
@@ -38,17 +39,10 @@ def tree_consistency(
 
     Parameters
     ----------
-    tree
-        The nodes and their children.
     values, variances : (v,) float64
         y and s >= 0; y does not matter where s is inf.
     nonnegative
         Whether no bin may be below 0.
-
-    Raises
-    ------
-    ProgramError
-        If shapes do not fit, or a variance is negative.
 
     Examples
     --------
@@ -75,28 +69,19 @@ def tree_consistency(
         weights=2.0 / variances[measured],
         inside=measured.tolist,
     )
-    closed_form = (
-        None if nonnegative else computed_by(f"{_CLOSED_FORMS}:tree_consistency", tree, values, variances)
-    )
+    closed_form = None if nonnegative else computed_by(f"{_CLOSED_FORMS}:tree_consistency", tree, values, variances)
     return Model.of("tree_consistency", build, closed_form=closed_form)
 
 
-def whole_tree_consistency(
-    tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64], most: int
-) -> Model:
+def whole_tree_consistency(tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64], most: int) -> Model:
     """Return TC-2 to TC-6: whole values x (v,) of the nodes, 0 to `most`, with the cost c of each measured one.
 
     Parameters
     ----------
     tree, values, variances
         As for `tree_consistency`.
-    most : int
+    most
         M, at least the largest value of any node that may be best.
-
-    Raises
-    ------
-    ProgramError
-        If shapes do not fit, a variance is negative, or `most` is below 1.
     """
     _check(tree, values, variances)
     if most < 1:
@@ -127,8 +112,8 @@ def whole_tree_consistency(
 def _check(tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]) -> None:
     if values.shape != (len(tree),) or variances.shape != (len(tree),) or not (variances >= 0).all():
         raise ProgramError(
-            f"expected a value and a variance of at least 0 for each of {len(tree):,} nodes, found shapes {values.shape} "
-            f"and {variances.shape}"
+            f"expected a value and a variance of at least 0 for each of {len(tree):,} nodes, found shapes "
+            f"{values.shape} and {variances.shape}"
         )
 
 
@@ -138,11 +123,5 @@ def _consistency(build: Builder, tree: Tree, x: Indices) -> None:
     each = np.arange(inner.size)
     owner = np.repeat(each, tree.children[inner])  # children stand in the order of their parents
     build.rows(
-        "TC-2",
-        inner.size,
-        (each, x[inner], 1.0),
-        (owner, x[1:], -1.0),
-        lower=0.0,
-        upper=0.0,
-        inside=inner.tolist,
+        "TC-2", inner.size, (each, x[inner], 1.0), (owner, x[1:], -1.0), lower=0.0, upper=0.0, inside=inner.tolist
     )

@@ -1,16 +1,16 @@
 """Counts of prefixes that grow with time: the factors of the triangle of ones with the least largest variance.
 
-The prefixes of T steps are A x, A_ts = 1 for s <= t. What is measured of them is C x, with noise of variance 1 on each row and
-columns of norm 1 at most, and answered by B = A C^-1. With X = C'C and V = B B':
+The prefixes of T steps are A x, A_ts = 1 for s <= t. What is measured of them is C x, with noise of variance 1 on each
+row and columns of norm 1 at most, and answered by B = A C^-1. With X = C'C and V = B B':
 
     minimize   v                                                                                 (CC-1)
     subject to X_ss <= 1 for each step s                                                         (CC-2)
                V_tt <= v for each step t                                                         (CC-3)
                the matrix [[X, A'], [A, V]] is semidefinite                                      (CC-4)
 
-The optimum is the square of the factorization norm gamma_2 of A. Its noise need not know the future: every semidefinite X is
-C'C for a C with C_ts = 0 for s > t (the Cholesky factor from the last step on), and B is then such a matrix as well. So nothing
-is lost against noise for all steps at once.
+The optimum is the square of the factorization norm gamma_2 of A. Its noise need not know the future: every semidefinite
+X is C'C for a C with C_ts = 0 for s > t (the Cholesky factor from the last step on), and B is then such a matrix as
+well. So nothing is lost against noise for all steps at once.
 
     optimum >= 1 / T^2 (sum_{k=1..T} 1 / (2 sin((2 k - 1) pi / (4 T + 2))))^2                    (CC-5)
     root: f_0 = 1, f_k = f_(k-1) (2 k - 1) / (2 k); v = (sum_{k < T} f_k^2)^2                    (CC-6)
@@ -39,13 +39,8 @@ def continual_counting(steps: int) -> Model:
 
     Parameters
     ----------
-    steps : int
+    steps
         T, from 1 to 128.
-
-    Raises
-    ------
-    ProgramError
-        Another number of steps.
 
     Examples
     --------

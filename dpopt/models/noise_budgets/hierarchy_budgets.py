@@ -1,27 +1,28 @@
 """How much of a budget each level of a declared hierarchy gets: the amounts with the least mean variance of its nodes.
 
-Level d = 0, ..., D divides the bins into groups, level D into the bins themselves; the counts of a level are measured with
-integer noise. With variables b_d, the part of the budget of level d:
+Level d = 0, ..., D divides the bins into groups, level D into the bins themselves; the counts of a level are measured
+with integer noise. With variables b_d, the part of the budget of level d:
 
     minimize   F(p) = sum_q w_q Var(q)                                                              (HB-1)
     subject to sum_d b_d = amount, b >= 0, b_D >= least amount                                      (HB-2)
                p_d = 2 b_d / m, Gaussian noise and rho;  2 sinh^2(b_d / 2 m), Laplace noise and epsilon   (HB-3)
                Var(q) = q' (sum_d p_d G_d' G_d)^-1 q                                                (HB-4)
 
-where the rows of G_d are the groups of level d (1 at their bins), q are the ranges that matter, each 1 at its bins, with
-weights w_q of sum 1, and m is in how many groups of a level two neighbours differ. By default the ranges are the groups,
-each level with the weight 1 / (D + 1), shared equally (HB-5). Derivation and a worked example:
+where the rows of G_d are the groups of level d (1 at their bins), q are the ranges that matter, each 1 at its bins,
+with weights w_q of sum 1, and m is in how many groups of a level two neighbours differ. By default the ranges are the
+groups, each level with the weight 1 / (D + 1), shared equally (HB-5). Derivation and a worked example:
 models/hierarchy_budgets/README.md.
 
-Precision p_d of the counts (`noise_precisions`): one over the variance of their noise, where one record moves the counts by m
-in L1 and in squared L2. The discrete Gaussian distribution has at most the variance sigma^2 = m / 2 b; the discrete Laplace
-distribution of scale m / b has exactly 1 / (2 sinh^2(b / 2 m)).
+Precision p_d of the counts (`noise_precisions`): one over the variance of their noise, where one record moves the
+counts by m in L1 and in squared L2. The discrete Gaussian distribution has at most the variance sigma^2 = m / 2 b; the
+discrete Laplace distribution of scale m / b has exactly 1 / (2 sinh^2(b / 2 m)).
 
-Groups of different sizes have no common directions, so unlike in `level_budgets` F has no closed form; it comes as a function
-with slopes, computed by two passes over the tree (`dpopt.inference.histograms.mean_variance`).
+Groups of different sizes have no common directions, so unlike in `level_budgets` F has no closed form; it comes as a
+function with slopes, computed by two passes over the tree (`dpopt.inference.histograms.mean_variance`).
 
-With Gaussian noise convex; the gap to the optimum is proven (HB-6: F lies above its tangent). With Laplace noise not convex,
-and best at few levels: many starts, no bound. Tests compare with dense least squares, with CVXPY and with enumeration.
+With Gaussian noise convex; the gap to the optimum is proven (HB-6: F lies above its tangent). With Laplace noise not
+convex, and best at few levels: many starts, no bound. Tests compare with dense least squares, with CVXPY and with
+enumeration.
 
 Source: Hay et al. 2010 (trees); Li et al. 2015 (the matrix mechanism); the program is our own.
 """
@@ -46,9 +47,7 @@ from dpopt.programs.solver import Solver
 _LARGEST_ARGUMENT = 20.0  # of sinh: counts have no noise any more, and slopes stay finite
 
 
-def noise_precisions(
-    amounts: NDArray[np.float64], *, sensitivity: int, gaussian: bool
-) -> NDArray[np.float64]:
+def noise_precisions(amounts: NDArray[np.float64], *, sensitivity: int, gaussian: bool) -> NDArray[np.float64]:
     """Return p of each part b of the budget, in the shape of the amounts."""
     if gaussian:
         return np.asarray(2.0 * amounts / sensitivity)
@@ -76,32 +75,21 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HierarchyProgram:
-    """HB-1 to HB-4.
-
-    Parameters
-    ----------
-    variance : callable
-        F with its slopes, a function of all p.
-    levels : int
-        D + 1.
-    first : int
-        Levels from this one down may be measured: 1 where the total is known, else 0.
-    amount : float
-        The budget, epsilon or rho.
-    sensitivity : int
-        m.
-    gaussian : bool
-    least : float
-        Share of the budget that single bins get at least, above 0 and at most 1.
-    """
+    """HB-1 to HB-4."""
 
     variance: VarianceAndSlopes
+    """F with its slopes, a function of all p."""
     levels: int
+    """D + 1."""
     first: int
+    """Levels from this one down may be measured: 1 where the total is known, else 0."""
     amount: float
+    """The budget, epsilon or rho."""
     sensitivity: int
+    """m."""
     gaussian: bool
     least: float
+    """Share of the budget that single bins get at least, above 0 and at most 1."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.first < self.levels:
@@ -109,9 +97,7 @@ class HierarchyProgram:
                 f"hierarchy budgets: found {self.levels} levels of which those from {self.first} on may be measured"
             )
         if not (self.amount > 0 and self.sensitivity >= 1 and 0 < self.least <= 1):
-            raise ProgramError(
-                "hierarchy budgets: amount, sensitivity and the least share of single bins are above 0"
-            )
+            raise ProgramError("hierarchy budgets: amount, sensitivity and the least share of single bins are above 0")
 
     def evaluate(self, amounts: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the objective HB-1 and its derivatives by b, (D + 1,)."""
@@ -142,24 +128,16 @@ class HierarchyProgram:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HierarchyBudgets:
-    """What each level gets.
-
-    Attributes
-    ----------
-    amounts : (D + 1,) float64
-        b_d in epsilon or rho, from the root's level down; 0 for levels that are not measured.
-    variance : float
-        The objective, in records squared.
-    gap : float or None
-        No other amounts have less than (1 - gap) times the objective; proven for Gaussian noise, None otherwise.
-    solved : SolvedBudget or None
-        How the amounts compare with those of the descent, where a solver found them.
-    """
+    """What each level gets."""
 
     amounts: NDArray[np.float64]
+    """Shape (D + 1,). b_d in epsilon or rho, from the root's level down; 0 for levels that are not measured."""
     variance: float
+    """The objective, in records squared."""
     gap: float | None
+    """No other amounts have less than (1 - gap) times the objective; proven for Gaussian noise, None otherwise."""
     solved: SolvedBudget | None = None
+    """How the amounts compare with those of the descent, where a solver found them."""
 
 
 MOST_ENTRIES = 1_000_000
@@ -176,26 +154,22 @@ def hierarchy_budgets(
 ) -> Model:
     """Return the model of HB-1 to HB-5 for Gaussian noise; its own method descends in the roots of shares.
 
-    The variance HB-4 is the least sum of |y_d|^2 / p_d over weights y with which noisy counts add up to the range (a known
-    total at no cost): y_d[q, g] is that of group g of level d for range q, and v_d what the noise of level d adds to HB-1.
+    The variance HB-4 is the least sum of |y_d|^2 / p_d over weights y with which noisy counts add up to the range (a
+    known total at no cost): y_d[q, g] is that of group g of level d for range q, and v_d what the noise of level d adds
+    to HB-1.
 
     Parameters
     ----------
     levels
         For each level, the whole first and single bins last, how many bins each of its groups has, in order.
-    amount : float
+    amount
         rho of zCDP, above 0.
-    sensitivity : int
+    sensitivity
         m: 1 under add-remove, 2 under replace-one.
-    least : float
+    least
         Share of the budget that single bins get at least, above 0 and at most 1.
-    known_total : bool
+    known_total
         Whether the number of records is public; the first level is then not measured.
-
-    Raises
-    ------
-    ProgramError
-        If the levels do not divide the same bins, a number is out of range, or there are too many groups for a model.
 
     Examples
     --------
@@ -207,8 +181,8 @@ def hierarchy_budgets(
     bins = int(sizes[-1].size) if sizes else 0
     if not bins or any((one < 1).any() or one.sum() != bins for one in sizes) or (sizes[-1] != 1).any():
         raise ProgramError(
-            f"hierarchy budgets: found levels of {[int(one.sum()) for one in sizes]} bins; expected the same number on each, "
-            "and single bins last"
+            f"hierarchy budgets: found levels of {[int(one.sum()) for one in sizes]} bins; expected the same number on "
+            f"each, and single bins last"
         )
     nodes = sum(one.size for one in sizes)
     if nodes**2 > MOST_ENTRIES:
@@ -276,9 +250,7 @@ def _hierarchy_model(program: HierarchyProgram, dense: _DenseHierarchy) -> Model
         entries.append((at, y, roots[:, None] * np.sqrt(scale)))
         rows.append((each * bins + np.arange(bins), y[:, matrix.argmax(axis=0)], 1.0))
     if dense.known_total:
-        total = build.variables(
-            "c", number, lower=-1 - program.levels * size, upper=1 + program.levels * size
-        )
+        total = build.variables("c", number, lower=-1 - program.levels * size, upper=1 + program.levels * size)
         rows.append((each * bins + np.arange(bins), total[:, None], 1.0))
     build.cones("HB-3", Cone.ROTATED, len(measured), width, *entries, start=first)
     targets = dense.ranges.ravel()
@@ -385,9 +357,7 @@ def _starts(program: HierarchyProgram) -> list[NDArray[np.float64]]:
     others = range(levels - 1)
     largest = levels - 1 if 2 ** (levels - 1) <= _MOST_SUBSETS else 2
     chosen = [kept for number in range(largest + 1) for kept in combinations(others, number)]
-    chosen = chosen[: max(_MOST_STARTS - levels, _MOST_SUBSETS)] + [
-        tuple(others[:: step + 1]) for step in others
-    ]
+    chosen = chosen[: max(_MOST_STARTS - levels, _MOST_SUBSETS)] + [tuple(others[:: step + 1]) for step in others]
     starts = np.full((len(chosen), levels), 1e-2)
     starts[:, -1] = 1.0
     for start, kept in zip(starts, chosen, strict=True):

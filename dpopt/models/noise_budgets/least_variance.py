@@ -1,22 +1,24 @@
 """The least variance that any linear Gaussian mechanism has: proven bounds in closed form, however many bins there are.
 
-A linear Gaussian mechanism adds independent Gaussian noise to linear functions of the counts of bins, and answers by unbiased
-linear estimates of these. Its variances are those of some strategy (`strategy`, ST-1 and ST-2), so that ST-4 bounds their mean.
-All figures here are in units of 1 / (2 rho), the variance of noise that costs rho where a record changes one count by 1. Other
-mechanisms (of other noise, biased, or that look at the data) may have less.
+A linear Gaussian mechanism adds independent Gaussian noise to linear functions of the counts of bins, and answers by
+unbiased linear estimates of these. Its variances are those of some strategy (`strategy`, ST-1 and ST-2), so that ST-4
+bounds their mean. All figures here are in units of 1 / (2 rho), the variance of noise that costs rho where a record
+changes one count by 1. Other mechanisms (of other noise, biased, or that look at the data) may have less.
 
-With n bins and d_j = 1 / n, ST-4 is (sum of the singular values of R)^2 / n. Those of all ranges and of prefixes are known:
+With n bins and d_j = 1 / n, ST-4 is (sum of the singular values of R)^2 / n. Those of all ranges and of prefixes are
+known:
 
     all ranges      2 / n^2 (sum_{k=1..n} 1 / (2 sin(k pi / (2 n + 2))))^2                               (ST-7)
     prefixes        1 / n^2 (sum_{k=1..n} 1 / (2 sin((2 k - 1) pi / (4 n + 2))))^2                       (ST-8)
 
-If a record is replaced, the number of records is known, and any two columns differ by 1 at most: then
-sum_{i<j} d_i d_j |a_i - a_j|^2 is at most sum_{i<j} d_i d_j = (1 - sum d_j^2) / 2, so that
+If a record is replaced, the number of records is known, and any two columns differ by 1 at most: then sum_{i<j} d_i d_j
+|a_i - a_j|^2 is at most sum_{i<j} d_i d_j = (1 - sum d_j^2) / 2, so that
 
     optimum >= 2 / (1 - sum d_j^2) (tr (P D^(1/2) G D^(1/2) P)^(1/2))^2,  P orthogonal to d^(1/2)        (ST-9)
 
-which at d_j = 1 / n has for prefixes the roots 1 / (2 sin(k pi / (2 n))) of n G, k = 1, ..., n - 1, and for ranges at least
-those of the pairs of n cuts of a circle, 1 / (2 sin(k pi / n)) of (n + 1) G / 2. Ranges of s of n bins, and boxes:
+which at d_j = 1 / n has for prefixes the roots 1 / (2 sin(k pi / (2 n))) of n G, k = 1, ..., n - 1, and for ranges at
+least those of the pairs of n cuts of a circle, 1 / (2 sin(k pi / n)) of (n + 1) G / 2. Ranges of s of n bins, and
+boxes:
 
     ranges of s bins   (n - s + 1) / n (1 / (2 pi) int_0^(2 pi) |sin(s t / 2) / sin(t / 2)| dt)^2             (ST-10)
     boxes              the product of the bounds of their sides; of the optima, too                          (ST-11)

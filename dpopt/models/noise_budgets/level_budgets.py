@@ -1,21 +1,23 @@
 """How much of a budget each level of a tree of blocks gets: the amounts with the least predicted variance of ranges.
 
-Level h divides the bins into blocks of B_h = 2^h; its block counts are measured with integer noise. With variables b_h, the
-part of the budget of level h, in groups g of ranges with references r_g:
+Level h divides the bins into blocks of B_h = 2^h; its block counts are measured with integer noise. With variables b_h,
+the part of the budget of level h, in groups g of ranges with references r_g:
 
     minimize   max_g (1 / r_g) sum_h c_gh / lambda_h                                    (LB-1)
     subject to sum_h b_h = amount, b >= 0                                               (LB-2)
                lambda_h = sum_{j <= h} B_j p_j                                          (LB-3)
                p_j = 2 b_j / m, Gaussian noise and rho;  2 sinh^2(b_j / 2 m), Laplace noise and epsilon   (LB-4)
 
-where m is by how many blocks of a level one record counts (1 under add-remove, 2 under replace-one) and, averaged over the
-ranges of a group, c_h = a_h - a_(h+1), a_h = sum over blocks of (bins of the range in the block)^2 / B_h (LB-5), a = 0 beyond
-the last level. sum_h c_h / lambda_h is the variance of the least-squares estimate of a range. In several dimensions a level is
-a shape of blocks, h one height for each axis, j <= h holds along every axis, and the loads of a box are the products of
-those of its sides (LB-7). Derivation, checks and a worked example: models/level_budgets/README.md.
+where m is by how many blocks of a level one record counts (1 under add-remove, 2 under replace-one) and, averaged over
+the ranges of a group, c_h = a_h - a_(h+1), a_h = sum over blocks of (bins of the range in the block)^2 / B_h (LB-5), a
+= 0 beyond the last level. sum_h c_h / lambda_h is the variance of the least-squares estimate of a range. In several
+dimensions a level is a shape of blocks, h one height for each axis, j <= h holds along every axis, and the loads of a
+box are the products of those of its sides (LB-7). Derivation, checks and a worked example:
+models/level_budgets/README.md.
 
-With Gaussian noise convex; the gap to the optimum is proven (LB-6: f lies above its tangents, for any mixture of the groups).
-With Laplace noise not convex, and best at few levels: many starts, no bound. Tests compare with CVXPY and with enumeration.
+With Gaussian noise convex; the gap to the optimum is proven (LB-6: f lies above its tangents, for any mixture of the
+groups). With Laplace noise not convex, and best at few levels: many starts, no bound. Tests compare with CVXPY and with
+enumeration.
 
 Source: Hay et al. 2010 (trees); Li et al. 2015 (the matrix mechanism); the program is our own.
 """
@@ -51,53 +53,36 @@ _LIFTED = 0.01  # share of the budget that all levels get alike before that
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LevelBudgets:
-    """What each level gets.
-
-    Attributes
-    ----------
-    amounts : (L + 1,) float64
-        b_h in epsilon or rho, from single bins up; 0 for levels that are not measured.
-    variances : (g,) float64
-        Predicted mean variance of the ranges of each group, in records squared.
-    gap : float or None
-        No other amounts have less than (1 - gap) times the objective; proven for Gaussian noise, None otherwise.
-    solved : SolvedBudget or None
-        How the amounts compare with those of the descent, where a solver found them.
-    """
+    """What each level gets."""
 
     amounts: NDArray[np.float64]
+    """Shape (L + 1,). b_h in epsilon or rho, from single bins up; 0 for levels that are not measured."""
     variances: NDArray[np.float64]
+    """Shape (g,). Predicted mean variance of the ranges of each group, in records squared."""
     gap: float | None
+    """No other amounts have less than (1 - gap) times the objective; proven for Gaussian noise, None otherwise."""
     solved: SolvedBudget | None = None
+    """How the amounts compare with those of the descent, where a solver found them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LevelProgram:
-    """LB-1 to LB-5 as arrays.
-
-    Parameters
-    ----------
-    loads : (g, k) float64
-        c_gh, over the orthogonal parts that functions of the bins fall into; in one dimension one for each level.
-    blocks : (L + 1,) float64
-        B_h, bins of a block of each level.
-    informative : (k, L + 1) float64
-        1 where a level (column) informs about a part (row), 0 elsewhere: in one dimension `numpy.tri`, j <= h.
-    references : (g,) float64
-        r_g.
-    amount : float
-        The budget, epsilon or rho.
-    sensitivity : int
-        m.
-    gaussian : bool
-    """
+    """LB-1 to LB-5 as arrays."""
 
     loads: NDArray[np.float64]
+    """Shape (g, k). c_gh, over the orthogonal parts that functions of the bins fall into; in one dimension one for each
+    level."""
     blocks: NDArray[np.float64]
+    """Shape (L + 1,). B_h, bins of a block of each level."""
     informative: NDArray[np.float64]
+    """Shape (k, L + 1). 1 where a level (column) informs about a part (row), 0 elsewhere: in one dimension `numpy.tri`,
+    j <= h."""
     references: NDArray[np.float64]
+    """Shape (g,). r_g."""
     amount: float
+    """The budget, epsilon or rho."""
     sensitivity: int
+    """m."""
     gaussian: bool
 
     def __post_init__(self) -> None:
@@ -184,21 +169,16 @@ def level_budgets(
 
     Parameters
     ----------
-    bins : int
+    bins
         n, at least 1.
     ranges
         The groups of ranges that matter: for each group its ranges as (first bin, bin after the last).
-    amount : float
+    amount
         rho of zCDP, above 0.
     references : (g,) float64 or float
         r_g, above 0.
-    sensitivity : int
+    sensitivity
         m: 1 under add-remove, 2 under replace-one.
-
-    Raises
-    ------
-    ProgramError
-        If there is no range, one does not lie in the bins, or a number is out of range.
 
     Examples
     --------
@@ -223,9 +203,7 @@ def level_budgets(
     loads = np.array([_loads(group, blocks) for group in groups]).reshape(len(groups), levels)
     given = np.broadcast_to(np.asarray(references, dtype=np.float64), (len(groups),))
     return level_model(
-        LevelProgram(
-            loads, blocks.astype(np.float64), np.tri(levels), given, amount, sensitivity, gaussian=True
-        )
+        LevelProgram(loads, blocks.astype(np.float64), np.tri(levels), given, amount, sensitivity, gaussian=True)
     )
 
 
@@ -240,16 +218,11 @@ def _loads(ranges: NDArray[np.int64], blocks: NDArray[np.int64]) -> NDArray[np.f
 
 
 def level_model(program: LevelProgram) -> Model:
-    """Return LB-1 to LB-5 for Gaussian noise as a model: v_h is at least 1 / lambda_h.
-
-    Raises
-    ------
-    ProgramError
-        If the noise is Laplace's: the program is not convex then.
-    """
+    """Return LB-1 to LB-5 for Gaussian noise as a model: v_h is at least 1 / lambda_h."""
     if not program.gaussian:
         raise ProgramError(
-            "level budgets with Laplace noise are no convex program, and solvers take no others; use Gaussian noise (rho)"
+            "level budgets with Laplace noise are no convex program, and solvers take no others; use Gaussian noise "
+            "(rho)"
         )
     equal = np.full(program.blocks.size, program.amount / program.blocks.size)
     most, gathered = program.objective(equal), program.gathered(equal)
@@ -266,12 +239,7 @@ def level_model(program: LevelProgram) -> Model:
     build.rows("LB-2", 1, (0, b, 1.0), lower=program.amount, upper=program.amount, single=True)
     build.rows("LB-1", groups, (np.arange(groups), t, 1.0), dense(-loads[:, parts], v), lower=0.0)
     build.products(
-        "LB-3",
-        [(np.arange(number), v, 1.0)],
-        [dense(gains, b)],
-        np.ones(number),
-        scale=scale,
-        inside=parts.tolist,
+        "LB-3", [(np.arange(number), v, 1.0)], [dense(gains, b)], np.ones(number), scale=scale, inside=parts.tolist
     )
 
     def by_descent() -> Answer:
@@ -287,9 +255,7 @@ def level_model(program: LevelProgram) -> Model:
 
 
 def best_level_budgets(
-    program: LevelProgram,
-    starts: Sequence[NDArray[np.float64]] | None = None,
-    solver: str | Solver | None = None,
+    program: LevelProgram, starts: Sequence[NDArray[np.float64]] | None = None, solver: str | Solver | None = None
 ) -> LevelBudgets:
     """Return amounts of least objective, from many starts for Laplace noise; levels that hardly count are left out.
 
@@ -297,7 +263,7 @@ def best_level_budgets(
     ----------
     starts : sequence of (L + 1,) float64, optional
         Shares of the budget to begin with, for Laplace noise; those for one dimension if left out.
-    solver : str or Solver, optional
+    solver
         Who finds the amounts in place of the descent; for Gaussian noise. Errors as of `budget_solved_by`.
     """
     best, solved = _best_amounts(program, starts), None
@@ -326,7 +292,8 @@ def _best_amounts(program: LevelProgram, starts: Sequence[NDArray[np.float64]] |
 def _nearer(program: LevelProgram, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return amounts whose proven gap is small, for Gaussian noise.
 
-    In the roots of the shares a level without any share has slope 0, whatever more of it were worth; so each gets a little.
+    In the roots of the shares a level without any share has slope 0, whatever more of it were worth; so each gets a
+    little.
     """
     best = amounts
     for _ in range(_AGAIN):

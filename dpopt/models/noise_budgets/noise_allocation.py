@@ -1,19 +1,20 @@
 """How much of a privacy budget each marginal gets: the shares with the least predicted error of a workload of marginals.
 
-Candidates are the marginals A over all non-empty subsets of the workload's (NA-2). With variables s_A, the share of rho:
+Candidates are the marginals A over all non-empty subsets of the workload's (NA-2). With variables s_A, the share of
+rho:
 
     minimize   sum_B c_B / tau_B                                                        (NA-1)
     subject to sum_A s_A = 1, s >= 0,                                                   (NA-2)
                tau_B = kappa_B + (2 rho / sensitivity) sum_{A containing B} s_A / N(A - B)    (NA-3)
 
-where N(S) is the number of cells over S, D_B = prod_{b in B} (n_b - 1), and for each set B of attributes
-c_B = D_B sum_{workload W containing B} N(W)^(-1/2) / N(W - B) (NA-4), kappa_B = D_B / (theta^|B| n^2) (NA-5).
-Derivation, sizes, experiments and a worked example: models/noise_allocation/README.md.
+where N(S) is the number of cells over S, D_B = prod_{b in B} (n_b - 1), and for each set B of attributes c_B = D_B
+sum_{workload W containing B} N(W)^(-1/2) / N(W - B) (NA-4), kappa_B = D_B / (theta^|B| n^2) (NA-5). Derivation, sizes,
+experiments and a worked example: models/noise_allocation/README.md.
 
-Convex; 1/tau needs cones (`noise_allocation`). No solver is needed. Minimizing the upper bound
-1 / sum_A z_A <= sum_A w_A^2 / z_A (w_A = z_A / sum z at the current shares) gives the step s_A <- s_A sqrt(g_A), scaled to
-sum 1, with g_A the negative partial derivatives (NA-6). It never goes up, keeps the shares feasible, and convexity says how
-far the optimum is at most: max_A g_A - sum_A s_A g_A (NA-7).
+Convex; 1/tau needs cones (`noise_allocation`). No solver is needed. Minimizing the upper bound 1 / sum_A z_A <= sum_A
+w_A^2 / z_A (w_A = z_A / sum z at the current shares) gives the step s_A <- s_A sqrt(g_A), scaled to sum 1, with g_A the
+negative partial derivatives (NA-6). It never goes up, keeps the shares feasible, and convexity says how far the optimum
+is at most: max_A g_A - sum_A s_A g_A (NA-7).
 """
 
 from __future__ import annotations
@@ -43,39 +44,29 @@ MOST_SUBSETS = 1 << 22
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Allocation:
-    """Which marginals to measure, and how much of the budget each gets.
-
-    Attributes
-    ----------
-    marginals : MarginalSet
-        A marginals, by number of attributes, then in lexicographic order; attributes increase within each.
-    shares : (A,) float64
-        Share of rho of each, above 0, sum 1.
-    predicted_mean_squared_error : float
-        Mean over the cells of the workload of the predicted squared error of an answer, where answers are shares of records.
-    gap : float
-        No other shares have less than (1 - gap) times the objective of NA-1; proven (NA-7), in [0, 1].
-    solved : SolvedBudget or None
-        How the shares compare with those of the steps NA-6, where a solver found them.
-    """
+    """Which marginals to measure, and how much of the budget each gets."""
 
     marginals: MarginalSet
+    """A marginals, by number of attributes, then in lexicographic order; attributes increase within each."""
     shares: NDArray[np.float64]
+    """Shape (A,). Share of rho of each, above 0, sum 1."""
     predicted_mean_squared_error: float
+    """Mean over the cells of the workload of the predicted squared error of an answer, where answers are shares of
+    records."""
     gap: float
+    """No other shares have less than (1 - gap) times the objective of NA-1; proven (NA-7), in [0, 1]."""
     solved: SolvedBudget | None = None
+    """How the shares compare with those of the steps NA-6, where a solver found them."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shares", frozen(self.shares, np.float64))
         if self.shares.shape != (len(self.marginals),) or not (self.shares > 0).all():
             raise ProgramError(
-                f"an allocation: found {self.shares.size} shares for {len(self.marginals)} marginals, expected one above 0 "
-                "for each"
+                f"an allocation: found {self.shares.size} shares for {len(self.marginals)} marginals, expected one "
+                f"above 0 for each"
             )
         if abs(float(self.shares.sum()) - 1) > 1e-12:
-            raise ProgramError(
-                f"an allocation: the shares add up to {float(self.shares.sum())!r}, expected 1"
-            )
+            raise ProgramError(f"an allocation: the shares add up to {float(self.shares.sum())!r}, expected 1")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,26 +75,22 @@ class AllocationProgram:
 
     Parameters
     ----------
-    candidates : (S, k) int32
-        Attributes of each candidate, increasing, -1 after the last; every component B is a candidate.
     supersets, components, gains : (e,) int64, (e,) int64, (e,) float64
         Candidate A, component B and 2 rho / (sensitivity N(A - B)) for each pair with B in A (NA-3).
-    costs, prior : (S,) float64
-        c_B (NA-4), and kappa_B (NA-5).
-    errors : (S,) float64
-        c_B without the weights of marginals: sum_B errors_B / tau_B is the predicted total squared error.
-    cells : int
-        Cells of the workload.
     """
 
     candidates: NDArray[np.int32]
+    """Shape (S, k). Attributes of each candidate, increasing, -1 after the last; every component B is a candidate."""
     supersets: NDArray[np.int64]
     components: NDArray[np.int64]
     gains: NDArray[np.float64]
     costs: NDArray[np.float64]
     prior: NDArray[np.float64]
+    """Shape (S,). c_B (NA-4), and kappa_B (NA-5)."""
     errors: NDArray[np.float64]
+    """Shape (S,). c_B without the weights of marginals: sum_B errors_B / tau_B is the predicted total squared error."""
     cells: int
+    """Cells of the workload."""
 
     def precisions(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return tau_B for each component, (S,) (NA-3)."""
@@ -141,13 +128,11 @@ def allocate_noise(
 ) -> Allocation:
     """Return which marginals to measure with which shares of rho, so that the workload's predicted error is least (NA-1).
 
-    The plan depends on public numbers only. Marginal A is then measured with Gaussian noise of variance
-    sensitivity / (2 rho s_A), and records are fitted to all measurements by weighted least squares.
+    The plan depends on public numbers only. Marginal A is then measured with Gaussian noise of variance sensitivity /
+    (2 rho s_A), and records are fitted to all measurements by weighted least squares.
 
     Parameters
     ----------
-    marginals
-        The workload.
     rho
         The whole budget of the measurements, in zCDP, above 0.
     size
@@ -158,12 +143,6 @@ def allocate_noise(
         theta of NA-5, in (0, 1].
     solver
         Who finds the shares in place of the steps NA-6. Its shares are evaluated here.
-
-    Raises
-    ------
-    ProgramError
-        A number out of range, no marginal, or more than four million pairs of a marginal and a subset; or the solver does not
-        take the model, or finds shares that are worse than those of the steps by more than a part of 1e-4.
     """
     _require(rho, size, sensitivity, signal)
     program = allocation_program(marginals, rho=rho, size=size, sensitivity=sensitivity, signal=signal)
@@ -186,8 +165,8 @@ def allocate_noise(
 def _require(rho: float, size: int, sensitivity: int, signal: float) -> None:
     if not 0 < rho < np.inf or size < 1 or sensitivity not in {1, 2} or not 0 < signal <= 1:
         raise ProgramError(
-            f"noise allocation: found rho={rho!r}, size={size!r}, sensitivity={sensitivity!r} and signal={signal!r}, expected "
-            f"rho above 0, size from 1, sensitivity 1 or 2, and signal above 0 and at most 1"
+            f"noise allocation: found rho={rho!r}, size={size!r}, sensitivity={sensitivity!r} and signal={signal!r}, "
+            f"expected rho above 0, size from 1, sensitivity 1 or 2, and signal above 0 and at most 1"
         )
 
 
@@ -252,11 +231,6 @@ def noise_allocation(
     rho, size, sensitivity, signal
         As of `allocate_noise`.
 
-    Raises
-    ------
-    ProgramError
-        As `allocate_noise`.
-
     Examples
     --------
     >>> found = noise_allocation([3, 3], [[0, 1]], 0.5, 4, signal=0.25).solve()
@@ -266,21 +240,17 @@ def noise_allocation(
     counts = whole(sizes)
     if counts.ndim != 1 or (counts < 1).any() or any(a < 0 for row in marginals for a in row):
         raise ProgramError(
-            f"noise_allocation: found attributes of {counts.tolist()!s:.80} codes, and marginals {list(marginals)!s:.80}; "
-            "expected a list of sizes from 1, and attributes from 0"
+            f"noise_allocation: found attributes of {counts.tolist()!s:.80} codes, and marginals "
+            f"{list(marginals)!s:.80}; expected a list of sizes from 1, and attributes from 0"
         )
-    codes = np.concatenate(
-        [np.arange(count, dtype=np.int32) for count in counts.tolist()] or [np.zeros(0, np.int32)]
-    )
+    codes = np.concatenate([np.arange(count, dtype=np.int32) for count in counts.tolist()] or [np.zeros(0, np.int32)])
     starts = np.cumsum(counts) - counts
     rows = np.full((len(marginals), max(map(len, marginals), default=1)), -1, dtype=np.int32)
     for row, attributes in zip(rows, marginals, strict=True):
         row[: len(attributes)] = whole(attributes)
     _require(rho, size, sensitivity, signal)
     workload = MarginalSet(Domains(counts, starts, codes), rows)
-    return allocation_model(
-        allocation_program(workload, rho=rho, size=size, sensitivity=sensitivity, signal=signal)
-    )
+    return allocation_model(allocation_program(workload, rho=rho, size=size, sensitivity=sensitivity, signal=signal))
 
 
 def allocation_model(program: AllocationProgram) -> Model:
@@ -332,8 +302,8 @@ def _subsets(rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int
     numbers = np.count_nonzero(rows >= 0, axis=1)
     if float((2.0**numbers).sum()) > MOST_SUBSETS or width > 62:
         raise ProgramError(
-            f"noise allocation: {len(rows):,} marginals of up to {width} attributes have more than {MOST_SUBSETS:,} subsets; "
-            "use fewer or smaller marginals"
+            f"noise allocation: {len(rows):,} marginals of up to {width} attributes have more than {MOST_SUBSETS:,} "
+            f"subsets; use fewer or smaller marginals"
         )
     owners = np.repeat(np.arange(len(rows)), (1 << numbers) - 1)
     masks = np.arange(owners.size) - np.repeat(np.cumsum((1 << numbers) - 1), (1 << numbers) - 1)

@@ -1,24 +1,26 @@
 """How precisely each residual of a workload's marginals is measured, so that the expected error after shrinkage is least.
 
-Residual A is the marginal over A, centred along each axis (`dpopt.queries.residuals`); A runs over the non-empty subsets of the
-workload's marginals W. With variables b_A, the share of the budget, which buys the precision 1 / s_A^2 = x_A:
+Residual A is the marginal over A, centred along each axis (`dpopt.queries.residuals`); A runs over the non-empty
+subsets of the workload's marginals W. With variables b_A, the share of the budget, which buys the precision 1 / s_A^2 =
+x_A:
 
     minimize   sum_W w_W R_W                                                        (RA-1)
     subject to sum_A b_A <= 1, b >= 0, x_A = 2 rho b_A / p_A,                       (RA-2)
                R_W = sum_{A in W} (D_A / N(W - A)) sum_k q_Ak / (y_A + x_A + 1 / v_Ak)    (RA-3)
 
 or the largest of w_W R_W in place of the sum (RA-4). N(S) is the number of cells over S, D_A = prod_{a in A} (n_a - 1),
-p_A = D_A / N(A), y_A the precision that is known already. R_W is the expected squared error, added up over the cells of W, of
-the posterior mean: the numbers of residual A are taken to be normal, with variance v_Ak per dimension with probability q_Ak;
-v = inf says nothing and leaves least squares. Proofs, experiments and a worked example: models/residual_allocation/README.md.
+p_A = D_A / N(A), y_A the precision that is known already. R_W is the expected squared error, added up over the cells of
+W, of the posterior mean: the numbers of residual A are taken to be normal, with variance v_Ak per dimension with
+probability q_Ak; v = inf says nothing and leaves least squares. Proofs, experiments and a worked example:
+models/residual_allocation/README.md.
 
 Convex, a sum of functions of one x_A each. At a price lambda of budget, x_A is 0 or solves
 
     sum_k q_Ak / (y_A + x_A + 1 / v_Ak)^2 = lambda p_A / c_A,   c_A = D_A sum_W w_W / N(W - A)   (RA-5)
 
-whose left side to the power -1/2 is concave in x_A, so that Newton's steps end; lambda is found by bisection. Without a prior
-x_A ~ sqrt(c_A / p_A). For the largest, the w_W are multiplied by the R_W again and again. A tangent proves how far the optimum
-is at most (RA-6).
+whose left side to the power -1/2 is concave in x_A, so that Newton's steps end; lambda is found by bisection. Without a
+prior x_A ~ sqrt(c_A / p_A). For the largest, the w_W are multiplied by the R_W again and again. A tangent proves how
+far the optimum is at most (RA-6).
 """
 
 from __future__ import annotations
@@ -62,18 +64,12 @@ mean count of a cell; as likely each. Quantiles over twelve public tables (exper
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResidualPrior:
-    """What is expected of each residual: normal numbers of one of several variances.
-
-    Parameters
-    ----------
-    variances : (S, K) float64
-        v_Ak, per dimension, in records squared, above 0; inf where nothing is expected.
-    chances : (S, K) float64
-        q_Ak, from 0; they add up to 1 for each residual.
-    """
+    """What is expected of each residual: normal numbers of one of several variances."""
 
     variances: Numbers
+    """Shape (S, K). v_Ak, per dimension, in records squared, above 0; inf where nothing is expected."""
     chances: Numbers
+    """Shape (S, K). q_Ak, from 0; they add up to 1 for each residual."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variances", frozen(self.variances, np.float64))
@@ -83,8 +79,9 @@ class ResidualPrior:
             self.chances.sum(axis=1), 1.0, rtol=0, atol=1e-9
         ):
             raise ProgramError(
-                f"a prior of residuals: found variances {self.variances.shape} and chances {self.chances.shape}; expected two "
-                "arrays (sets, scales), variances above 0 and chances from 0 that add up to 1 for each set"
+                f"a prior of residuals: found variances {self.variances.shape} and chances {self.chances.shape}; "
+                f"expected two arrays (sets, scales), variances above 0 and chances from 0 that add up to 1 for each "
+                f"set"
             )
 
     @classmethod
@@ -107,29 +104,25 @@ class ResidualProgram:
 
     Parameters
     ----------
-    sets : MarginalSet
-        The residuals A: subsets of the workload's marginals of attributes with more than one code, by number of attributes.
     wholes, parts, spreads : (e,) int64, (e,) int64, (e,) float64
         Marginal W, residual A in it, and D_A / N(W - A), for each such pair (RA-3).
-    weights : (M,) float64
-        w_W.
-    prices, known : (S,) float64
-        p_A (RA-2) and y_A (RA-3).
-    prior : ResidualPrior
-        v_Ak and q_Ak.
-    budget : float
-        2 rho.
     """
 
     sets: MarginalSet
+    """The residuals A: subsets of the workload's marginals of attributes with more than one code, by number of
+    attributes."""
     wholes: NDArray[np.int64]
     parts: NDArray[np.int64]
     spreads: Numbers
     weights: Numbers
+    """Shape (M,). w_W."""
     prices: Numbers
     known: Numbers
+    """Shape (S,). p_A (RA-2) and y_A (RA-3)."""
     prior: ResidualPrior
+    """v_Ak and q_Ak."""
     budget: float
+    """2 rho."""
 
     @property
     def costs(self) -> Numbers:
@@ -156,9 +149,7 @@ class ResidualProgram:
     def lower_bound(self, precisions: Numbers) -> float:
         """Return a number that the objective of no precisions within the budget is below (RA-6)."""
         slopes = self.costs * self.moments(precisions, 2)
-        return self.objective(precisions) + float(
-            slopes @ precisions - self.budget * (slopes / self.prices).max()
-        )
+        return self.objective(precisions) + float(slopes @ precisions - self.budget * (slopes / self.prices).max())
 
 
 def residual_program(
@@ -173,25 +164,20 @@ def residual_program(
 
     Parameters
     ----------
-    marginals
-        The workload.
     rho
         The budget of zCDP under add-remove, above 0.
     prior
-        Over the sets of `subsets_of(marginals)`; or the number of records, for that of public tables; None expects nothing.
+        Over the sets of `subsets_of(marginals)`; or the number of records, for that of public tables; None expects
+        nothing.
     known : float or (S,)
         y_A: precision of each of these sets that was bought before.
     weights : float or (M,)
         w_W, above 0. 1 for the squared errors of all cells; 1 over the cells for the mean of each marginal.
-
-    Raises
-    ------
-    ProgramError
-        A number out of range, no marginal, arrays that do not fit.
     """
     if not len(marginals) or not 0 < rho < np.inf:
         raise ProgramError(
-            f"residual allocation: found {len(marginals)} marginals and rho={rho!r}; expected at least one, and rho above 0"
+            f"residual allocation: found {len(marginals)} marginals and rho={rho!r}; expected at least one, and rho "
+            f"above 0"
         )
     sets, wholes, parts = subsets_of(marginals)
     dimensions = prices(sets) * sets.cells()
@@ -200,8 +186,8 @@ def residual_program(
         w, y = np.broadcast_to(weights, (len(marginals),)), np.broadcast_to(known, (len(sets),))
     except ValueError as problem:
         raise ProgramError(
-            f"residual allocation: found {np.size(weights)} weights and {np.size(known)} known precisions for {len(marginals)} "
-            f"marginals with {len(sets)} residuals; expected one number, or one for each"
+            f"residual allocation: found {np.size(weights)} weights and {np.size(known)} known precisions for "
+            f"{len(marginals)} marginals with {len(sets)} residuals; expected one number, or one for each"
         ) from problem
     if prior is None:
         prior = ResidualPrior.nothing(sets)
@@ -217,24 +203,14 @@ def residual_program(
             "`subsets_of` the workload"
         )
     return ResidualProgram(
-        sets,
-        wholes,
-        parts,
-        spreads,
-        frozen(w, np.float64),
-        prices(sets),
-        frozen(y, np.float64),
-        prior,
-        2.0 * rho,
+        sets, wholes, parts, spreads, frozen(w, np.float64), prices(sets), frozen(y, np.float64), prior, 2.0 * rho
     )
 
 
 def prices(sets: MarginalSet) -> Numbers:
     """Return p_A, (S,)."""
     used = sets.attributes >= 0
-    return np.asarray(
-        np.where(used, 1 - 1 / sets.domains.counts[sets.attributes], 1.0).prod(axis=1), np.float64
-    )
+    return np.asarray(np.where(used, 1 - 1 / sets.domains.counts[sets.attributes], 1.0).prod(axis=1), np.float64)
 
 
 def _largest(program: ResidualProgram, precisions: Numbers) -> float:
@@ -342,11 +318,6 @@ def residual_allocation(
     largest
         Whether the largest error is minimized (RA-4), and not the sum.
 
-    Raises
-    ------
-    ProgramError
-        As `residual_program`; both `variances` and `size`.
-
     Examples
     --------
     >>> found = residual_allocation([3, 3], [[0, 1]], 0.5).solve()
@@ -356,8 +327,8 @@ def residual_allocation(
     counts = whole(sizes)
     if counts.ndim != 1 or (counts < 1).any() or any(a < 0 for row in marginals for a in row):
         raise ProgramError(
-            f"residual_allocation: found attributes of {counts.tolist()!s:.80} codes, and marginals {list(marginals)!s:.80}; "
-            "expected a list of sizes from 1, and attributes from 0"
+            f"residual_allocation: found attributes of {counts.tolist()!s:.80} codes, and marginals "
+            f"{list(marginals)!s:.80}; expected a list of sizes from 1, and attributes from 0"
         )
     if variances is not None and size is not None:
         raise ProgramError("residual_allocation: found variances and a size; give one of the two, or neither")
@@ -370,9 +341,7 @@ def residual_allocation(
         prior: ResidualPrior | float | None = size
         if variances is not None:
             each, sets = np.asarray(variances, dtype=np.float64), subsets_of(workload)[0]
-            prior = ResidualPrior(
-                np.tile(each, (len(sets), 1)), np.full((len(sets), each.size), 1 / each.size)
-            )
+            prior = ResidualPrior(np.tile(each, (len(sets), 1)), np.full((len(sets), each.size), 1 / each.size))
         program = residual_program(workload, rho=rho, prior=prior)
     except WorkloadError as problem:
         raise ProgramError(f"residual_allocation: {problem}") from problem
@@ -395,10 +364,7 @@ def _model(program: ResidualProgram, *, largest: bool) -> Model:
     b = build.variables("b", len(names), upper=1.0, inside=lambda: names)
     # Equal precisions have this error in all; no part of the best ones has more.
     e = build.variables(
-        "e",
-        of_set.size,
-        objective=0.0 if largest else 1.0,
-        upper=np.minimum(worst, floors / np.maximum(rest, 1e-300)),
+        "e", of_set.size, objective=0.0 if largest else 1.0, upper=np.minimum(worst, floors / np.maximum(rest, 1e-300))
     )
     build.rows("RA-2", 1, (0, b, 1.0), upper=1.0, single=True)
     if largest:
@@ -412,9 +378,7 @@ def _model(program: ResidualProgram, *, largest: bool) -> Model:
         )
         parts_of_costs = program.spreads * weights / costs[program.parts]
         entries = (program.wholes[pair], e[first + within], -parts_of_costs[pair])
-        build.rows(
-            "RA-4", program.weights.size, (np.arange(program.weights.size), t, 1.0), entries, lower=0.0
-        )
+        build.rows("RA-4", program.weights.size, (np.arange(program.weights.size), t, 1.0), entries, lower=0.0)
     build.products(
         "RA-3",
         [(each, e, 1.0)],

@@ -18,18 +18,12 @@ WORSE = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class SolvedBudget:
-    """How a solver's budget compares.
-
-    Attributes
-    ----------
-    who : str
-        Who solved the model, and how that ended.
-    ahead : float
-        By which part its objective is below that of our own method; below 0 if it is above.
-    """
+    """How a solver's budget compares."""
 
     who: str
+    """Who solved the model, and how that ended."""
     ahead: float
+    """By which part its objective is below that of our own method; below 0 if it is above."""
 
     def __str__(self) -> str:
         side = "below" if self.ahead >= 0 else "above"
@@ -53,13 +47,6 @@ def budget_solved_by(
         The parts that our own method found; the solver's are scaled to the same sum.
     objective
         Evaluates parts, whatever the solver says of them.
-
-    Raises
-    ------
-    ProgramError
-        The solver does not take the model, finds no parts, or parts that are worse than our own by more than a part of 1e-4.
-    SolverUnavailableError
-        There is no such solver here.
     """
     found = model.solve_for_release(solver)
     parts = np.maximum(np.nan_to_num(found.value[symbol]), 0.0)
@@ -67,7 +54,7 @@ def budget_solved_by(
     ahead = 1.0 - objective(parts) / objective(own)
     if not ahead >= -WORSE:
         raise ProgramError(
-            f"{model.name}: what {found.ended} found has an objective {-ahead:.2g} above that of our own method; name another "
-            "solver, or none"
+            f"{model.name}: what {found.ended} found has an objective {-ahead:.2g} above that of our own method; name "
+            f"another solver, or none"
         )
     return parts, SolvedBudget(found.ended, ahead)

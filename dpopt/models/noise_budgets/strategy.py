@@ -1,8 +1,8 @@
 """Which sums of bins to measure: the strategy with the least variance of a workload that any linear Gaussian mechanism has.
 
-A strategy A has a row for each measurement and a column for each bin; a record changes the measurements by a column. With
-columns of norm 1 at most and independent noise of variance 1, least squares answers w x with the variance w (A'A)^-1 w'. With
-X = A'A, queries w_q as the rows of W and weights omega_q, R = diag(omega)^(1/2) W and G = R'R:
+A strategy A has a row for each measurement and a column for each bin; a record changes the measurements by a column.
+With columns of norm 1 at most and independent noise of variance 1, least squares answers w x with the variance w
+(A'A)^-1 w'. With X = A'A, queries w_q as the rows of W and weights omega_q, R = diag(omega)^(1/2) W and G = R'R:
 
     minimize   tr V                                   = tr(G X^-1) = sum_q omega_q Var(q)        (ST-1)
     subject to X_jj <= 1 for each bin j                                                          (ST-2)
@@ -12,14 +12,14 @@ No strategy is better than this, whatever d >= 0 of sum 1 are:
 
     optimum >= (tr (D^(1/2) G D^(1/2))^(1/2))^2,   D = diag(d)                                   (ST-4)
 
-since sum_j d_j X_jj <= 1, and tr(M Y^-1) tr(Y) >= (tr M^(1/2))^2 for M = D^(1/2) G D^(1/2), Y = D^(1/2) X D^(1/2). Equality
-holds for X(d) = D^(-1/2) M^(1/2) D^(-1/2) / tr M^(1/2). The steps (ST-5) d_j <- d_j X(d)_jj^2, scaled to sum 1, stay where
-X(d)_jj = 1 wherever d_j > 0: there X(d) obeys ST-2, and both sides meet. On the way X(d) with columns of norm 1 (ST-6) is the
-strategy, and ST-4 says how far from the optimum it is at most. Derivation: models/strategy/README.md.
-Bounds without any matrix, ST-7 to ST-11: `least_variance`.
+since sum_j d_j X_jj <= 1, and tr(M Y^-1) tr(Y) >= (tr M^(1/2))^2 for M = D^(1/2) G D^(1/2), Y = D^(1/2) X D^(1/2).
+Equality holds for X(d) = D^(-1/2) M^(1/2) D^(-1/2) / tr M^(1/2). The steps (ST-5) d_j <- d_j X(d)_jj^2, scaled to sum
+1, stay where X(d)_jj = 1 wherever d_j > 0: there X(d) obeys ST-2, and both sides meet. On the way X(d) with columns of
+norm 1 (ST-6) is the strategy, and ST-4 says how far from the optimum it is at most. Derivation:
+models/strategy/README.md. Bounds without any matrix, ST-7 to ST-11: `least_variance`.
 
-Source: Li, Hay, Rastogi, Miklau and McGregor (2010) and Li et al. (2015), the matrix mechanism, and its singular-value bound
-(Li and Miklau 2013), which is ST-4 at d_j = 1 / n; the steps are our own.
+Source: Li, Hay, Rastogi, Miklau and McGregor (2010) and Li et al. (2015), the matrix mechanism, and its singular-value
+bound (Li and Miklau 2013), which is ST-4 at d_j = 1 / n; the steps are our own.
 """
 
 from __future__ import annotations
@@ -47,24 +47,16 @@ _DEPENDENT = 1e-12  # eigenvalues below this part of the largest are those of no
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strategy:
-    """What to measure.
-
-    Attributes
-    ----------
-    information : (n, n) float64
-        X = A'A, with diagonal 1 at most; A is any matrix of which it is the square.
-    variance : float
-        ST-1, where the noise of each measurement has variance 1.
-    bound : float
-        No strategy has less than this; ST-4.
-    shares : (n,) float64
-        The d that prove it.
-    """
+    """What to measure."""
 
     information: Numbers
+    """Shape (n, n). X = A'A, with diagonal 1 at most; A is any matrix of which it is the square."""
     variance: float
+    """ST-1, where the noise of each measurement has variance 1."""
     bound: float
+    """No strategy has less than this; ST-4."""
     shares: Numbers
+    """Shape (n,). The d that prove it."""
 
     @property
     def gap(self) -> float:
@@ -75,8 +67,8 @@ class Strategy:
 def nuclear_bound(gram: Numbers, shares: Numbers) -> float:
     """Return the right-hand side of ST-4 for G (n, n) and d (n,), rounded down.
 
-    Eigenvalues that are computed are those of a matrix that is off by some n units in the last place of the largest one (Weyl
-    and the backward stability of LAPACK's methods); 8 n of them are taken off each.
+    Eigenvalues that are computed are those of a matrix that is off by some n units in the last place of the largest one
+    (Weyl and the backward stability of LAPACK's methods); 8 n of them are taken off each.
     """
     roots = np.sqrt(shares)
     values = np.linalg.eigvalsh(roots[:, None] * gram * roots)
@@ -129,9 +121,7 @@ def _scaled(gram: Numbers, shares: Numbers, values: Numbers, vectors: Numbers) -
     if values[-np.count_nonzero(asked)] <= _DEPENDENT * values[-1]:
         norms[:] = norms.max()  # scaled one by one, columns would leave the queries' space
     information /= np.outer(norms, norms)
-    inverse = np.where(
-        values > _DEPENDENT * values[-1], 1.0 / np.sqrt(np.where(values > 0.0, values, 1.0)), 0.0
-    )
+    inverse = np.where(values > _DEPENDENT * values[-1], 1.0 / np.sqrt(np.where(values > 0.0, values, 1.0)), 0.0)
     ends = vectors * (roots * norms)[:, None]
     variance = float(np.einsum("ik,ij,jk,k->", ends, gram, ends, inverse, optimize=True))
     information[~asked, ~asked] = 1.0  # nobody asks: what they have costs nothing
@@ -161,11 +151,6 @@ def strategy(workload: ArrayLike, weights: ArrayLike | None = None) -> Model:
     weights : (q,) float64, optional
         omega, 0 or above and not all 0; 1 / q if left out.
 
-    Raises
-    ------
-    ProgramError
-        Numbers that are not finite or of other shapes, negative weights, a bin or query too many.
-
     Examples
     --------
     The first of two bins, and both together:
@@ -176,14 +161,12 @@ def strategy(workload: ArrayLike, weights: ArrayLike | None = None) -> Model:
     """
     rows = np.asarray(workload, dtype=np.float64)
     queries = len(rows) if rows.ndim == 2 else 0
-    omega = (
-        np.full(queries, 1.0 / max(1, queries)) if weights is None else np.asarray(weights, dtype=np.float64)
-    )
+    omega = np.full(queries, 1.0 / max(1, queries)) if weights is None else np.asarray(weights, dtype=np.float64)
     usable = queries > 0 and rows.shape[1] > 0 and omega.shape == (queries,)
     if not usable or not np.isfinite(rows).all() or not np.isfinite(omega).all() or (omega < 0.0).any():
         raise ProgramError(
-            f"strategy: found a workload of shape {rows.shape} and weights of shape {omega.shape}; expected rows of finite "
-            "numbers, one for each query, and a weight from 0 for each"
+            f"strategy: found a workload of shape {rows.shape} and weights of shape {omega.shape}; expected rows of "
+            f"finite numbers, one for each query, and a weight from 0 for each"
         )
     root = np.sqrt(omega)[:, None] * rows
     root = root[(root != 0.0).any(axis=1)]
@@ -204,10 +187,7 @@ def _model(root: Numbers) -> Model:
     queries, bins = root.shape
     pairs, kept = bins * (bins + 1) // 2, queries * (queries + 1) // 2
     row, column = np.tril_indices(bins)
-    least, most = (
-        np.where(row == column, 0.0, -1.0),
-        float((root**2).sum()),
-    )  # X = 1 is a strategy of this variance
+    least, most = (np.where(row == column, 0.0, -1.0), float((root**2).sum()))  # X = 1 is a strategy of this variance
     first, second = np.tril_indices(queries)
 
     def names(one: NDArray[np.int64], two: NDArray[np.int64]) -> list[str]:

@@ -1,14 +1,15 @@
 """The polynomial that answers a query from noisy counts of conjunctions: least approximation and noise together.
 
-Of a query's conditions k are counted as they are asked for, and l only with their negations. With s of the former true, and u
-of the latter true as counted (false as asked), the exact answer is f(s, u), and a_ij C(s, i) C(u, j) is what conjunctions of i
-and j of the counted literals give:
+Of a query's conditions k are counted as they are asked for, and l only with their negations. With s of the former true,
+and u of the latter true as counted (false as asked), the exact answer is f(s, u), and a_ij C(s, i) C(u, j) is what
+conjunctions of i and j of the counted literals give:
 
     minimize   gamma + zeta (sum_{i+j>=1} a_ij^2 u_ij^2)^(1/2)                                     (AQ-3)
     subject to |sum_ij a_ij C(s, i) C(u, j) - f(s, u)| <= gamma  for each pair (s, u) that occurs  (AQ-4)
 
-u_ij^2 is the variance of the noise that the query sums up at (i, j) if a_ij = 1, and zeta how many standard deviations count;
-a_ij = 0 where conjunctions of i + j literals were not counted. With l = 0, u = 0 and a_i, u_i for a_i0, u_i0 it is
+u_ij^2 is the variance of the noise that the query sums up at (i, j) if a_ij = 1, and zeta how many standard deviations
+count; a_ij = 0 where conjunctions of i + j literals were not counted. With l = 0, u = 0 and a_i, u_i for a_i0, u_i0 it
+is
 
     minimize   gamma + zeta (sum_{i=1..t} a_i^2 u_i^2)^(1/2)                            (AQ-1)
     subject to |a_0 + sum_{i=1..t} a_i C(s, i) - f(s)| <= gamma  for each s that occurs (AQ-2)
@@ -17,11 +18,12 @@ All are of the form
 
     minimize   gamma + (sum_c w_c^2 x_c^2)^(1/2)   subject to   |sum_c P_mc x_c - v_m| <= gamma  for each point m,
 
-a convex program (a cone and two rows for each point), which is solved by Newton's method along the central path. Nothing that
-is found is believed: gamma is evaluated anew, in exact arithmetic, from the coefficients that are returned, rounded to dyadic
-rationals first. Whatever the search did, the stated bound holds.
+a convex program (a cone and two rows for each point), which is solved by Newton's method along the central path.
+Nothing that is found is believed: gamma is evaluated anew, in exact arithmetic, from the coefficients that are
+returned, rounded to dyadic rationals first. Whatever the search did, the stated bound holds.
 
-Source: Thaler, Ullman and Vadhan 2012 (Section 4.1) for the polynomial; the program is our own. Tests compare with CVXPY.
+Source: Thaler, Ullman and Vadhan 2012 (Section 4.1) for the polynomial; the program is our own. Tests compare with
+CVXPY.
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ def candidates(
         v.
     weights : (c,) float64
         w >= 0.
-    prefixes : sequence of int, optional
+    prefixes
         Numbers of columns for which least squares are solved; all if left out.
     """
     found = []
@@ -81,15 +83,12 @@ def candidates(
 
 
 def _central_path(
-    points: NDArray[np.float64],
-    values: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    start: NDArray[np.float64],
+    points: NDArray[np.float64], values: NDArray[np.float64], weights: NDArray[np.float64], start: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return x with the least gamma + length, gamma >= abs(points x - values), length >= abs(weights x), by Newton's method.
 
-    On (gamma + length) growth - sum log of the slacks - log of length^2 - abs(weights x)^2, with growth ever larger: the gap is
-    at most (2 m + 2) / growth for m points (Boyd and Vandenberghe 2004, Section 11.6).
+    On (gamma + length) growth - sum log of the slacks - log of length^2 - abs(weights x)^2, with growth ever larger:
+    the gap is at most (2 m + 2) / growth for m points (Boyd and Vandenberghe 2004, Section 11.6).
     """
     ones = np.ones((len(points), 1))
     rows = np.block([[-points, ones, 0 * ones], [points, ones, 0 * ones]])
@@ -145,21 +144,14 @@ DENOMINATORS = 2**60, 2**20
 
 @dataclass(frozen=True, slots=True)
 class AnswerPolynomial:
-    """How noisy counts become an answer.
-
-    Attributes
-    ----------
-    coefficients : tuple of float
-        a_0, ..., a_t, each exact as a Fraction; t is the largest size that was counted.
-    approximation : float
-        gamma, the largest difference to f over the numbers that occur, rounded up.
-    deviation : float
-        The standard deviation of the answer's noise.
-    """
+    """How noisy counts become an answer."""
 
     coefficients: tuple[float, ...]
+    """a_0, ..., a_t, each exact as a Fraction; t is the largest size that was counted."""
     approximation: float
+    """gamma, the largest difference to f over the numbers that occur, rounded up."""
     deviation: float
+    """The standard deviation of the answer's noise."""
 
     def bound(self, zeta: float) -> float:
         """Return AQ-1."""
@@ -180,15 +172,10 @@ def best_answer(
         f(0), ..., f(k); None where so many true literals cannot occur.
     deviations : (t,) float64
         u_1, ..., u_t, above 0; inf where no conjunction of a size was counted.
-    zeta : float
+    zeta
         Above 0.
-    solver : str or Solver, optional
+    solver
         As of `best_mixed_answer`.
-
-    Raises
-    ------
-    ProgramError
-        If there is no target, or a number is out of range; or the solver does not take or solve the model.
     """
     k, sizes = len(target) - 1, min(len(target) - 1, deviations.size)
     each = np.full((k + 1, 1), inf)
@@ -201,21 +188,14 @@ def best_answer(
 
 @dataclass(frozen=True, slots=True)
 class MixedAnswerPolynomial:
-    """The same where some conditions are counted with their negations.
-
-    Attributes
-    ----------
-    coefficients : tuple of tuples of float
-        a_ij, rows i and columns j, each exact as a Fraction.
-    approximation : float
-        gamma, the largest difference to f over the pairs that occur, rounded up.
-    deviation : float
-        The standard deviation of the answer's noise.
-    """
+    """The same where some conditions are counted with their negations."""
 
     coefficients: tuple[tuple[float, ...], ...]
+    """a_ij, rows i and columns j, each exact as a Fraction."""
     approximation: float
+    """gamma, the largest difference to f over the pairs that occur, rounded up."""
     deviation: float
+    """The standard deviation of the answer's noise."""
 
     @classmethod
     def of(cls, polynomial: AnswerPolynomial) -> MixedAnswerPolynomial:
@@ -230,10 +210,7 @@ class MixedAnswerPolynomial:
     def terms(self) -> list[tuple[int, int, float]]:
         """Return i, j and a_ij where that is not 0, without the constant."""
         return [
-            (i, j, value)
-            for i, row in enumerate(self.coefficients)
-            for j, value in enumerate(row)
-            if i + j and value
+            (i, j, value) for i, row in enumerate(self.coefficients) for j, value in enumerate(row) if i + j and value
         ]
 
 
@@ -251,15 +228,10 @@ def best_mixed_answer(
         f(s, u); None where a pair cannot occur.
     deviations : (k + 1, l + 1) float64
         u_ij, above 0; inf where conjunctions of i + j literals were not counted. That of (0, 0) is not used.
-    zeta : float
+    zeta
         Above 0.
-    solver : str or Solver, optional
+    solver
         Solves the model in place of Newton's method; its coefficients are rounded, and gamma is exact for these, too.
-
-    Raises
-    ------
-    ProgramError
-        If there is no target, or a number is out of range; or the solver does not take or solve the model.
     """
     k, l = len(target) - 1, len(target[0]) - 1  # noqa: E741  the page's letter
     occurring = [(s, u) for s, row in enumerate(target) for u, value in enumerate(row) if value is not None]
@@ -274,8 +246,8 @@ def best_mixed_answer(
         or not 0 < zeta < inf
     ):
         raise ProgramError(
-            f"answer polynomial: found {k} and {l} literals, deviations of shape {np.shape(deviations)} and zeta {zeta!r}; "
-            f"expected 1 to {LARGEST_QUERY} literals, a deviation above 0 for each pair, and zeta above 0"
+            f"answer polynomial: found {k} and {l} literals, deviations of shape {np.shape(deviations)} and zeta "
+            f"{zeta!r}; expected 1 to {LARGEST_QUERY} literals, a deviation above 0 for each pair, and zeta above 0"
         )
     used = sorted(
         ((i, j) for i in range(k + 1) for j in range(l + 1) if i + j == 0 or np.isfinite(noise[i, j])),
@@ -297,8 +269,7 @@ def best_mixed_answer(
     for scaled in tried:
         for denominator in DENOMINATORS:
             rounded = [
-                float(Fraction(round(value), denominator))
-                for value in (scaled / largest * denominator).tolist()
+                float(Fraction(round(value), denominator)) for value in (scaled / largest * denominator).tolist()
             ]
             found.append(_stated(rounded, used, exact, wanted, noise))
     return min(found, key=lambda one: one.bound(zeta))
@@ -331,12 +302,8 @@ def _stated(
     table = [[0.0] * noise.shape[1] for _ in range(noise.shape[0])]
     for (i, j), value in zip(used, rounded, strict=True):
         table[i][j] = value
-    variance = sum(
-        (value * float(noise[pair])) ** 2 for pair, value in zip(used[1:], rounded[1:], strict=True)
-    )
-    return MixedAnswerPolynomial(
-        tuple(tuple(row) for row in table), float(worst) * (1 + 2**-50), sqrt(variance)
-    )
+    variance = sum((value * float(noise[pair])) ** 2 for pair, value in zip(used[1:], rounded[1:], strict=True))
+    return MixedAnswerPolynomial(tuple(tuple(row) for row in table), float(worst) * (1 + 2**-50), sqrt(variance))
 
 
 def answer_polynomial(target: ArrayLike, deviations: ArrayLike, zeta: float) -> Model:
@@ -347,14 +314,10 @@ def answer_polynomial(target: ArrayLike, deviations: ArrayLike, zeta: float) -> 
     target : (k + 1,) or (k + 1, l + 1) float64
         f(s), or f(s, u); not a number where so many true literals cannot occur.
     deviations : (t,) or (k + 1, l + 1) float64
-        u_1, ..., u_t, or u_ij (that of (0, 0) is not used), above 0; infinite or not a number where a size was not counted.
-    zeta : float
+        u_1, ..., u_t, or u_ij (that of (0, 0) is not used), above 0; infinite or not a number where a size was not
+        counted.
+    zeta
         How many standard deviations count, above 0.
-
-    Raises
-    ------
-    ProgramError
-        If there is no target, or a number is out of range.
 
     Examples
     --------
@@ -369,17 +332,15 @@ def answer_polynomial(target: ArrayLike, deviations: ArrayLike, zeta: float) -> 
         noise = np.concatenate((np.full(1, np.nan), noise, np.full(wanted.size, np.nan)))[: wanted.size, None]
     if wanted.ndim != 2 or wanted.shape != noise.shape or not np.isfinite(wanted).any() or not 0 < zeta < inf:
         raise ProgramError(
-            f"answer polynomial: found targets of shape {np.shape(target)}, deviations of shape {np.shape(deviations)} and "
-            f"zeta {zeta!r}; expected some f(s) or f(s, u), deviations that fit them, and zeta above 0"
+            f"answer polynomial: found targets of shape {np.shape(target)}, deviations of shape {np.shape(deviations)} "
+            f"and zeta {zeta!r}; expected some f(s) or f(s, u), deviations that fit them, and zeta above 0"
         )
     noise[0, 0] = nan
     counted = np.isfinite(noise)
     if (noise <= 0).any() or np.isinf(wanted).any():
         raise ProgramError("answer polynomial: found a deviation that is not above 0, or an infinite target")
     if not counted.any():
-        raise ProgramError(
-            "answer polynomial: found no size that was counted; expected some finite deviation"
-        )
+        raise ProgramError("answer polynomial: found no size that was counted; expected some finite deviation")
     places = np.argwhere(np.isfinite(wanted))
     used = np.concatenate((np.zeros((1, 2), dtype=np.int64), np.argwhere(counted)))
     values, widths = wanted[tuple(places.T)], noise[tuple(used[1:].T)]
@@ -389,9 +350,7 @@ def answer_polynomial(target: ArrayLike, deviations: ArrayLike, zeta: float) -> 
     # The best constant has this bound, so no coefficient of the best polynomial goes beyond what it allows.
     most = float(values.max() - values.min()) / 2.0
     size = most / (zeta * widths)
-    size = np.append(
-        float(np.abs(values).max()) + most + float((powers[:, 1:] @ size).min(initial=np.inf)), size
-    )
+    size = np.append(float(np.abs(values).max()) + most + float((powers[:, 1:] @ size).min(initial=np.inf)), size)
 
     def names(pairs: NDArray[np.int64]) -> list[str]:
         return [str(s) if single else f"{s},{u}" for s, u in pairs.tolist()]
@@ -414,12 +373,7 @@ def answer_polynomial(target: ArrayLike, deviations: ArrayLike, zeta: float) -> 
     )
     terms = np.arange(widths.size)
     build.cones(
-        "AQ-1" if single else "AQ-3",
-        Cone.SECOND_ORDER,
-        1,
-        1 + widths.size,
-        (0, sigma, 1.0),
-        (1 + terms, a[1:], widths),
+        "AQ-1" if single else "AQ-3", Cone.SECOND_ORDER, 1, 1 + widths.size, (0, sigma, 1.0), (1 + terms, a[1:], widths)
     )
     limits = np.where(counted, noise, np.inf)
 

@@ -6,8 +6,8 @@ Problem (models/approximation_plus_noise): for values f(0), ..., f(k), weights w
     subject to  |sum_j a_j C(s, j) - f(s)| <= E      for s = 0, ..., k         AN-2
 
 The degree is k: coefficients that do not pay are 0, so that the program chooses the degree itself. For n records of d
-attributes, Gaussian noise of total cost rho, noise of each size of conjunctions scaled best, and all Q queries within the
-error with probability 1 - beta,
+attributes, Gaussian noise of total cost rho, noise of each size of conjunctions scaled best, and all Q queries within
+the error with probability 1 - beta,
 
     w_j = (C(d, j) C(k, j))^(1/2) / (n (2 rho)^(1/2)),    zeta = (2 ln(2 Q / beta))^(1/2)      AN-3
 
@@ -40,11 +40,6 @@ def approximation_plus_noise(values: NDArray[np.float64], weights: NDArray[np.fl
         f(0), ..., f(k).
     weights : (k + 1,) float64
         zeta w_j, >= 0; see `noise_weights`.
-
-    Raises
-    ------
-    ProgramError
-        Shapes or numbers out of range.
     """
     if weights.shape != values.shape or not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise ProgramError(
@@ -54,9 +49,7 @@ def approximation_plus_noise(values: NDArray[np.float64], weights: NDArray[np.fl
     costs = weights / largest_binomials(values.size - 1, values.size - 1)
     each = np.arange(values.size)
     build = Builder()
-    plus, minus = (
-        build.variables(name, values.size, objective=costs, start=0) for name in ("x_plus", "x_minus")
-    )
+    plus, minus = (build.variables(name, values.size, objective=costs, start=0) for name in ("x_plus", "x_minus"))
     error = build.variables("E", objective=1.0)
     near = dense(shares, plus), dense(-shares, minus)
     build.rows("AN-2.above", values.size, *near, (each, error, 1.0), lower=values, start=0)
@@ -81,16 +74,12 @@ def noise_weights(
         Q, how many answers are to be within the error together, >= 1.
     beta
         Probability that one of them is not, in (0, 1).
-
-    Raises
-    ------
-    ProgramError
-        A number out of its range.
     """
     if not (1 <= width <= attributes and records >= 1 and 0 < rho < np.inf and queries >= 1 and 0 < beta < 1):
         raise ProgramError(
-            f"found k = {width}, d = {attributes}, n = {records}, rho = {rho:g}, {queries} queries and beta = {beta:g}; "
-            "expected k from 1 to d, n and the number of queries from 1, rho above 0, and beta between 0 and 1"
+            f"found k = {width}, d = {attributes}, n = {records}, rho = {rho:g}, {queries} queries and beta = "
+            f"{beta:g}; expected k from 1 to d, n and the number of queries from 1, rho above 0, and beta between 0 "
+            f"and 1"
         )
     zeta = sqrt(2.0 * (log(2.0 / beta) + log(queries)))
     logs = [0.5 * (_log_binomial(attributes, j) + _log_binomial(width, j)) for j in range(1, width + 1)]

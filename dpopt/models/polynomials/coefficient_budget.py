@@ -47,19 +47,12 @@ def coefficient_budget(
         e, >= 0.
     keeps_zero
         Whether CB-3 is demanded.
-
-    Raises
-    ------
-    ProgramError
-        Shapes or numbers out of range.
     """
     shares = binomial_shares(values.size - 1, weights.size - 1)
     costs = scaled_weights(weights, values.size - 1)  # CB-5
     first = int(keeps_zero)
     build = Builder()
-    plus, minus = (
-        build.variables(name, weights.size, objective=costs, start=0) for name in ("x_plus", "x_minus")
-    )
+    plus, minus = (build.variables(name, weights.size, objective=costs, start=0) for name in ("x_plus", "x_minus"))
     if keeps_zero:
         zero = dense(shares[:1], plus), dense(-shares[:1], minus)
         build.rows("CB-3", 1, *zero, lower=values[0], upper=values[0], single=True)
@@ -90,11 +83,6 @@ def limited_coefficients(
         phi_j(s).
     keeps_zero
         Whether p(0) = f(0) is demanded.
-
-    Raises
-    ------
-    ProgramError
-        Shapes or numbers out of range.
     """
     if basis.shape != (values.size, degree + 1) or not limit >= 0:
         raise ProgramError(
@@ -134,13 +122,7 @@ def monomial_values(width: int, degree: int) -> NDArray[np.float64]:
 
 
 def binomial_shares(width: int, degree: int) -> NDArray[np.float64]:
-    """Return C(s, j) / C(k, j) for s = 0, ..., k and j = 0, ..., t, (k + 1, t + 1); all in [0, 1].
-
-    Raises
-    ------
-    ProgramError
-        k below 1, or t outside 0..k.
-    """
+    """Return C(s, j) / C(k, j) for s = 0, ..., k and j = 0, ..., t, (k + 1, t + 1); all in [0, 1]."""
     if width < 1 or not 0 <= degree <= width:
         raise ProgramError(f"found k = {width} and degree {degree}; expected k >= 1 and a degree from 0 to k")
     points, orders = np.arange(width + 1.0)[:, None], np.arange(degree)[None, :]
@@ -155,13 +137,7 @@ def largest_binomials(width: int, degree: int) -> NDArray[np.float64]:
 
 
 def scaled_weights(weights: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """Return w_j / C(k, j), the largest of them 1.
-
-    Raises
-    ------
-    ProgramError
-        A weight below 0 or not finite.
-    """
+    """Return w_j / C(k, j), the largest of them 1."""
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise ProgramError("weights of coefficients must be finite and at least 0")
     costs = weights / largest_binomials(width, weights.size - 1)

@@ -1,9 +1,9 @@
 """The coefficients of decision lists with the least predicted error of an answer: their own error and that of noise.
 
-Problem (models/decision_lists): rows are decision lists of up to k literals whose output changes at most r times. "None of
-the first i literals is true" is written as q_i(s) = sum_{a, b} c_i(a, b) C(s, a) C(i - s, b) of the number s of true ones,
-with a + b <= t. For weights w_j >= 0, error E of the worst row at the worst point, and sensitivity S_j of the counts of j
-literals,
+Problem (models/decision_lists): rows are decision lists of up to k literals whose output changes at most r times. "None
+of the first i literals is true" is written as q_i(s) = sum_{a, b} c_i(a, b) C(s, a) C(i - s, b) of the number s of true
+ones, with a + b <= t. For weights w_j >= 0, error E of the worst row at the worst point, and sensitivity S_j of the
+counts of j literals,
 
     minimize    E + sum_j w_j S_j                                                                                  DL-1
     subject to  V_{i-1}(s, g, r) >= V_i(s', g, r),                        s' = s, s + 1, g = 1, -1
@@ -15,10 +15,10 @@ literals,
                 S_j >= h(C(i, j)) sum_a h(C(j, a)) |c_i(a, j - a)|   in its place if r = 1, for each i        DL-6
                 S_0 >= U + L or U, L;  U >= W_1(1), 1 + W_1(-1);  L >= W_1(-1), W_1(1) - 1    (of c_{0, 0})         DL-7
 
-h is the root for Gaussian noise (distances in L2) and nothing for Laplace noise (L1). V is the longest way through a graph
-whose states are the place in the row, how many literals were true, the direction of the next change and how many may come:
-the 2^k points times the 2^k outputs in O(k^2 r) rows. So is W, the largest alternating sum of coefficients. Without a limit,
-r = k, the changes are not counted.
+h is the root for Gaussian noise (distances in L2) and nothing for Laplace noise (L1). V is the longest way through a
+graph whose states are the place in the row, how many literals were true, the direction of the next change and how many
+may come: the 2^k points times the 2^k outputs in O(k^2 r) rows. So is W, the largest alternating sum of coefficients.
+Without a limit, r = k, the changes are not counted.
 
 Source: our own; Thaler, Ullman and Vadhan (2012), section 4.3, for what is approximated.
 """
@@ -43,22 +43,15 @@ Terms = dict[int, float]
 
 @dataclass(frozen=True, slots=True)
 class ListProgram:
-    """The linear program, and where its coefficients stand.
-
-    Attributes
-    ----------
-    model : Model
-        A minimization.
-    places : tuple of tuples
-        (i, a, b) of the first variables, in their order.
-    length, size : int
-        k and t.
-    """
+    """The linear program, and where its coefficients stand."""
 
     model: Model
+    """A minimization."""
     places: tuple[tuple[int, int, int], ...]
+    """(i, a, b) of the first variables, in their order."""
     length: int
     size: int
+    """k and t."""
 
     def coefficients(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return c_i(a, b) of a point of the program, (k + 1, t + 1, t + 1)."""
@@ -68,13 +61,7 @@ class ListProgram:
 
 
 def decision_lists(
-    length: int,
-    changes: int,
-    weights: NDArray[np.float64],
-    *,
-    gaussian: bool,
-    replaced: bool,
-    negations: bool = True,
+    length: int, changes: int, weights: NDArray[np.float64], *, gaussian: bool, replaced: bool, negations: bool = True
 ) -> ListProgram:
     """Return the linear program.
 
@@ -89,9 +76,11 @@ def decision_lists(
     gaussian
         Whether h is the root.
     replaced
-        Whether S_0 is for rows that are replaced, and not added or removed. (In other sizes that is a factor of the weights.)
+        Whether S_0 is for rows that are replaced, and not added or removed. (In other sizes that is a factor of the
+        weights.)
     negations
-        Whether rows count in conjunctions of negations of their literals, too; else c_{a, b} = 0 for b > 0, as in the paper.
+        Whether rows count in conjunctions of negations of their literals, too; else c_{a, b} = 0 for b > 0, as in the
+        paper.
 
     Raises
     ------
@@ -101,8 +90,8 @@ def decision_lists(
     size = weights.size - 1
     if length < 1 or not 1 <= changes <= length or not 0 <= size <= length or weights.ndim != 1:
         raise ProgramError(
-            f"found k = {length}, {changes} changes and {weights.size} weights; expected k from 1, changes from 1 to k, and "
-            "at most k + 1 weights"
+            f"found k = {length}, {changes} changes and {weights.size} weights; expected k from 1, changes from 1 to "
+            f"k, and at most k + 1 weights"
         )
     if not (weights >= 0).all() or not np.isfinite(weights[0]):
         raise ProgramError("expected weights that are at least 0, and that of the empty conjunction finite")
@@ -213,9 +202,7 @@ class _Rows:
             place |= dict(zip(kept.values(), numbers.ravel().tolist(), strict=True))
         for label, rows in self._rows.items():
             entries = [
-                (row, place[number], value)
-                for row, (terms, _) in enumerate(rows)
-                for number, value in terms.items()
+                (row, place[number], value) for row, (terms, _) in enumerate(rows) for number, value in terms.items()
             ]
             row, column, value = (list(part) for part in zip(*entries, strict=True))
             build.rows(label, len(rows), (row, column, value), lower=[bound for _, bound in rows])

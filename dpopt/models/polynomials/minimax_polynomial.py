@@ -15,8 +15,8 @@ At the optimum the error has its largest size, with alternating signs, on t + 2 
 one; there E = |sum_i W_i f(s_i)| / sum_i |W_i| with W_i = 1 / prod_{j != i} (s_i - s_j)                   MP-6 (the sum
 below without the kept point). A solver's answer only says where: `dpopt.polynomials` computes MP-6 exactly, and goes on.
 
-Source: Thaler, Ullman and Vadhan (2012), section 4, for what is approximated; Chebyshev polynomials for numbers that stay
-in [-1, 1].
+Source: Thaler, Ullman and Vadhan (2012), section 4, for what is approximated; Chebyshev polynomials for numbers that
+stay in [-1, 1].
 """
 
 from __future__ import annotations
@@ -38,17 +38,10 @@ def minimax_polynomial(
     ----------
     target
         f(0), ..., f(k), k >= 1; or the predicate "or", "and" or "atleast:r" of k conditions.
-    k
-        Conditions, for a predicate by name.
     degree
         t, from 0 to k.
     keeps_zero
         Whether MP-4 is demanded; MP-2 and MP-3 are left out at 0 then.
-
-    Raises
-    ------
-    ProgramError
-        Fewer than two values, another predicate, or a degree out of range.
 
     Examples
     --------
@@ -73,13 +66,7 @@ def minimax_polynomial(
 
 
 def predicate_values(target: str | ArrayLike, k: int | None = None) -> NDArray[np.float64]:
-    """Return f(0), ..., f(k) of a predicate by name, or of given values.
-
-    Raises
-    ------
-    ProgramError
-        Another name, no k with a name, or another with values.
-    """
+    """Return f(0), ..., f(k) of a predicate by name, or of given values."""
     if not isinstance(target, str):
         values = np.asarray(target, dtype=np.float64)
         if values.ndim != 1 or k not in {None, values.size - 1}:
@@ -94,23 +81,13 @@ def predicate_values(target: str | ArrayLike, k: int | None = None) -> NDArray[n
     name, _, number = target.partition(":")
     least = {"or": "1", "and": str(k), "atleast": number}.get(name, "")
     if not least.isdecimal() or (number and name != "atleast") or not 1 <= int(least) <= k:
-        raise ProgramError(
-            f"found the predicate {target!r}; expected or, and, or atleast:r with r from 1 to k = {k}"
-        )
+        raise ProgramError(f"found the predicate {target!r}; expected or, and, or atleast:r with r from 1 to k = {k}")
     return (np.arange(k + 1) >= int(least)).astype(np.float64)
 
 
 def chebyshev_values(width: int, degree: int) -> NDArray[np.float64]:
-    """Return T_j(2 s / k - 1) for s = 0, ..., k and j = 0, ..., t, (k + 1, t + 1).
-
-    Raises
-    ------
-    ProgramError
-        k below 1, or t outside 0..k.
-    """
+    """Return T_j(2 s / k - 1) for s = 0, ..., k and j = 0, ..., t, (k + 1, t + 1)."""
     if width < 1 or not 0 <= degree <= width or degree != int(degree):
-        raise ProgramError(
-            f"found k = {width} and degree {degree}; expected k >= 1 and a whole degree from 0 to k"
-        )
+        raise ProgramError(f"found k = {width} and degree {degree}; expected k >= 1 and a whole degree from 0 to k")
     points = 2.0 * np.arange(width + 1) / width - 1.0
     return np.asarray(np.polynomial.chebyshev.chebvander(points, degree))

@@ -1,8 +1,8 @@
 """What noisy counts of small conjunctions leave possible for the answer of a query: two linear programs over patterns.
 
-Problem (models/consistent_records). A query has K conditions; each record has a pattern z in {0, 1}^K of literals that hold,
-or, where there are too many, a pair of numbers of them. Given the answer f of each pattern, and bands within which counts lie,
-choose how many of n records have each pattern:
+Problem (models/consistent_records). A query has K conditions; each record has a pattern z in {0, 1}^K of literals that
+hold, or, where there are too many, a pair of numbers of them. Given the answer f of each pattern, and bands within
+which counts lie, choose how many of n records have each pattern:
 
     minimize and maximize  sum_z f(z) x_z                                          CR-1
     subject to             sum_z x_z = n,  x >= 0                                  CR-2
@@ -41,23 +41,19 @@ class PatternRows:
 
     Attributes
     ----------
-    held : (P, 2) int64
-        s(z) and u(z): how many literals of the two kinds hold.
-    sets : tuple of tuples of int
-        The conditions of each row of CR-3.
     pairs : tuple of pairs of int
         (i, j) of each row of CR-4.
-    units : (R,) float64
-        What a row is divided by, a power of two: entries are at most 1, and exact.
-    matrix : (R, P) float64
-        The rows: those of CR-3, then those of CR-4.
     """
 
     held: NDArray[np.int64]
+    """Shape (P, 2). s(z) and u(z): how many literals of the two kinds hold."""
     sets: tuple[tuple[int, ...], ...]
+    """The conditions of each row of CR-3."""
     pairs: tuple[tuple[int, int], ...]
     units: NDArray[np.float64]
+    """Shape (R,). What a row is divided by, a power of two: entries are at most 1, and exact."""
     matrix: NDArray[np.float64]
+    """Shape (R, P). The rows: those of CR-3, then those of CR-4."""
 
 
 @lru_cache(maxsize=64)
@@ -66,24 +62,18 @@ def pattern_rows(counted: int, negated: int, sizes: tuple[int, ...], always: int
 
     Parameters
     ----------
-    counted, negated : int
+    counted, negated
         k and l.
-    sizes : tuple of int
+    sizes
         The sizes of conjunctions that are counted.
-    always : int
-        Of the k, so many at their end hold for every record that satisfies any literal; a pattern without any is kept, too.
-
-    Raises
-    ------
-    ProgramError
-        If there is no condition, or always is not between 0 and k.
+    always
+        Of the k, so many at their end hold for every record that satisfies any literal; a pattern without any is kept,
+        too.
     """
     total = counted + negated
     if total < 1 or not 0 <= always <= counted:
         raise ProgramError(f"found {counted} and {negated} literals of which {always} always hold")
-    pairs = tuple(
-        (i, size - i) for size in sizes for i in range(max(0, size - negated), min(counted, size) + 1)
-    )
+    pairs = tuple((i, size - i) for size in sizes for i in range(max(0, size - negated), min(counted, size) + 1))
     sets: tuple[tuple[int, ...], ...] = ()
     if total - always <= LARGEST_PATTERN:
         free = np.array([at for at in range(total) if not counted - always <= at < counted], dtype=np.int64)
@@ -98,9 +88,9 @@ def pattern_rows(counted: int, negated: int, sizes: tuple[int, ...], always: int
     else:
         held = np.array([(s, u) for s in range(counted + 1) for u in range(negated + 1)], dtype=np.int64)
         single = np.zeros((0, len(held)))
-    sums = np.array(
-        [[comb(int(s), i) * comb(int(u), j) for s, u in held] for i, j in pairs], dtype=np.float64
-    ).reshape(-1, len(held))
+    sums = np.array([[comb(int(s), i) * comb(int(u), j) for s, u in held] for i, j in pairs], dtype=np.float64).reshape(
+        -1, len(held)
+    )
     rows = np.vstack((single, sums))
     units = np.exp2(np.ceil(np.log2(np.maximum(1.0, rows.max(axis=1, initial=1.0)))))
     return PatternRows(freeze(held), sets, pairs, freeze(units), freeze(rows / units[:, None]))
@@ -125,20 +115,15 @@ def consistent_records(
         f.
     low, high : (R,) float64
         The bands, in records, divided as the rows are.
-    records : float
+    records
         n.
     maximize
         Whether the largest answer is asked for, and not the least.
-
-    Raises
-    ------
-    ProgramError
-        If shapes do not fit, or a band is empty.
     """
     if rows.shape != (low.size, answers.size) or high.shape != low.shape:
         raise ProgramError(
-            f"rows of shape {rows.shape} need {rows.shape[-1]} answers and {len(rows)} bands; found {answers.size} answers "
-            f"and bands of shapes {low.shape} and {high.shape}"
+            f"rows of shape {rows.shape} need {rows.shape[-1]} answers and {len(rows)} bands; found {answers.size} "
+            f"answers and bands of shapes {low.shape} and {high.shape}"
         )
     build = Builder(maximize=maximize)
     x = build.variables("x", answers.size, upper=float(records), objective=answers)
@@ -153,7 +138,7 @@ def proven_end(program: MixedIntegerProgram, duals: NDArray[np.float64]) -> floa
 
     Parameters
     ----------
-    program : MixedIntegerProgram
+    program
         That of `consistent_records`.
     duals : (R + 1,) float64
         Multipliers; not trusted. The last one is replaced.

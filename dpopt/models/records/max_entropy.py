@@ -33,36 +33,28 @@ from dpopt.programs.conic import Cone
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EntropyTerm:
-    """One measurement at a distribution of the form ME-4.
-
-    Attributes
-    ----------
-    shares, values, multipliers : (c,) float64 arrays
-        s_ic, y_ic and theta_ic.
-    slack, weight : float
-        tau_i >= 0 and w_i > 0.
-    """
+    """One measurement at a distribution of the form ME-4."""
 
     shares: NDArray[np.float64]
     values: NDArray[np.float64]
     multipliers: NDArray[np.float64]
+    """Shape (c,). s_ic, y_ic and theta_ic."""
     slack: float
     weight: float
+    """tau_i >= 0 and w_i > 0."""
 
 
 def entropy_bracket(normalizer: float, terms: Sequence[EntropyTerm]) -> tuple[float, float]:
     """Return the objective (ME-1) of the distribution of some multipliers, and the dual value (ME-5), a lower bound.
 
-    The relative entropy needs no pass over the cells: by ME-4 it is L + sum_ic theta_ic s_ic. Each part adds
-    theta s + w d^2 / 2 - theta y + tau |theta| + theta^2 / (2 w) >= 0 to the gap, and nothing where its multiplier is best
+    The relative entropy needs no pass over the cells: by ME-4 it is L + sum_ic theta_ic s_ic. Each part adds theta s +
+    w d^2 / 2 - theta y + tau |theta| + theta^2 / (2 w) >= 0 to the gap, and nothing where its multiplier is best
     (Fenchel and Young).
 
     Parameters
     ----------
-    normalizer : float
+    normalizer
         L.
-    terms
-        All measurements.
     """
     objective = bound = normalizer
     for term in terms:
@@ -93,7 +85,8 @@ def max_entropy(
 ) -> Model:
     """Return the model of ME-1 to ME-3 over a list of cells.
 
-    Variables: p; e, at least p ln(p / p0) of each cell; d, at least by how much a share leaves the slack around its value.
+    Variables: p; e, at least p ln(p / p0) of each cell; d, at least by how much a share leaves the slack around its
+    value.
 
     Parameters
     ----------
@@ -106,11 +99,6 @@ def max_entropy(
     slacks, weights : (k,) float64 or float
         tau_i, at least 0, and w_i, above 0.
 
-    Raises
-    ------
-    ProgramError
-        Arrays that do not fit together, or a number out of range.
-
     Examples
     --------
     >>> found = max_entropy([0.5, 0.5], [[0, 1]], [[0.1, 0.9]], slacks=0.1, weights=10.986).solve()
@@ -121,8 +109,8 @@ def max_entropy(
     noisy = [np.asarray(one, dtype=np.float64) for one in values]
     if p0.ndim != 1 or owner.shape != (len(noisy), p0.size) or not p0.size:
         raise ProgramError(
-            f"max_entropy: found {p0.size} cells, parts of shape {owner.shape} and {len(noisy)} measurements; expected a part "
-            "for each measurement and cell"
+            f"max_entropy: found {p0.size} cells, parts of shape {owner.shape} and {len(noisy)} measurements; expected "
+            f"a part for each measurement and cell"
         )
     if not (p0 > 0).all() or abs(float(p0.sum()) - 1.0) > 1e-9:
         raise ProgramError("max_entropy: the start must be above 0 and add up to 1")

@@ -6,11 +6,10 @@ Problem (models/projection): with one column q(x) of answers for each of r recor
     subject to  sum_x w_x = 1,                                                                  PJ-2
                 w_x >= 0 for every record x.                                                    PJ-3
 
-Over all feasible records it is the projection itself; over some of them the master problem of column generation, whose next
-record is the one of least slope (`column_pricing`, PJ-4).
+Over all feasible records it is the projection itself; over some of them the master problem of column generation, whose
+next record is the one of least slope (`column_pricing`, PJ-4).
 
-Whole rows (PJ-7) are searched, and how near they can come is bounded (PJ-8), in
-`dpopt.inference.records.rounding`.
+Whole rows (PJ-7) are searched, and how near they can come is bounded (PJ-8), in `dpopt.inference.records.rounding`.
 """
 
 from __future__ import annotations
@@ -29,9 +28,7 @@ if TYPE_CHECKING:
 
 
 def projection(
-    answers: NDArray[np.bool_] | csr_array[np.bool_],
-    values: NDArray[np.float64],
-    weights: NDArray[np.float64],
+    answers: NDArray[np.bool_] | csr_array[np.bool_], values: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> Model:
     """Return PJ-1 to PJ-3 in the weights w (r,) of the given records.
 
@@ -43,11 +40,6 @@ def projection(
         y.
     weights : (m,) float64
         v, >= 0.
-
-    Raises
-    ------
-    ProgramError
-        Shapes that do not fit, or no record.
 
     Examples
     --------

@@ -1,8 +1,9 @@
 """Weights for the records of DualQuery under which the drawn queries are most likely: a concave program over the simplex.
 
-Problem (models/reweighting, RW-1): maximize L(w) over w >= 0 with sum w = 1, where L is the log-likelihood of all rounds'
-draws if the table answered like the weighted records, q(D) = q(w) = sum_r w_r q(x_r). In round t the query player drew s
-queries with probability proportional to exp(eta sum_{i<t} (q(D) - q(x_i))), so with the base queries' logits (RW-2)
+Problem (models/reweighting, RW-1): maximize L(w) over w >= 0 with sum w = 1, where L is the log-likelihood of all
+rounds' draws if the table answered like the weighted records, q(D) = q(w) = sum_r w_r q(x_r). In round t the query
+player drew s queries with probability proportional to exp(eta sum_{i<t} (q(D) - q(x_i))), so with the base queries'
+logits (RW-2)
 
     v_tj(w) = eta ((t - 1) a_j(w) - sum_{i<t} q_j(x_i)),   a(w) = A w,   A_jr = q_j(x_r),
 
@@ -10,8 +11,8 @@ those of the negations being -v_tj, and net counts N_tj of the draws (RW-3)
 
     L(w) = sum_t [ sum_j N_tj v_tj(w) - s ln sum_j (exp v_tj(w) + exp -v_tj(w)) ].
 
-A query drawn together with its negation adds v - v = 0, so net counts are enough. L is concave: v is affine in w and the
-logarithm of a sum of exponentials is convex. Gradient and Hessian are A' times those in a; with k_t = eta (t - 1),
+A query drawn together with its negation adds v - v = 0, so net counts are enough. L is concave: v is affine in w and
+the logarithm of a sum of exponentials is convex. Gradient and Hessian are A' times those in a; with k_t = eta (t - 1),
 P_tj = (exp v - exp -v) / Z_t and Q_tj = (exp v + exp -v) / Z_t (RW-4):
 
     gradient = A' sum_t k_t (N_t - s P_t),    Hessian = -s sum_t k_t^2 (A' diag(Q_t) A - A' P_t P_t' A).
@@ -52,29 +53,20 @@ _STEPS, _INNER = 40, 3_000  # Newton steps, and steps within each, at most
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TranscriptLikelihood:
-    """The log-likelihood of a transcript as a function of the records' weights.
-
-    Attributes
-    ----------
-    answers : (m, T) bool
-        Which base query is true of the record of which round.
-    queries, rounds, counts : (e,) int64
-        The net counts N: base query, round (from 0) and count of each that is not 0.
-    before : (e,) int64
-        Of how many records of earlier rounds that base query is true.
-    draws : int
-        s.
-    step : float
-        eta.
-    """
+    """The log-likelihood of a transcript as a function of the records' weights."""
 
     answers: NDArray[np.bool_]
+    """Shape (m, T). Which base query is true of the record of which round."""
     queries: NDArray[np.int64]
     rounds: NDArray[np.int64]
     counts: NDArray[np.int64]
+    """Shape (e,). The net counts N: base query, round (from 0) and count of each that is not 0."""
     before: NDArray[np.int64]
+    """Shape (e,). Of how many records of earlier rounds that base query is true."""
     draws: int
+    """s."""
     step: float
+    """eta."""
 
     @classmethod
     def of(
@@ -86,19 +78,11 @@ class TranscriptLikelihood:
         draws: int,
         step: float,
     ) -> TranscriptLikelihood:
-        """Return the likelihood of the draws of rounds 1 to T, whose records are `records`: codes (d,) or a row of bits each.
-
-        Raises
-        ------
-        ProgramError
-            If the rounds are not 1 to T in order, or draws name queries that the workload does not hold.
-        """
+        """Return the likelihood of the draws of rounds 1 to T, given their records: codes (d,) or a row of bits each."""
         from dpopt.queries.counting.kernels import satisfied
 
         if [one.round for one in sampled] != list(range(1, len(records) + 1)):
-            raise ProgramError(
-                f"expected the draws of rounds 1 to {len(records)} in order, one for each record"
-            )
+            raise ProgramError(f"expected the draws of rounds 1 to {len(records)} in order, one for each record")
         largest = max((int(one.queries[-1]) for one in sampled if one.queries.size), default=-1)
         if largest >= len(clauses):
             raise ProgramError(f"query {largest} was drawn; the workload has {len(clauses)}, numbered from 0")
@@ -130,15 +114,11 @@ class TranscriptLikelihood:
         """Return L(w)."""
         return self._sums(weights)[0]
 
-    def derivatives(
-        self, weights: NDArray[np.float64]
-    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    def derivatives(self, weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
         """Return L(w), its gradient (T,) and minus its Hessian (T, T), which is positive semidefinite."""
         value, tops, totals = self._sums(weights)
         rate = self._rates()
-        drawn = np.bincount(
-            self.queries, weights=self.counts * rate[self.rounds], minlength=len(self.answers)
-        )
+        drawn = np.bincount(self.queries, weights=self.counts * rate[self.rounds], minlength=len(self.answers))
         gradient = np.zeros(len(weights))
         curvature = np.zeros((len(weights), len(weights)))
         means = np.zeros_like(curvature)  # A' P_t, one column per round
@@ -184,29 +164,20 @@ class TranscriptLikelihood:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reweighted:
-    """Weights of a release's records.
-
-    Attributes
-    ----------
-    weights : (T,) float64
-        One for each round's record, at least 0, summing to 1.
-    before, after : float
-        Log-likelihood of the transcript with equal weights and with these.
-    gap : float
-        By how much the best weights could be more likely at most, in the same units: proven, since the log-likelihood is
-        concave (RW-5: largest entry of the gradient less its mean under the weights).
-    steps : int
-        Newton steps that were taken.
-    solver : str
-        Who found the weights, and how it ended, where that was not Newton's method.
-    """
+    """Weights of a release's records."""
 
     weights: NDArray[np.float64]
+    """Shape (T,). One for each round's record, at least 0, summing to 1."""
     before: float
     after: float
+    """Log-likelihood of the transcript with equal weights and with these."""
     gap: float
+    """By how much the best weights could be more likely at most, in the same units: proven, since the log-likelihood is
+    concave (RW-5: largest entry of the gradient less its mean under the weights)."""
     steps: int
+    """Newton steps that were taken."""
     solver: str = ""
+    """Who found the weights, and how it ended, where that was not Newton's method."""
 
 
 def maximize_likelihood(likelihood: TranscriptLikelihood, *, gap: float = CLOSE) -> Reweighted:
@@ -235,15 +206,7 @@ def maximize_likelihood(likelihood: TranscriptLikelihood, *, gap: float = CLOSE)
 def likelihood_maximized_by(
     solver: str | Solver, likelihood: TranscriptLikelihood, limits: SolveLimits = NO_LIMITS
 ) -> Reweighted:
-    """Return the weights that a solver finds; likelihood and gap are computed from the weights alone.
-
-    Raises
-    ------
-    ProgramError
-        The release is too large for solvers, or the solver does not take such programs or finds no weights.
-    SolverUnavailableError
-        There is no such solver here.
-    """
+    """Return the weights that a solver finds; likelihood and gap are computed from the weights alone."""
     number = likelihood.answers.shape[1]
     found = likelihood.model().solve_for_release(solver, limits=limits)
     weights = np.maximum(np.nan_to_num(found.value["w"]), 0.0)
@@ -296,8 +259,8 @@ MOST_EXPONENTIALS = 100_000
 def reweighting(net: ArrayLike, answers: ArrayLike, eta: float, draws: int) -> Model:
     """Return the model of RW-1 to RW-3, as a minimization of minus the log-likelihood; its own method is Newton's.
 
-    Variables: w; a = A w; z_t, at least the logarithm of the mean exponential of round t; l_t, minus the log-likelihood of the
-    draws of round t; e, at least each exponential over that mean. Record t is the answer to round t.
+    Variables: w; a = A w; z_t, at least the logarithm of the mean exponential of round t; l_t, minus the log-likelihood
+    of the draws of round t; e, at least each exponential over that mean. Record t is the answer to round t.
 
     Parameters
     ----------
@@ -305,15 +268,10 @@ def reweighting(net: ArrayLike, answers: ArrayLike, eta: float, draws: int) -> M
         N_tj, how often query j was drawn in round t less how often its negation was.
     answers : (m, T) 0 or 1
         A_jr, whether query j is true of record r.
-    eta : float
+    eta
         The step, above 0.
-    draws : int
+    draws
         s, draws of a round.
-
-    Raises
-    ------
-    ProgramError
-        Arrays that do not fit together, more draws than s, or more exponentials than a model holds.
 
     Examples
     --------
@@ -325,8 +283,8 @@ def reweighting(net: ArrayLike, answers: ArrayLike, eta: float, draws: int) -> M
     true = given.astype(np.bool_)
     if drawn.ndim != 2 or true.shape != drawn.shape[::-1] or not drawn.size or (given != true).any():
         raise ProgramError(
-            f"reweighting: found net counts of shape {drawn.shape} and answers of shape {true.shape}; expected (T, m) and "
-            "(m, T), the answers 0 or 1"
+            f"reweighting: found net counts of shape {drawn.shape} and answers of shape {true.shape}; expected (T, m) "
+            f"and (m, T), the answers 0 or 1"
         )
     if not 0 < eta * len(drawn) <= LARGEST_LOGIT or not (np.abs(drawn).sum(axis=1) <= draws).all():
         raise ProgramError(
@@ -336,8 +294,8 @@ def reweighting(net: ArrayLike, answers: ArrayLike, eta: float, draws: int) -> M
     rounds, queries = drawn.shape
     if 2 * drawn.size > MOST_EXPONENTIALS:
         raise ProgramError(
-            f"reweighting: found {rounds:,} rounds of {queries:,} queries, {2 * drawn.size:,} exponentials; a model holds "
-            f"{MOST_EXPONENTIALS:,} at most. Leave the solver out, for the method of dpopt's own"
+            f"reweighting: found {rounds:,} rounds of {queries:,} queries, {2 * drawn.size:,} exponentials; a model "
+            f"holds {MOST_EXPONENTIALS:,} at most. Leave the solver out, for the method of dpopt's own"
         )
     rate = eta * np.arange(rounds)
     before: NDArray[np.int64] = (np.cumsum(true, axis=1) - true).T  # (T, m)

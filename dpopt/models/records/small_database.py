@@ -7,7 +7,8 @@ Problem (models/small_database): for shares t_q in [0, 1] and the value of each 
                 sum_x n_x = m                                                                  SD-3
                 low_x <= n_x <= high_x, n_x whole                        for every element x   SD-4
 
-e / m is the largest error of the database. With least and most the sums of low and high, for every q, by SD-3 and SD-4 alone,
+e / m is the largest error of the database. With least and most the sums of low and high, for every q, by SD-3 and SD-4
+alone,
 
     e >= m t_q - min(sum_{Q_q(x) = 1} high_x, m - sum_{Q_q(x) = 0} low_x), and likewise from below     SD-5
 
@@ -18,9 +19,9 @@ and for every y, by weak duality,
 where the maximum fills the elements of largest coefficient first. The best y of SD-6 are the dual values of SD-2, and give
 the optimum of the linear relaxation, since the points of SD-3 and SD-4 have whole vertices                SD-7
 
-The answers are public: released ones, or those of a public population. The draw of SmallDB is no solution of this program;
-its bounds SD-5 and SD-6 are computed in whole numbers by `dpopt.private.mechanisms.net.net_kernels`, and no solver sees what
-they are for.
+The answers are public: released ones, or those of a public population. The draw of SmallDB is no solution of this
+program; its bounds SD-5 and SD-6 are computed in whole numbers by `dpopt.private.mechanisms.net.net_kernels`, and no
+solver sees what they are for.
 
 Source: Blum, Ligett and Roth 2013, section 3 (what is nearest); Lagrangian bound and program: our own.
 """
@@ -52,27 +53,18 @@ def small_database(
         Value of each query on each element, 0 or 1.
     targets : (k,) float64
         The given answers, shares. Public.
-    records : int
+    records
         m, at least 1.
     low, high : (A,) int64, optional
         Bounds on the counts; 0 and m if left out.
-    whole : bool
+    whole
         Whether counts are whole; False gives the linear relaxation (SD-7).
-
-    Raises
-    ------
-    ProgramError
-        If shapes do not fit or numbers are out of range.
     """
     _check(answers, targets, records)
     queries, elements = answers.shape
     build = Builder()
     n = build.variables(  # SD-4
-        "n",
-        elements,
-        lower=0.0 if low is None else low,
-        upper=float(records) if high is None else high,
-        whole=whole,
+        "n", elements, lower=0.0 if low is None else low, upper=float(records) if high is None else high, whole=whole
     )
     error = build.variables("e", upper=float(records), objective=1.0)  # SD-1
     query, element = np.nonzero(answers)
@@ -89,18 +81,14 @@ def database_of(point: NDArray[np.float64]) -> NDArray[np.int64]:
     return counts
 
 
-def largest_difference(
-    answers: NDArray[np.int8], targets: NDArray[np.float64], counts: NDArray[np.int64]
-) -> float:
+def largest_difference(answers: NDArray[np.int8], targets: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
     """Return e of a database, computed from its counts alone: max_q abs(sum_x Q_q(x) n_x - m t_q), in records."""
     return float(np.abs(answers @ counts - int(counts.sum()) * targets).max())
 
 
 def _check(answers: NDArray[np.int8], targets: NDArray[np.float64], records: int) -> None:
     if answers.ndim != 2 or 0 in answers.shape or targets.shape != answers.shape[:1]:
-        raise ProgramError(
-            f"answers of shape {answers.shape} and targets of shape {targets.shape} do not fit together"
-        )
+        raise ProgramError(f"answers of shape {answers.shape} and targets of shape {targets.shape} do not fit together")
     if np.any((answers != 0) & (answers != 1)) or not np.all(np.isfinite(targets)):
         raise ProgramError("the value of a query on an element is 0 or 1, and targets are finite shares")
     if records < 1:

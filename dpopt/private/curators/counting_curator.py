@@ -65,22 +65,22 @@ class CountingCurator(Door[Closed]):
     def measure(self, measurement: Counted, *, again: bool = False, **where: int) -> NoisyAnswers:
         """Count, charge, then add noise.
 
-        Neighbouring relation, sensitivity and theorem: see the measurement's `charge`. It is computed here from the measurement
-        and what is public, never taken from the caller. `where` goes into the transcript: ``round=3``.
+        Neighbouring relation, sensitivity and theorem: see the measurement's `charge`. It is computed here from the
+        measurement and what is public, never taken from the caller. `where` goes into the transcript: ``round=3``.
 
-        With `again`, the charge was recalled without its values, and pays for these; nothing had left the curator. Each name is
-        measured once.
+        With `again`, the charge was recalled without its values, and pays for these; nothing had left the curator. Each
+        name is measured once.
 
         Privacy: A3, A5, C2, C3, C5, C6, C7, C8, C9, C10, C11, C12, C14, C15, C17, C18, C19 in docs/privacy.
 
         Raises
         ------
         BudgetError
-            If the ledger has no reservation left for this charge, or none such was recalled, or the name was measured before;
-            nothing is drawn then.
+            If the ledger has no reservation left for this charge, or none such was recalled, or the name was measured
+            before; nothing is drawn then.
         PlanError
-            If the measurement is none of `MEASUREMENTS`, whose charge nobody has proven, or not one of these records; nothing
-            is spent then.
+            If the measurement is none of `MEASUREMENTS`, whose charge nobody has proven, or not one of these records;
+            nothing is spent then.
         WorkloadError, PrivateDataError
             If measurement and records do not fit together; nothing is spent then.
         """

@@ -1,7 +1,7 @@
 """The door of the private side: what every curator does before, while and after something leaves.
 
-Whatever leaves has been charged first, then drawn, then written to the journal, in this order. A curator is a subclass: it
-holds what its mechanism needs besides the records, and lets out released values with the methods below only.
+Whatever leaves has been charged first, then drawn, then written to the journal, in this order. A curator is a subclass:
+it holds what its mechanism needs besides the records, and lets out released values with the methods below only.
 
     charge = self._charged(charge, round=3)       spend it, then put it on file
     value = ...                                   draw
@@ -43,7 +43,8 @@ _Held = TypeVar("_Held", bound=Closed)
 def is_trusted(sampler: QuerySampler | None, noise: Noise | None, words: RandomWords | None = None) -> bool:
     """Return whether draws come from the operating system's words by this project's samplers, and from OpenDP by its own.
 
-    None stands for the default. Decided by exact types, not by what an object says of itself. Privacy: A7 in docs/privacy.
+    None stands for the default. Decided by exact types, not by what an object says of itself. Privacy: A7 in
+    docs/privacy.
     """
     exact = sampler is None or (type(sampler) is ExactSampler and sampler.reads_the_system)
     from_the_system = words is None or type(words) is SystemWords
@@ -55,23 +56,20 @@ class Use(TypedDict, total=False):
 
     Attributes
     ----------
-    size : int
-        Public size: n under replace-one, n0 under add-remove.
     noise, words, sampler :
-        Sources of noise for counts, of random words, and of drawn queries; anything but the defaults, which `is_trusted` names,
-        marks the ledger as not private.
-    threads : int
-        Threads for counting, drawing, and loops over queries.
-    progress : callable, optional
-        Called with the share of the work of one measurement that is done. Its timing depends on public sizes only.
+        Sources of noise for counts, of random words, and of drawn queries; anything but the defaults, which
+        `is_trusted` names, marks the ledger as not private.
     """
 
     size: Required[int]
+    """Public size: n under replace-one, n0 under add-remove."""
     noise: Noise | None
     words: RandomWords | None
     sampler: QuerySampler | None
     threads: int
+    """Threads for counting, drawing, and loops over queries."""
     progress: Progress | None
+    """Called with the share of the work of one measurement that is done. Its timing depends on public sizes only."""
 
 
 class Door(StaysHere, Generic[_Held]):
@@ -119,12 +117,11 @@ class Door(StaysHere, Generic[_Held]):
 
         Parameters
         ----------
-        charge : Charge
-            The charge on file.
-        given_up : Charge or None
+        given_up
             The later round that was given up to pay for it, where it repeats a torn draw.
-        drawn : bool
-            Whether its draw may have been seen: it is on file, or torn. If not, it is made when it is asked for with `again`.
+        drawn
+            Whether its draw may have been seen: it is on file, or torn. If not, it is made when it is asked for with
+            `again`.
         """
         if given_up is None:
             self._ledger.spend(charge)
@@ -164,16 +161,15 @@ class Door(StaysHere, Generic[_Held]):
         """
         paid, self._paid = self._paid, None
         if paid is None or paid != expected:
-            raise BudgetError(
-                f"the charge on file is not that of {what}; transcript and plan do not fit together"
-            )
+            raise BudgetError(f"the charge on file is not that of {what}; transcript and plan do not fit together")
         return paid
 
     def _not_drawn(self, label: str) -> None:
         """Refuse, by BudgetError, a second draw for a label of which one was made, or may have been seen."""
         if label in self._labels:
             raise BudgetError(
-                f"{label!r} was drawn before, and no draw is repeated; each draw of a plan has a name or a round of its own"
+                f"{label!r} was drawn before, and no draw is repeated; each draw of a plan has a name or a round of "
+                f"its own"
             )
 
     def _paid_once(self, charge: Charge, what: str = "", *, again: bool = False, **where: int) -> Charge:
@@ -191,13 +187,9 @@ class Door(StaysHere, Generic[_Held]):
         self._labels.add(charge.label)
         return paid
 
-    def _noisy(
-        self, exact: NDArray[np.int64], measurement: Noised, charge: Charge, **where: int
-    ) -> NoisyAnswers:
+    def _noisy(self, exact: NDArray[np.int64], measurement: Noised, charge: Charge, **where: int) -> NoisyAnswers:
         """Add noise, put on file, hand out. The charge was spent and is on file. Privacy: A3, C1 in docs/privacy."""
-        answers = with_noise(
-            exact, measurement, charge, self._noise, threads=self._threads, progress=self._progress
-        )
+        answers = with_noise(exact, measurement, charge, self._noise, threads=self._threads, progress=self._progress)
         return self._released(answers, {**answers.to_json(), **where})
 
     def _released(self, value: _Released, entry: Entry) -> _Released:

@@ -70,15 +70,14 @@ class Curator(Door[PrivateDataset]):
             )
         queries = clauses if marginals is None else marginals
         counts = exact_counts(dataset, queries, threads=self._threads, progress=self._progress)
-        self._weights = QueryWeights(
-            counts, rows=dataset._rows, size=self._size, step=step, threads=self._threads
-        )
+        self._weights = QueryWeights(counts, rows=dataset._rows, size=self._size, step=step, threads=self._threads)
 
     def draw_queries(self, draws: int) -> SampledQueries:
         """Charge, then draw the queries of the next round.
 
-        Neighbouring relation, sensitivity and theorem: see `dpopt.private.selections.query_weights.QueryWeights`. The charge
-        is computed here from the number of records observed, never taken from the caller. Privacy: F1 in docs/privacy.
+        Neighbouring relation, sensitivity and theorem: see `dpopt.private.selections.query_weights.QueryWeights`. The
+        charge is computed here from the number of records observed, never taken from the caller. Privacy: F1 in
+        docs/privacy.
 
         Raises
         ------
@@ -103,8 +102,9 @@ class Curator(Door[PrivateDataset]):
     def repeat_draw(self, draws: int, *, given_up: Charge, given_up_round: int) -> SampledQueries:
         """Draw again for a round whose draw was torn on file, and pay by giving up a later round.
 
-        Part of the torn draw may have been seen, so the round is charged a second time. `given_up` is a reserved charge that
-        will never be spent; the ledger refuses unless the total stays within the budget. Privacy: A5, F1 in docs/privacy.
+        Part of the torn draw may have been seen, so the round is charged a second time. `given_up` is a reserved charge
+        that will never be spent; the ledger refuses unless the total stays within the budget. Privacy: A5, F1 in
+        docs/privacy.
         """
         charge = self._next_charge(draws)
         self._exchanged(charge, given_up, round=self._round, given_up=given_up_round)
@@ -113,9 +113,9 @@ class Curator(Door[PrivateDataset]):
     def measure_one_way(self, *, scale: float, gaussian: bool, again: bool = False) -> NoisyAnswers:
         """Charge, then measure all one-way marginals with integer noise, where the plan says so.
 
-        Neighbouring relation and sensitivity: over d attributes one record added or removed moves the counts by d in L1 and
-        sqrt(d) in L2; replacing one, by at most 2 d and sqrt(2 d). With `again`, the charge was recalled without its
-        values, and pays for these; nothing had left the curator. Privacy: A3, A5, C1, C4 in docs/privacy. Test:
+        Neighbouring relation and sensitivity: over d attributes one record added or removed moves the counts by d in L1
+        and sqrt(d) in L2; replacing one, by at most 2 d and sqrt(2 d). With `again`, the charge was recalled without
+        its values, and pays for these; nothing had left the curator. Privacy: A3, A5, C1, C4 in docs/privacy. Test:
         `tests/private/test_one_way.py`.
         """
         schema = self._dataset._schema

@@ -26,9 +26,9 @@ _CELLS_AT_ONCE = 1 << 23
 class FemCurator(Door[PrivateDataset]):
     """Answers a driver of FEM with selected queries only.
 
-    Neighbouring relation, sensitivity and theorem: see `dpopt.private.selections.query_selection.QuerySelection`; the charge
-    of a round is that of one selection of range eps0 (`dpopt.accounting.selections`), whatever the records. Privacy: E5 in
-    docs/privacy. Test: `tests/private/test_fem_curator.py`.
+    Neighbouring relation, sensitivity and theorem: see `dpopt.private.selections.query_selection.QuerySelection`; the
+    charge of a round is that of one selection of range eps0 (`dpopt.accounting.selections`), whatever the records.
+    Privacy: E5 in docs/privacy. Test: `tests/private/test_fem_curator.py`.
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ class FemCurator(Door[PrivateDataset]):
     def select(self, records: NDArray[np.int32], *, round: int, again: bool = False) -> SelectedQuery:  # noqa: A002 (the journal's word)
         """Charge, then select a query that these synthetic records (s, d) answer badly.
 
-        With `again`, the charge was recalled without its selection, and pays for this one; nothing had left the curator.
-        Privacy: A3, A5, E5 in docs/privacy.
+        With `again`, the charge was recalled without its selection, and pays for this one; nothing had left the
+        curator. Privacy: A3, A5, E5 in docs/privacy.
 
         Raises
         ------
@@ -106,9 +106,7 @@ class FemCurator(Door[PrivateDataset]):
     def _exact_counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the base queries that records satisfy, in increasing order, and by how many each."""
         if isinstance(self._queries, Clauses):
-            counts = exact_counts(
-                self._dataset, self._queries, threads=self._threads, progress=self._progress
-            )
+            counts = exact_counts(self._dataset, self._queries, threads=self._threads, progress=self._progress)
             held = np.flatnonzero(counts)
             return held, counts[held]
         marginals, found, numbers = self._queries, [], []

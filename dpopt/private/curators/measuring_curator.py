@@ -30,38 +30,31 @@ class MeasuringCurator(CountingCurator):
         self._scores = CandidateScores(dataset, size=self._size, threads=self._threads)
 
     def select(
-        self,
-        selection: Selection,
-        records: NDArray[np.int32],
-        multiplicity: NDArray[np.int64],
-        *,
-        again: bool = False,
+        self, selection: Selection, records: NDArray[np.int32], multiplicity: NDArray[np.int64], *, again: bool = False
     ) -> SelectedMarginal:
         """Charge, then select a candidate by the exponential mechanism.
 
         Parameters
         ----------
-        selection : Selection
-            The candidates and how they are scored.
         records : (r, d) int32 array
             Public records that the counts are compared with.
         multiplicity : (r,) int64 array
             How often each of them counts.
-        again : bool
+        again
             The charge was recalled without its selection, and pays for this one; nothing had left the curator.
 
         Notes
         -----
         Neighbouring relation and sensitivity: see `CandidateScores`. Theorem and the implemented distribution: see
-        `dpopt.private.mechanisms.selection_distribution.selection_weights`. The charge is computed here from the selection,
-        never taken from the caller. Privacy: A3, A5, E2, E4 in docs/privacy. Test:
+        `dpopt.private.mechanisms.selection_distribution.selection_weights`. The charge is computed here from the
+        selection, never taken from the caller. Privacy: A3, A5, E2, E4 in docs/privacy. Test:
         `tests/boundary/test_exact_loss.py`.
 
         Raises
         ------
         BudgetError
-            If the ledger has no reservation left for this charge, or none such was recalled, or this round selected before;
-            nothing is drawn then.
+            If the ledger has no reservation left for this charge, or none such was recalled, or this round selected
+            before; nothing is drawn then.
         PlanError, WorkloadError
             If records or candidates do not fit; nothing is spent then.
         """
@@ -74,20 +67,13 @@ class MeasuringCurator(CountingCurator):
         return self._select(selection, charge, records, multiplicity)
 
     def _select(
-        self,
-        selection: Selection,
-        charge: Charge,
-        records: NDArray[np.int32],
-        multiplicity: NDArray[np.int64],
+        self, selection: Selection, charge: Charge, records: NDArray[np.int32], multiplicity: NDArray[np.int64]
     ) -> SelectedMarginal:
         """Select, put it on file, hand it out; `charge` is on file. Privacy: A3, E4 in docs/privacy."""
         total = int(multiplicity.sum())
-        scores = self._scores.of(
-            selection.candidates, selection.score, records, multiplicity, progress=self._progress
-        )
+        scores = self._scores.of(selection.candidates, selection.score, records, multiplicity, progress=self._progress)
         penalized = [
-            score - total * penalty
-            for score, penalty in zip(scores, selection.penalties.tolist(), strict=True)
+            score - total * penalty for score, penalty in zip(scores, selection.penalties.tolist(), strict=True)
         ]
         spread = selection.spread(self._relation, total)
         weights = selection_weights(penalized, range_=selection.range, spread=spread)

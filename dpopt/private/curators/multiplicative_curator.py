@@ -17,11 +17,7 @@ from dpopt.accounting.selections import selection_charge
 from dpopt.errors import PlanError
 from dpopt.private.curators.door import Door, Use
 from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.selections.multiplicative_scores import (
-    MarginalDistribution,
-    SignedQueryDistribution,
-    check_public,
-)
+from dpopt.private.selections.multiplicative_scores import MarginalDistribution, SignedQueryDistribution, check_public
 from dpopt.private.tables.dataset import AnyQueries, PrivateDataset
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.transcript.journal import Journal
@@ -40,12 +36,13 @@ class RoundMeasurement:
 class MultiplicativeCurator(Door[PrivateDataset]):
     """Answers a driver of multiplicative weights with selections and noisy counts only.
 
-    Each round t has two charges: one selection of range eps0, and one measurement, of the query or of the marginal selected.
+    Each round t has two charges: one selection of range eps0, and one measurement, of the query or of the marginal
+    selected.
 
-    **Neighbouring relation and sensitivity.** Selections: `dpopt.private.selections.multiplicative_scores`. Measurement of a
-    query: 1 under both relations. Of a marginal: 1 under add-remove and 2 under replace-one, in L1 and in squared L2.
-    **Theorem.** As in `dpopt.private.measurements.measurement`. The charges are computed here from range, scale and relation,
-    never taken from the caller. Privacy: C13, E6, E7 in docs/privacy. Test:
+    **Neighbouring relation and sensitivity.** Selections: `dpopt.private.selections.multiplicative_scores`. Measurement
+    of a query: 1 under both relations. Of a marginal: 1 under add-remove and 2 under replace-one, in L1 and in squared
+    L2. **Theorem.** As in `dpopt.private.measurements.measurement`. The charges are computed here from range, scale and
+    relation, never taken from the caller. Privacy: C13, E6, E7 in docs/privacy. Test:
     `tests/boundary/test_exact_loss.py`.
 
     Parameters
@@ -136,9 +133,7 @@ class MultiplicativeCurator(Door[PrivateDataset]):
             raise PlanError("this run selects queries")
         check_public(answers, len(self._counts), self._size)
         if score not in {"l1", "max"} or penalties.shape != (len(self._starts) - 1,):
-            raise PlanError(
-                f"round {round}: an unknown score {score!r}, or not one penalty for each marginal"
-            )
+            raise PlanError(f"round {round}: an unknown score {score!r}, or not one penalty for each marginal")
         planned = selection_charge(round, self._range, self._relation)
         charge = self._paid_once(planned, again=again, round=round)
         chosen = self._marginals.draw(answers, score, penalties, self._words)
@@ -159,9 +154,7 @@ class MultiplicativeCurator(Door[PrivateDataset]):
         """
         last = len(self._counts) if self._starts is None else len(self._starts) - 1
         if not 0 <= chosen < last:
-            raise PlanError(
-                f"round {round}: number {chosen} was to be measured; there are {last:,}, from 0 on"
-            )
+            raise PlanError(f"round {round}: number {chosen} was to be measured; there are {last:,}, from 0 on")
         planned = RoundMeasurement(f"round {round}", self._scale, self._gaussian)
         charge = self._paid_once(self._measurement_charge(planned), again=again, round=round)
         part = (
@@ -172,9 +165,7 @@ class MultiplicativeCurator(Door[PrivateDataset]):
         return self._noisy(self._counts[part], planned, charge, round=round)
 
     def _measurement_charge(self, planned: RoundMeasurement) -> Charge:
-        sensitivity = (
-            2 if self._starts is not None and self._relation is NeighbouringRelation.REPLACE_ONE else 1
-        )
+        sensitivity = 2 if self._starts is not None and self._relation is NeighbouringRelation.REPLACE_ONE else 1
         return measurement_charge(
             planned.name, sensitivity, planned.scale, gaussian=planned.gaussian, relation=self._relation
         )

@@ -41,15 +41,16 @@ class NetCurator(Door[PrivateDataset]):
 
     Notes
     -----
-    **Mechanism.** Of the public candidates D', one is selected with probability proportional to exp(epsilon u / (2 / size)),
-    u(D, D') = -max over Q in C of |count_Q(D) / size - Q(D')|.
+    **Mechanism.** Of the public candidates D', one is selected with probability proportional to exp(epsilon u / (2 /
+    size)), u(D, D') = -max over Q in C of |count_Q(D) / size - Q(D')|.
 
-    **Neighbouring relation and sensitivity.** With D' of m records, m size u is a whole number, the negative of a distance,
-    which moves by at most m under both relations: a range of 2 m over the candidates (`score_range` of "max").
+    **Neighbouring relation and sensitivity.** With D' of m records, m size u is a whole number, the negative of a
+    distance, which moves by at most m under both relations: a range of 2 m over the candidates (`score_range` of
+    "max").
 
-    **Theorem.** Blum, Ligett and Roth 2013 (journal version: Proposition 3.3, by McSherry and Talwar 2007): epsilon-DP; as a
-    bounded-range mechanism also (epsilon^2 / 8)-zCDP. The charge is computed here from the range, never taken from the caller.
-    Privacy: E8, E9 in docs/privacy. Test: `tests/boundary/test_exact_loss.py`.
+    **Theorem.** Blum, Ligett and Roth 2013 (journal version: Proposition 3.3, by McSherry and Talwar 2007): epsilon-DP;
+    as a bounded-range mechanism also (epsilon^2 / 8)-zCDP. The charge is computed here from the range, never taken from
+    the caller. Privacy: E8, E9 in docs/privacy. Test: `tests/boundary/test_exact_loss.py`.
 
     Raises
     ------
@@ -76,21 +77,19 @@ class NetCurator(Door[PrivateDataset]):
         self._range = range_
         self._counts = exact_counts(dataset, queries, threads=self._threads, progress=self._progress)
 
-    def select_database(
-        self, multisets: Multisets, *, reach: Decimal, again: bool = False
-    ) -> SelectedDatabase:
+    def select_database(self, multisets: Multisets, *, reach: Decimal, again: bool = False) -> SelectedDatabase:
         """Charge, then select a multiset: SmallDB.
 
         Privacy: A5, E8, E9 in docs/privacy.
 
         Parameters
         ----------
-        multisets : Multisets
+        multisets
             The net: all multisets of m elements, and the value of every query on each element. Public.
-        reach : Decimal
-            Errors above it weigh no less than it does. Public; it bounds the figures, and should be well above the least
-            error of a multiset of m elements.
-        again : bool
+        reach
+            Errors above it weigh no less than it does. Public; it bounds the figures, and should be well above the
+            least error of a multiset of m elements.
+        again
             The charge was recalled without its selection, and pays for this one; nothing had left the curator.
 
         Raises
@@ -102,9 +101,7 @@ class NetCurator(Door[PrivateDataset]):
             If multisets and queries do not fit, or numbers are out of range; nothing is spent then.
         """
         distribution = self._distribution_of(multisets, reach)
-        return self._selected(
-            multisets, distribution, self._paid_once(self._charge(), "the selection", again=again)
-        )
+        return self._selected(multisets, distribution, self._paid_once(self._charge(), "the selection", again=again))
 
     def select_candidate(self, answers: ArrayLike, *, records: int) -> SelectedCandidate:
         """Charge, then select a candidate of a list: the net mechanism.
@@ -114,15 +111,16 @@ class NetCurator(Door[PrivateDataset]):
         Parameters
         ----------
         answers : (K, k) integers
-            How many of `records` records each candidate database has of which each query is true; or, whatever the candidates
-            are, their answers times `records`. Public.
-        records : int
+            How many of `records` records each candidate database has of which each query is true; or, whatever the
+            candidates are, their answers times `records`. Public.
+        records
             The number m that answers are divided by.
 
         Raises
         ------
         BudgetError
-            If the ledger has no reservation left for this charge, or something was selected before; nothing is drawn then.
+            If the ledger has no reservation left for this charge, or something was selected before; nothing is drawn
+            then.
         PlanError
             If the answers do not fit; nothing is spent then.
         """
@@ -149,19 +147,16 @@ class NetCurator(Door[PrivateDataset]):
             )
         if multisets.records * self._size > LARGEST_TARGET:
             raise PlanError(
-                f"{multisets.records:,} records at a public size of {self._size:,} are beyond 64-bit distances; ask for fewer"
+                f"{multisets.records:,} records at a public size of {self._size:,} are beyond 64-bit distances; ask "
+                f"for fewer"
             )
         spread = score_range("max", self._relation) * multisets.records
         return NetDistribution(self._range, spread, int(reach * multisets.records * self._size))
 
-    def _selected(
-        self, multisets: Multisets, distribution: NetDistribution, charge: Charge
-    ) -> SelectedDatabase:
+    def _selected(self, multisets: Multisets, distribution: NetDistribution, charge: Charge) -> SelectedDatabase:
         """Select, put it on file, hand it out; `charge` is on file. Privacy: A3, E9 in docs/privacy."""
         targets = self._counts * multisets.records
-        counts = draw_multiset(
-            multisets, targets, size=self._size, distribution=distribution, source=self._words
-        )
+        counts = draw_multiset(multisets, targets, size=self._size, distribution=distribution, source=self._words)
         held = np.flatnonzero(counts)
         selected = SelectedDatabase(held, counts[held], charge)
         return self._released(selected, selected.to_json())
@@ -175,17 +170,15 @@ class NetCurator(Door[PrivateDataset]):
             raise PlanError("answers of candidates are whole numbers") from error
         if table.ndim != 2 or table.shape[1] != len(self._counts) or not 1 <= len(table) <= MOST_CANDIDATES:
             raise PlanError(
-                f"1 to {MOST_CANDIDATES:,} candidates with {len(self._counts):,} answers each are needed, found the shape "
-                f"{table.shape}"
+                f"1 to {MOST_CANDIDATES:,} candidates with {len(self._counts):,} answers each are needed, found the "
+                f"shape {table.shape}"
             )
         if table.size > MOST_ANSWERS or self._size * records > LARGEST_TARGET:
             raise PlanError(
                 f"{table.size:,} answers at a public size of {self._size:,} are too many; offer fewer candidates"
             )
         if np.any(table < 0) or np.any(table > records):
-            raise PlanError(
-                f"an answer times {records:,} lies between 0 and {records:,}; found another number"
-            )
+            raise PlanError(f"an answer times {records:,} lies between 0 and {records:,}; found another number")
         return table
 
 

@@ -21,21 +21,14 @@ LARGEST_WEIGHT, MOST_STEPS, MOST_RECORDS = 2**16, 2**14, 2**46
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PrefixRows:
-    """Weighted sums over the bins so far: a record counts weights[t] in the row of its bin and t later ones.
-
-    Attributes
-    ----------
-    name : str
-        What is counted, in words.
-    scale : float
-        sigma of the discrete Gaussian noise of each row, in units of the weights.
-    weights : (T,) int64
-        From 0 to 2^16, one for each bin of the whole horizon.
-    """
+    """Weighted sums over the bins so far: a record counts weights[t] in the row of its bin and t later ones."""
 
     name: str
+    """What is counted, in words."""
     scale: float
+    """sigma of the discrete Gaussian noise of each row, in units of the weights."""
     weights: NDArray[np.int64]
+    """Shape (T,). From 0 to 2^16, one for each bin of the whole horizon."""
     gaussian: bool = field(default=True, init=False)
 
     def __post_init__(self) -> None:
@@ -43,14 +36,15 @@ class PrefixRows:
         weights = self.weights
         if not 1 <= weights.size <= MOST_STEPS or weights.min() < 0 or weights.max() > LARGEST_WEIGHT:
             raise PlanError(
-                f"{self.name}: expected 1 to {MOST_STEPS:,} weights from 0 to {LARGEST_WEIGHT:,}, found {weights.size:,}"
+                f"{self.name}: expected 1 to {MOST_STEPS:,} weights from 0 to {LARGEST_WEIGHT:,}, found "
+                f"{weights.size:,}"
             )
 
     def charge(self, bins_of_a_record: int, relation: NeighbouringRelation) -> Charge:
         """Return what all rows of the horizon cost together.
 
-        **Sensitivity.** A record lies in one bin and moves the rows by a column of the triangular matrix: a beginning of the
-        weights, so by sum weights^2 at most in squared L2, under add-remove. **Theorem.**
+        **Sensitivity.** A record lies in one bin and moves the rows by a column of the triangular matrix: a beginning
+        of the weights, so by sum weights^2 at most in squared L2, under add-remove. **Theorem.**
         `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C16 in docs/privacy. Test:
         `tests/private/test_prefix_curator.py`.
 
@@ -60,9 +54,7 @@ class PrefixRows:
             For a graph, or under replace-one.
         """
         if bins_of_a_record != 1 or relation is not NeighbouringRelation.ADD_REMOVE:
-            raise PlanError(
-                "prefixes that grow count records that come: neighbours are add-remove, and no graphs"
-            )
+            raise PlanError("prefixes that grow count records that come: neighbours are add-remove, and no graphs")
         return noise_charge(self, sum(one * one for one in self.weights.tolist()), relation)
 
     def exact(self, counts: BinCounts, first: int, last: int) -> NDArray[np.int64]:
@@ -106,7 +98,8 @@ class PrefixCurator(Door[BinCounts]):
         first = self._measured
         if not first < last <= rows.weights.size:
             raise BudgetError(
-                f"{first:,} of {rows.weights.size:,} steps were measured, and none is measured again; found the first {last:,}"
+                f"{first:,} of {rows.weights.size:,} steps were measured, and none is measured again; found the first "
+                f"{last:,}"
             )
         charge = rows.charge(self._dataset._public, self._relation)
         exact = rows.exact(self._dataset, first, last)

@@ -34,17 +34,6 @@ from dpopt.transcript.released import NoisySearch
 class _Search:
     """A binary search of a run, and the noise of its comparisons.
 
-    Attributes
-    ----------
-    number : int
-        Number of the search, or of the cut, in the run, from 1; part of the label of its charge.
-    comparisons : int
-        How many comparisons each search may make at most; all of them are charged.
-    scale : float
-        sigma of the discrete Gaussian or b of the discrete Laplace noise of each comparison, in records.
-    gaussian : bool
-        Which of the two.
-
     Raises
     ------
     PlanError
@@ -52,9 +41,13 @@ class _Search:
     """
 
     number: int
+    """Number of the search, or of the cut, in the run, from 1; part of the label of its charge."""
     comparisons: int
+    """How many comparisons each search may make at most; all of them are charged."""
     scale: float
+    """sigma of the discrete Gaussian or b of the discrete Laplace noise of each comparison, in records."""
     gaussian: bool
+    """Which of the two."""
 
     @property
     def name(self) -> str:
@@ -69,18 +62,12 @@ class _Search:
 
 @dataclass(frozen=True, slots=True)
 class IntervalSearch(_Search):
-    """A binary search for the first bin at which the noisy count from `start` on reaches a threshold; one comparison or more.
-
-    Attributes
-    ----------
-    start : int
-        The first bin of the interval.
-    threshold : int
-        In records, at least 1.
-    """
+    """A binary search for the first bin at which the noisy count from `start` on reaches a threshold."""
 
     start: int
+    """The first bin of the interval."""
     threshold: int
+    """In records, at least 1."""
 
     def __post_init__(self) -> None:
         self._check(self.comparisons >= 1, self.start >= 0, self.threshold >= 1)
@@ -92,9 +79,7 @@ class IntervalSearch(_Search):
 
     def charge(self, relation: NeighbouringRelation) -> Charge:
         """Return what it costs; see `search_charge`. Privacy: D1 in docs/privacy."""
-        return search_charge(
-            self.number, self.comparisons, self.scale, gaussian=self.gaussian, relation=relation
-        )
+        return search_charge(self.number, self.comparisons, self.scale, gaussian=self.gaussian, relation=relation)
 
 
 def search_name(number: int) -> str:
@@ -107,12 +92,12 @@ def search_charge(
 ) -> Charge:
     """Return the charge of all comparisons that a search may make.
 
-    **Neighbouring relation and sensitivity.** A comparison shows whether the count of one range of bins, with noise of its own,
-    reaches a public threshold: 1 in L1 and in L2 under both relations.
+    **Neighbouring relation and sensitivity.** A comparison shows whether the count of one range of bins, with noise of
+    its own, reaches a public threshold: 1 in L1 and in L2 under both relations.
 
-    **Theorem.** `dpopt.accounting.measurements.measurement_charge`, and composition of `comparisons` of them, each of which may
-    depend on those before (Blum, Ligett and Roth 2013, Theorem 4.2, with the number of searches capped). Privacy: C1, D1 in
-    docs/privacy. Test: `tests/boundary/test_exact_loss.py`.
+    **Theorem.** `dpopt.accounting.measurements.measurement_charge`, and composition of `comparisons` of them, each of
+    which may depend on those before (Blum, Ligett and Roth 2013, Theorem 4.2, with the number of searches capped).
+    Privacy: C1, D1 in docs/privacy. Test: `tests/boundary/test_exact_loss.py`.
     """
     single = measurement_charge(search_name(number), 1, scale, gaussian=gaussian, relation=relation)
     return replace(single, count=comparisons)
@@ -125,12 +110,7 @@ def comparisons_needed(bins: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class MedianCut(_Search):
-    """A cut of all boxes of a partition along an axis, each at its noisy median, without comparisons where they have two bins.
-
-    Attributes
-    ----------
-    axis : int
-    """
+    """A cut of all boxes of a partition along an axis, each at its noisy median; boxes of two bins need no comparison."""
 
     axis: int
 
@@ -145,11 +125,12 @@ class MedianCut(_Search):
     def charge(self, relation: NeighbouringRelation) -> Charge | None:
         """Return what all comparisons cost; None where nothing is compared.
 
-        **Sensitivity.** A step compares, for every box of a partition, the records below a place with those above it: the
-        vector of all differences gets noise. Add-remove: 1 in L1, 1 in squared L2. Replace-one: 2 in L1, 4 in squared L2.
+        **Sensitivity.** A step compares, for every box of a partition, the records below a place with those above it:
+        the vector of all differences gets noise. Add-remove: 1 in L1, 1 in squared L2. Replace-one: 2 in L1, 4 in
+        squared L2.
 
-        **Theorem.** `dpopt.accounting.measurements.measurement_charge`; composition of the steps, each of which may depend on
-        those before. Privacy: C1, D2 in docs/privacy. Test: `tests/boundary/test_exact_loss.py`.
+        **Theorem.** `dpopt.accounting.measurements.measurement_charge`; composition of the steps, each of which may
+        depend on those before. Privacy: C1, D2 in docs/privacy. Test: `tests/boundary/test_exact_loss.py`.
         """
         if not self.comparisons:
             return None
@@ -160,8 +141,8 @@ class MedianCut(_Search):
 class SearchingCurator(CountingCurator):
     """Answers a driver with ends of intervals, places of cuts and noisy sums only; a run ends with `spend_the_rest`.
 
-    It holds the partition that is cut itself, from the whole grid on, so that boxes have no cell in common whatever the driver
-    does. Parameters as for `Door`, and
+    It holds the partition that is cut itself, from the whole grid on, so that boxes have no cell in common whatever the
+    driver does. Parameters as for `Door`, and
 
     Parameters
     ----------
@@ -177,13 +158,7 @@ class SearchingCurator(CountingCurator):
     _dataset: BinCounts
 
     def __init__(
-        self,
-        counts: BinCounts,
-        ledger: Ledger,
-        journal: Journal,
-        *,
-        shape: tuple[int, ...],
-        **use: Unpack[Use],
+        self, counts: BinCounts, ledger: Ledger, journal: Journal, *, shape: tuple[int, ...], **use: Unpack[Use]
     ) -> None:
         if counts._counts.size != prod(shape):
             raise PrivateDataError(
@@ -196,11 +171,11 @@ class SearchingCurator(CountingCurator):
     def search(self, what: IntervalSearch) -> NoisySearch:
         """Charge all comparisons of a search, then make it; returns where the interval ends.
 
-        Binary search for the first bin e with count(start, ..., e) + noise >= threshold, a comparison with fresh noise at each
-        step; the last bin of the domain if no comparison says so. A function of the outcomes alone.
+        Binary search for the first bin e with count(start, ..., e) + noise >= threshold, a comparison with fresh noise
+        at each step; the last bin of the domain if no comparison says so. A function of the outcomes alone.
 
-        Neighbouring relation, sensitivity and theorem: `dpopt.private.curators.searching_curator.search_charge`. The charge is
-        computed here, from what is searched. Privacy: D1 in docs/privacy.
+        Neighbouring relation, sensitivity and theorem: `dpopt.private.curators.searching_curator.search_charge`. The
+        charge is computed here, from what is searched. Privacy: D1 in docs/privacy.
 
         Raises
         ------
@@ -216,20 +191,18 @@ class SearchingCurator(CountingCurator):
             raise PlanError(f"{what.name}: found a search from bin {what.start:,} of {bins:,}")
         charge = self._charged_for(what, what.charge(self._relation), comparisons_needed(bins - what.start))
         before, start = self._before, np.array([what.start], dtype=np.int64)
-        found = self._first(
-            what, start, np.array([bins - 1]), lambda middle: before[middle + 1] - before[start]
-        )
+        found = self._first(what, start, np.array([bins - 1]), lambda middle: before[middle + 1] - before[start])
         return self._found(what, found, charge)
 
     def cut(self, what: MedianCut) -> NoisySearch:
         """Charge all comparisons of a cut, then make it; returns behind which bin each box is cut.
 
-        In each box with two bins or more along the axis, binary search for the first place at which
-        records below - records above + noise >= 0, where at least one bin stays above; all boxes step by step together. A box
-        with one bin along the axis stays whole.
+        In each box with two bins or more along the axis, binary search for the first place at which records below -
+        records above + noise >= 0, where at least one bin stays above; all boxes step by step together. A box with one
+        bin along the axis stays whole.
 
-        Neighbouring relation, sensitivity and theorem: see `MedianCut.charge`. The charge is computed here. Privacy: D2 in
-        docs/privacy.
+        Neighbouring relation, sensitivity and theorem: see `MedianCut.charge`. The charge is computed here. Privacy: D2
+        in docs/privacy.
 
         Raises
         ------
@@ -251,8 +224,8 @@ class SearchingCurator(CountingCurator):
     def spend_the_rest(self) -> None:
         """Charge what is reserved and unspent, and draw nothing.
 
-        How many searches are made, and of how many comparisons, depends on the table through noisy outcomes, so that all that
-        were reserved are charged. Privacy: D3 in docs/privacy.
+        How many searches are made, and of how many comparisons, depends on the table through noisy outcomes, so that
+        all that were reserved are charged. Privacy: D3 in docs/privacy.
         """
         for charge in self._ledger.unspent:
             self._charged(charge)

@@ -20,16 +20,7 @@ _DECADES = 2  # fewest powers of ten that make logarithmic bins worth while
 _DIGITS, _MOST_DIGITS = 2, 8  # significant digits of edges at quantiles: as few as keep ...
 _APART = 0.7  # ... this share of them apart
 _MEDIAN_COUNT = 10  # median of the positive rows up to which whole numbers from 0 or 1 on count something
-_COUNTS = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    7,
-    *(mark * 10**power for power in range(1, 16) for mark in (1, 1.5, 2, 3, 5, 7)),
-)
+_COUNTS = (0, 1, 2, 3, 4, 5, 7, *(mark * 10**power for power in range(1, 16) for mark in (1, 1.5, 2, 3, 5, 7)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +31,14 @@ class Shaped:
     shape: str
 
 
-def readable_edges(
-    values: NDArray[np.float64], counts: NDArray[np.int64], bins: int, *, integer: bool
-) -> Shaped:
+def readable_edges(values: NDArray[np.float64], counts: NDArray[np.int64], bins: int, *, integer: bool) -> Shaped:
     """Return edges that hold all values in about `bins` bins.
 
-    Counts (whole numbers from 0 or 1 on, half of the positive ones up to 10) have a bin for each of 0 to 4, then logarithmic
-    ones. Else values that many rows share (the zeros of an income, say) are set aside first. The others decide: equal widths,
-    unless more
-    than half of them would share a bin; then logarithmic ones, if they spread the positive numbers better over two powers of
-    ten or more; else quantiles. Then each whole number that 2/bins of all rows share gets a bin of its own; of numbers with
-    fractions only 0 does.
+    Counts (whole numbers from 0 or 1 on, half of the positive ones up to 10) have a bin for each of 0 to 4, then
+    logarithmic ones. Else values that many rows share (the zeros of an income, say) are set aside first. The others
+    decide: equal widths, unless more than half of them would share a bin; then logarithmic ones, if they spread the
+    positive numbers better over two powers of ten or more; else quantiles. Then each whole number that 2/bins of all
+    rows share gets a bin of its own; of numbers with fractions only 0 does.
 
     Parameters
     ----------
@@ -67,10 +55,7 @@ def readable_edges(
     if of_counts is not None:
         return Shaped(of_counts, "logarithmic")
     shared = _shared_by_many(counts, bins)
-    edges, shape = (
-        _equal_widths(_decimal(values[0]), _decimal(values[-1]), bins, integer=integer),
-        "equal width",
-    )
+    edges, shape = (_equal_widths(_decimal(values[0]), _decimal(values[-1]), bins, integer=integer), "equal width")
     if not shared.all():
         others, rows = values[~shared], counts[~shared]
         if _largest_share(others, rows, edges) > _CROWDED:
@@ -156,12 +141,7 @@ def _with_held_top(edges: list[float], held: NDArray[np.float64], rows: NDArray[
 
 
 def _logarithmic(
-    values: NDArray[np.float64],
-    counts: NDArray[np.int64],
-    bins: int,
-    outer: tuple[float, float],
-    *,
-    integer: bool,
+    values: NDArray[np.float64], counts: NDArray[np.int64], bins: int, outer: tuple[float, float], *, integer: bool
 ) -> Edges | None:
     """Return edges such as 0, 1, 2, 5, 10, ...; None where numbers are negative or too close together."""
     positive = values > 0
@@ -175,11 +155,7 @@ def _logarithmic(
     first, last = _decimal(np.float64(low)).adjusted(), _decimal(np.float64(high)).adjusted() + 1
     spans = [(marks, 1) for marks in _PER_DECADE] + [((1,), every) for every in range(2, last - first + 1)]
     grids = [
-        [
-            float(Decimal(str(mark)).scaleb(power))
-            for power in range(first, last + every, every)
-            for mark in marks
-        ]
+        [float(Decimal(str(mark)).scaleb(power)) for power in range(first, last + every, every) for mark in marks]
         for marks, every in spans
     ]
     if integer:
@@ -199,12 +175,7 @@ def _between(grid: list[float], low: float, high: float) -> list[float]:
 
 
 def _quantiles(
-    others: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    bins: int,
-    values: NDArray[np.float64],
-    *,
-    integer: bool,
+    others: NDArray[np.float64], rows: NDArray[np.int64], bins: int, values: NDArray[np.float64], *, integer: bool
 ) -> Edges:
     """Return edges at quantiles of the others, with the fewest digits that keep most of them apart, around all values."""
     reached = np.cumsum(rows) / rows.sum()
@@ -212,8 +183,7 @@ def _quantiles(
     for digits in range(_DIGITS, _MOST_DIGITS + 1):
         low, high = _outer(values, integer=integer, digits=max(digits - 1, _DIGITS))
         rounded = {
-            _rounded(_decimal(value), ROUND_HALF_EVEN, integer=integer, digits=digits)
-            for value in others[positions]
+            _rounded(_decimal(value), ROUND_HALF_EVEN, integer=integer, digits=digits) for value in others[positions]
         }
         inner = sorted(edge for edge in rounded if low < edge < high)
         if len(inner) >= _APART * len(positions):

@@ -31,9 +31,7 @@ _TOKENS_AMONG_NUMBERS = (
 )
 """Texts in small letters that mark missing values among numbers and dates."""
 _TOKENS_AMONG_TEXTS = ("?", "NA")
-_ANSWERS = (
-    "no/yes n/y f/t false/true nein/ja nee/ja n/j non/oui n/o no/si no/sí não/sim nie/tak nej/ja off/on 0/1"
-)
+_ANSWERS = "no/yes n/y f/t false/true nein/ja nee/ja n/j non/oui n/o no/si no/sí não/sim nie/tak nej/ja off/on 0/1"
 _PAIRS = frozenset(tuple(pair.split("/")) for pair in _ANSWERS.split())
 _IDENTIFIER_SHARE = 0.9  # different values per row from which texts or numbers are taken for identifiers ...
 _IDENTIFIERS = 13  # ... where there are so many of them
@@ -71,8 +69,7 @@ _ID_NAME = re.compile(
     r"[a-z]I[Dd]\d*$"
 )
 _NUMBERED = re.compile(
-    r"[\W_](ids?|nos?|nr|nbr|num(ber|ero)?|número|nummer|key)\.?$|[a-z](No|Nr|Number|Key)$|[#°]$",
-    re.IGNORECASE,
+    r"[\W_](ids?|nos?|nr|nbr|num(ber|ero)?|número|nummer|key)\.?$|[a-z](No|Nr|Number|Key)$|[#°]$", re.IGNORECASE
 )
 _THING_NAME = re.compile(
     r"(^|[\W_])(invoice|order|product|item|stock|sku|school|firm|station|store|shop|count[a-z]*|unit|flight|ticket|transaction)",
@@ -99,8 +96,8 @@ _BODY = re.compile(
 )
 _SPREAD, _SPREAD_OF_BODIES, _MEANS_OF_BODIES = 4.0, 10.0, (30.0, 250.0)
 _POSTAL_NAME = re.compile(
-    r"(^|[\W_]|(?<=[a-z]))(plz|postleitzahl|post(al|en)?[ _-]?(codes?|nummer|nr)|pin[ _-]?codes?|zips?|cep|cp|fips|insee|"
-    r"(code|c[oó]digo)[ _-]?postal)([\W_\d]|$|codes?)",
+    r"(^|[\W_]|(?<=[a-z]))(plz|postleitzahl|post(al|en)?[ _-]?(codes?|nummer|nr)|pin[ "
+    r"_-]?codes?|zips?|cep|cp|fips|insee|(code|c[oó]digo)[ _-]?postal)([\W_\d]|$|codes?)",
     re.IGNORECASE,
 )
 _POSTAL, _POSTAL_LENGTHS, _LONGEST_POSTAL = re.compile(r"([0-9]{1,9})(\.0)?"), range(4, 10), 3
@@ -124,8 +121,8 @@ class Guess:
 class ColumnValues:
     """The different values of a column (no nulls, no NaN) with their numbers of rows, and the rows without a value.
 
-    `labels` are the words that a file gives to its values, by their text; `typed`: its type is that of dates or moments;
-    `unit`: it holds durations, as numbers of it.
+    `labels` are the words that a file gives to its values, by their text; `typed`: its type is that of dates or
+    moments; `unit`: it holds durations, as numbers of it.
     """
 
     name: str
@@ -172,9 +169,9 @@ def _text(column: ColumnValues, limits: Limits) -> Guess:
     import pyarrow.compute as pc
 
     texts = as_text(column.values)
-    tokens = pc.is_in(
-        pc.utf8_lower(texts), value_set=pa.array(["", *_TOKENS_AMONG_NUMBERS.split()])
-    ).to_numpy(zero_copy_only=False)
+    tokens = pc.is_in(pc.utf8_lower(texts), value_set=pa.array(["", *_TOKENS_AMONG_NUMBERS.split()])).to_numpy(
+        zero_copy_only=False
+    )
     numbers, readable = parse_numbers(texts, limits.decimal)
     absent = tokens | (readable & np.isnan(numbers))
     zeros = has_leading_zero(texts)
@@ -183,15 +180,11 @@ def _text(column: ColumnValues, limits: Limits) -> Guess:
     postal = _postal_digits(column.name, known.to_pylist())
     numeric = numeric and not postal
     dated = None if absent.all() or postal else date_form(known)
-    marks = np.flatnonzero(
-        absent & ~readable if numeric and dated is None else absent
-    )  # NaN is a number, and no date
+    marks = np.flatnonzero(absent & ~readable if numeric and dated is None else absent)  # NaN is a number, and no date
     marks = marks[np.argsort(-column.counts[marks], kind="stable")]  # the most frequent one is written
     missing: Missing = [text for text in texts.take(marks).to_pylist() if text]
     missing = missing or ("" if absent.any() or column.missing_rows else None)
-    lengths = (
-        None if absent.all() or numeric else _clocks(column, known, column.counts[~absent], missing, limits)
-    )
+    lengths = None if absent.all() or numeric else _clocks(column, known, column.counts[~absent], missing, limits)
     if dated is not None or numeric:
         if dated is None:
             return _numeric(column, numbers[~absent], column.counts[~absent], missing, limits)
@@ -213,7 +206,9 @@ def _text(column: ColumnValues, limits: Limits) -> Guess:
             note = f"{share:.1%} of the rows hold numbers, others texts such as {shown(some[0])}; correct the table"
             if len(some) <= _LISTED:
                 listed = json.dumps(some, ensure_ascii=False)
-                note += f', or if they stand for no value declare "type": "numeric" with "edges" and "missing": {listed}'
+                note += (
+                    f', or if they stand for no value declare "type": "numeric" with "edges" and "missing": {listed}'
+                )
             return Guess(guess.attribute, guess.why, (*guess.check, note), guess.codes)
     return guess
 
@@ -231,9 +226,7 @@ def _dates(column: ColumnValues, dated: Dated, missing: Missing, limits: Limits)
         check.insert(0, f"years of two digits are taken to be {CENTURY} to {CENTURY + 99}")
     if OR in form:
         written = _in_words(forms_of(form)[0])
-        check.insert(
-            0, f"each is cut off to {written} and written so; for another, put its form first in 'format'"
-        )
+        check.insert(0, f"each is cut off to {written} and written so; for another, put its form first in 'format'")
     span = f"{date_text(float(seconds.min()), form)} to {date_text(float(seconds.max()), form)}"
     why = f"dates as {_in_words(form)}, {span}"
     return Guess(attribute, why, tuple(check), f"{len(edges) - 1} bins by {step}")
@@ -267,9 +260,7 @@ def _clocks(
         return None
     ticks, places = np.unique(found.astype(np.int64), return_inverse=True)
     rows = np.bincount(places, weights=counts).astype(np.int64)
-    return _durations(
-        in_natural_unit(replace(column, values=pa.array(ticks), counts=rows), "us"), missing, limits
-    )
+    return _durations(in_natural_unit(replace(column, values=pa.array(ticks), counts=rows), "us"), missing, limits)
 
 
 def _in_words(form: str) -> str:
@@ -288,9 +279,7 @@ def _categorical(column: ColumnValues, texts: list[str], limits: Limits, *, lead
     values = sorted({*(text for text in texts if text != missing), *column.labels})
     if not values:
         return _left_out(f"it holds nothing but {shown(missing)}" if missing else "it holds no value at all")
-    counts = {
-        text: int(rows) for text, rows in zip(texts, column.counts.tolist(), strict=True) if text != missing
-    }
+    counts = {text: int(rows) for text, rows in zip(texts, column.counts.tolist(), strict=True) if text != missing}
     identifies = len(values) >= max(_IDENTIFIER_SHARE * column.counts.sum(), _IDENTIFIERS)
     named = len(values) >= _IDENTIFIERS and _PERSON_NAME.search(column.name)
     if len(values) > limits.max_values or ((identifies or named) and not column.labels):
@@ -319,9 +308,7 @@ def _of_values(attribute: Attribute, why: str, counts: Mapping[str, int], labels
     spelled = Counter(" ".join(text.split()).casefold() for text in counts)
     twice = next((text for text in counts if spelled[" ".join(text.split()).casefold()] > 1), None)
     if twice is not None:
-        check.append(
-            f"values differ in case or blanks only, such as {shown(twice)}; write them alike in the table"
-        )
+        check.append(f"values differ in case or blanks only, such as {shown(twice)}; write them alike in the table")
     rare = sum(rows < _RARE for rows in counts.values())
     numbers = not isinstance(attribute.values[0], str)
     if rare and sum(counts.values()) > _RARE * len(counts):
@@ -335,9 +322,7 @@ def _of_values(attribute: Attribute, why: str, counts: Mapping[str, int], labels
     return Guess(attribute, why, tuple(check), counted(len(attribute.values), "value"))
 
 
-def _many_texts(
-    column: ColumnValues, counts: Mapping[str, int], missing: str | None, limits: Limits
-) -> Guess:
+def _many_texts(column: ColumnValues, counts: Mapping[str, int], missing: str | None, limits: Limits) -> Guess:
     rows, found = int(column.counts.sum()), len(counts)
     coded = [text for text in counts if _CODE.fullmatch(text) and any(map(str.isdigit, text))]
     medical = all(map(_ICD.fullmatch, counts))
@@ -370,7 +355,8 @@ def _many_texts(
                 return Guess(attribute, why, (note, *guess.check), counted(len(values), "group"))
     if identifies:
         return _left_out(
-            f"{found:,} different texts in {counted(rows, 'row')}: it looks like an identifier or free text; drop the column"
+            f"{found:,} different texts in {counted(rows, 'row')}: it looks like an identifier or free text; drop the "
+            f"column"
         )
     more = f"--max-values {found}" if found <= LARGEST_SIZE // 2 - 1 else "a table with groups"
     return _left_out(
@@ -402,13 +388,11 @@ def _identifier(name: str, found: int, rows: int, what: str) -> Guess:
     return Guess(None, why, person=found < rows and not _THING_NAME.search(name))
 
 
-def _is_survey_weight(
-    name: str, values: NDArray[np.float64], rows: NDArray[np.int64], names: tuple[str, ...]
-) -> bool:
+def _is_survey_weight(name: str, values: NDArray[np.float64], rows: NDArray[np.int64], names: tuple[str, ...]) -> bool:
     """Return whether numbers may say how many people a row stands for; those of bodies and things are weights as well.
 
-    Some names say it alone. Others do unless a name speaks of bodies; then survey weights are positive, differ by a factor of
-    more than 4, and are unlike body weights: a mean of 30 to 250 (kg, lb) and a factor of at most 10.
+    Some names say it alone. Others do unless a name speaks of bodies; then survey weights are positive, differ by a
+    factor of more than 4, and are unlike body weights: a mean of 30 to 250 (kg, lb) and a factor of at most 10.
     """
     if _SURVEY_WEIGHT.search(name):
         return True
@@ -432,19 +416,13 @@ def _truth_pair(values: list[str]) -> tuple[Value, ...] | None:
 
 
 def _numeric(  # noqa: PLR0911  one for each kind of numbers
-    column: ColumnValues,
-    numbers: NDArray[np.float64],
-    counts: NDArray[np.int64],
-    missing: Missing,
-    limits: Limits,
+    column: ColumnValues, numbers: NDArray[np.float64], counts: NDArray[np.int64], missing: Missing, limits: Limits
 ) -> Guess:
     import pyarrow as pa
 
     name = column.name
     if not (np.abs(numbers) <= _LARGEST).all():
-        return _left_out(
-            f"it holds infinite numbers, or numbers beyond {_LARGEST:g}; replace them in the table"
-        )
+        return _left_out(f"it holds infinite numbers, or numbers beyond {_LARGEST:g}; replace them in the table")
     values, places = np.unique(numbers + 0.0, return_inverse=True)  # "1" and "1.0" are one number, -0 is 0
     rows = np.bincount(places, weights=counts).astype(np.int64)
     integer = bool((values == np.floor(values)).all())
@@ -469,10 +447,7 @@ def _numeric(  # noqa: PLR0911  one for each kind of numbers
             attribute = Attribute(name, AttributeKind.BOOLEAN, values=wholes, missing=missing)
             return Guess(attribute, "0 and 1", tuple(check))
         attribute = Attribute(name, AttributeKind.CATEGORICAL, values=wholes, missing=missing)
-        texts = {
-            number_text(value): int(number)
-            for value, number in zip(values.tolist(), rows.tolist(), strict=True)
-        }
+        texts = {number_text(value): int(number) for value, number in zip(values.tolist(), rows.tolist(), strict=True)}
         why = f"few different {'whole ' if integer else ''}numbers"
         guess = _of_values(attribute, why, texts, column.labels)
         return Guess(attribute, guess.why, (*check, *guess.check), guess.codes)
@@ -514,14 +489,10 @@ def _are_years(values: NDArray[np.float64]) -> bool:
 def _are_alike(values: NDArray[np.float64]) -> bool:
     """Return whether increasing whole numbers are as dense as those of rows, or nearly all of the same length."""
     lengths = np.bincount(np.floor(np.log10(np.maximum(np.abs(values), 1))).astype(np.int64))
-    return bool(
-        values.size >= _DENSE * (values[-1] - values[0]) or lengths.max() >= _IDENTIFIER_SHARE * values.size
-    )
+    return bool(values.size >= _DENSE * (values[-1] - values[0]) or lengths.max() >= _IDENTIFIER_SHARE * values.size)
 
 
-def _few(
-    values: NDArray[np.float64], rows: NDArray[np.int64], limits: Limits, *, integer: bool, coded: bool
-) -> int:
+def _few(values: NDArray[np.float64], rows: NDArray[np.int64], limits: Limits, *, integer: bool, coded: bool) -> int:
     """Return up to how many different numbers are categories."""
     if integer and coded and values.size * _ROWS_PER_VALUE <= rows.sum():
         return limits.max_values
@@ -545,9 +516,7 @@ def _of_numbers(
     check, total = [], rows.sum()
     known = [text for text in ([missing] if isinstance(missing, str) else missing or ()) if text]
     if integer and (_CODE_NAME.search(column.name) or _scattered(values, rows)):
-        check.append(
-            'if these are codes, bins mean nothing: list them as "values", or group them by a "prefix"'
-        )
+        check.append('if these are codes, bins mean nothing: list them as "values", or group them by a "prefix"')
     if shaped.shape != "equal width" and shaped.edges[-1] > 0:
         share = rows[values >= shaped.edges[-2]].sum() / total
         low, high = (_grouped(edge) for edge in shaped.edges[-2:])
@@ -563,11 +532,7 @@ def _of_numbers(
         )
         if marks and number > 1:
             mark, begin = number_text(float(value)), value < next_one
-            edges = (
-                "begin edges at 0"
-                if begin and next_one >= 0
-                else f"{'begin' if begin else 'end'} edges past it"
-            )
+            edges = "begin edges at 0" if begin and next_one >= 0 else f"{'begin' if begin else 'end'} edges past it"
             check.append(
                 f"{mark} in {counted(int(number), 'row')} stands apart: if it marks missing values, write "
                 f'"missing": {json.dumps([*known, mark] if known else mark, ensure_ascii=False)} and {edges}'
@@ -595,9 +560,7 @@ def _grouped(number: float) -> str:
     return f"{number:,.0f}" if whole else f"{number:,}" if abs(number) >= 1 else number_text(number)
 
 
-def _shape_in_words(
-    values: NDArray[np.float64], rows: NDArray[np.int64], shaped: Shaped, *, integer: bool
-) -> str:
+def _shape_in_words(values: NDArray[np.float64], rows: NDArray[np.int64], shaped: Shaped, *, integer: bool) -> str:
     kind = "whole numbers" if integer else "numbers"
     zeros = rows[values == 0.0].sum() / rows.sum()
     text = f"{kind} from {_grouped(float(values[0]))} to {_grouped(float(values[-1]))}"

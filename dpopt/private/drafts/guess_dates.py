@@ -34,11 +34,7 @@ _DAYS = (
 )
 _HALVES = tuple(f"{clock}{sign}%p" for clock in ("%I:%M", "%I:%M:%S", "%I") for sign in (" ", ""))
 _CLOCK = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", *_HALVES)
-_TIMES = (
-    "",
-    *(f"{sign}{clock}" for sign in " T" for clock in (*_CLOCK, "%H")),
-    *(f", {clock}" for clock in _CLOCK),
-)
+_TIMES = ("", *(f"{sign}{clock}" for sign in " T" for clock in (*_CLOCK, "%H")), *(f", {clock}" for clock in _CLOCK))
 _ZONE = re.compile(r":\d{2}(?:\.\d+)?( ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))$")
 _FORMS = [day + time for day in _DAYS for time in _TIMES if not time or "%d" in day] + [*_CLOCK]
 _MOST_FORMS = 4
@@ -63,9 +59,7 @@ class Dated:
 def date_form(texts: pa.Array) -> Dated | None:
     """Return the first known form that all texts have, with the zone that all of them name, else several; None without any."""
     first = texts[0].as_py()
-    if max(len(first), len(texts[len(texts) - 1].as_py())) < len(
-        "9 am"
-    ):  # most columns of a wide table are done
+    if max(len(first), len(texts[len(texts) - 1].as_py())) < len("9 am"):  # most columns of a wide table are done
         return None
     found = _fitting(texts)
     whole = [(form, seconds) for form, seconds, readable in found if readable.all() and form != "%Y"]
@@ -80,9 +74,7 @@ def _fitting(texts: pa.Array) -> list[tuple[str, NDArray[np.float64], NDArray[np
     first = texts[0].as_py()
     zone = _ZONE.search(first)  # of all texts, or they have no form
     forms = [form + zone[1] if zone is not None else form for form in (*_FORMS, "%Y")]
-    return [
-        (form, *parse_dates(texts, form)) for form in forms if re.match(date_pattern(form) or "$^", first)
-    ]
+    return [(form, *parse_dates(texts, form)) for form in forms if re.match(date_pattern(form) or "$^", first)]
 
 
 def _of_several_forms(texts: pa.Array, found: list[tuple[str, Any, Any]]) -> Dated | None:
@@ -93,16 +85,12 @@ def _of_several_forms(texts: pa.Array, found: list[tuple[str, Any, Any]]) -> Dat
     rest = texts
     while found and len(chosen) < _MOST_FORMS:
         form, _, readable = max(found, key=lambda one: np.count_nonzero(one[2]))
-        if any(
-            one[0] != form and sorted(one[0]) == sorted(form) and (one[2] == readable).all() for one in found
-        ):
+        if any(one[0] != form and sorted(one[0]) == sorted(form) and (one[2] == readable).all() for one in found):
             return None
         chosen.append(form)
         rest = rest.filter(pa.array(~readable))
         found = _fitting(rest) if len(rest) else []
-    parts = {
-        form: "".join(part for part in re.findall("%([^p])", form) if part not in "yY") for form in chosen
-    }
+    parts = {form: "".join(part for part in re.findall("%([^p])", form) if part not in "yY") for form in chosen}
     days_first = {
         order.index("d") < order.index("m")
         for form, order in parts.items()
@@ -127,9 +115,7 @@ def date_edges(seconds: NDArray[np.float64], form: str, bins: int) -> tuple[tupl
     form = forms_of(form)[0]
     low, high = float(seconds.min()), float(seconds.max())
     for name, step in _STEPS:
-        if (step < _DAY and not has_time(form)) or (
-            step < 28 * _DAY and not has_time(form) and "%d" not in form
-        ):
+        if (step < _DAY and not has_time(form)) or (step < 28 * _DAY and not has_time(form) and "%d" not in form):
             continue
         start = _MONDAY if name == "week" else 0
         first, last = (low - start) // step, (high - start) // step + 1

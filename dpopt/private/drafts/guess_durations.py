@@ -21,9 +21,7 @@ def in_natural_unit(column: ColumnValues, tick: str) -> ColumnValues:
     ticks, finest = column.values.to_numpy().astype(np.int64), list(NANOSECONDS)[3:]
     if not ticks.size:
         return column
-    whole = next(
-        one for one, size in NANOSECONDS.items() if int(np.gcd.reduce(ticks)) * TICKS[tick] % size == 0
-    )
+    whole = next(one for one, size in NANOSECONDS.items() if int(np.gcd.reduce(ticks)) * TICKS[tick] % size == 0)
     half = np.median(np.repeat(np.abs(ticks / 1.0), column.counts)) * TICKS[tick]
     usual = next((one for one in finest if half >= 2 * NANOSECONDS[one]), finest[-1])
     unit = max(whole, usual, key=NANOSECONDS.__getitem__)

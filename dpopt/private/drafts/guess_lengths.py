@@ -39,9 +39,7 @@ def draft_lengths(
     for place, second in enumerate(ordered):
         alike = [name for name in reversed(ordered[:place]) if dates[name].quantity == dates[second].quantity]
         before = [name for name in alike if _in_order(seconds[name], seconds[second])]
-        near = [
-            name for name in before if _are_near(seconds[name], seconds[second], dates[name], dates[second])
-        ]
+        near = [name for name in before if _are_near(seconds[name], seconds[second], dates[name], dates[second])]
         if near:
             drafted[second] = _length(dates[near[0]], dates[second], seconds[near[0]], seconds[second], bins)
         elif before:
@@ -62,9 +60,7 @@ def _are_near(since: _Numbers, until: _Numbers, first: Attribute, second: Attrib
     return bool(short and alike and alone.sum() <= _ALONE * since.size)
 
 
-def _length(
-    first: Attribute, second: Attribute, since: _Numbers, until: _Numbers, bins: int
-) -> tuple[Attribute, str]:
+def _length(first: Attribute, second: Attribute, since: _Numbers, until: _Numbers, bins: int) -> tuple[Attribute, str]:
     form, usual = first.date_format or "", float(np.nanmedian(until - since))
     finest = finest_unit(form)
     unit = next(name for name, size in UNITS.items() if usual >= 2 * size or name == finest)

@@ -32,13 +32,7 @@ _FRACTION = re.compile(r"[+-]?[0-9]*([.,])([0-9]+)")
 
 
 def guess_reading(paths: Sequence[Path], given: TableReading) -> TableReading:
-    """Return a reading that suits text files of one form, where `given` says nothing else.
-
-    Raises
-    ------
-    PrivateDataError
-        If a file cannot be read.
-    """
+    """Return a reading that suits text files of one form, where `given` says nothing else."""
     path = paths[0]
     packed = is_packed(path, public_start=given.column_names is None)
     encoding = given.encoding or _encoding(paths, public_start=given.column_names is None)
@@ -67,9 +61,7 @@ def _blocks(path: Path, *, packed: bool) -> Iterator[bytes]:
             while block := stream.read(_BLOCK):
                 yield block
     except (OSError, EOFError) as problem:
-        raise unreadable(
-            path, problem if isinstance(problem, OSError) else OSError(str(problem))
-        ) from problem
+        raise unreadable(path, problem if isinstance(problem, OSError) else OSError(str(problem))) from problem
 
 
 def _encoding(paths: Sequence[Path], *, public_start: bool) -> str:
@@ -99,9 +91,7 @@ def _encoding(paths: Sequence[Path], *, public_start: bool) -> str:
 
 
 def _beginning(path: Path, encoding: str, *, packed: bool) -> str:
-    text = (
-        next(_blocks(path, packed=packed), b"")[:_SAMPLE].decode(encoding, "replace").removeprefix("\ufeff")
-    )
+    text = next(_blocks(path, packed=packed), b"")[:_SAMPLE].decode(encoding, "replace").removeprefix("\ufeff")
     if len(text) < _SAMPLE // 4:
         return text
     return text[: text.rfind("\n") + 1] or text  # whole lines
@@ -121,9 +111,7 @@ def _separator(text: str) -> str | None:
     for sign in _SIGNS:
         widths = [len(row) for row in _rows(text, sign)]
         if widths and widths[0] > 1:
-            best = max(
-                best, (widths.count(widths[0]) / len(widths), widths[0], sign), key=lambda one: one[:2]
-            )
+            best = max(best, (widths.count(widths[0]) / len(widths), widths[0], sign), key=lambda one: one[:2])
     return best[2]
 
 

@@ -1,8 +1,9 @@
 """What holds in every row of a large table: mappings, implications, sums, orders. Proposed to the owner, never declared.
 
-It may hold by chance, so it needs `_ROWS` rows. An implication needs `_CASES` rows that meet its condition, `_EXCEPTIONS` of
-which would break it if the columns were unrelated; a mapping ten times as many. An order would break in `_MIXED` of the rows
-if one column were shuffled; each term of a sum is not 0 in `_CASES` rows. Values in fewer than `_RARE` rows are left open.
+It may hold by chance, so it needs `_ROWS` rows. An implication needs `_CASES` rows that meet its condition,
+`_EXCEPTIONS` of which would break it if the columns were unrelated; a mapping ten times as many. An order would break
+in `_MIXED` of the rows if one column were shuffled; each term of a sum is not 0 in `_CASES` rows. Values in fewer than
+`_RARE` rows are left open.
 """
 
 from __future__ import annotations
@@ -46,20 +47,14 @@ _Changes = dict[str, dict[str, Any] | None]
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What the owner may declare besides, since every row of the table has it so. Not private.
-
-    Attributes
-    ----------
-    says : str
-    rules : tuple of dict
-        Rules in the form of a schema file.
-    columns : dict
-        Attributes in the form of a schema file that take the place of drafted ones, by name; None leaves a column out.
-    """
+    """What the owner may declare besides, since every row of the table has it so. Not private."""
 
     says: str
     rules: tuple[dict[str, Any], ...] = ()
+    """Rules in the form of a schema file."""
     columns: Mapping[str, dict[str, Any] | None] = field(default_factory=dict)
+    """Attributes in the form of a schema file that take the place of drafted ones, by name; None leaves a column
+    out."""
 
     def to_json(self, *, accept: bool = False) -> dict[str, Any]:
         """Return the entry in the list "proposed" of a schema file."""
@@ -109,8 +104,9 @@ def propose(
 ) -> tuple[Proposal, ...]:
     """Return what holds in every row of a table, the most useful first.
 
-    A large table is read thinned first, then again with the columns for which anything was found, until all rows are. Pairs
-    of columns that stand near each other are tried first. `dates`: attributes drafted as lengths, as they were before.
+    A large table is read thinned first, then again with the columns for which anything was found, until all rows are.
+    Pairs of columns that stand near each other are tried first. `dates`: attributes drafted as lengths, as they were
+    before.
     """
     if rows < _ROWS or len(attributes) < 2:
         return ()
@@ -229,9 +225,7 @@ def _mapping(first: _Column, second: _Column, table: _Codes) -> Proposal:
     return Proposal(says, ({"determines": [first.name, second.name], "mapping": pairs},))
 
 
-def _implications(
-    first: _Column, second: _Column, table: _Codes, step: int
-) -> Iterator[tuple[float, Proposal]]:
+def _implications(first: _Column, second: _Column, table: _Codes, step: int) -> Iterator[tuple[float, Proposal]]:
     """Yield what follows from codes of the first column: one code of the second."""
     rows, share = table.sum(1)[:, None], table.sum(0) / table.sum()
     only = (table == rows) & (rows >= _CASES / step) & (rows * (1 - share) >= _EXCEPTIONS / step)
@@ -278,13 +272,7 @@ def _sums(every: Sequence[_Column], step: int) -> tuple[list[Proposal], set[str]
             for one_of in (whole, first, last):
                 missing |= dict.fromkeys(one_of.one.missing_texts)
             if unit is None or (whole.one.after, whole.one.unit) != (first.name, unit):
-                after = {
-                    "name": whole.name,
-                    "after": first.name,
-                    "unit": unit,
-                    "representatives": (),
-                    "arrow": None,
-                }
+                after = {"name": whole.name, "after": first.name, "unit": unit, "representatives": (), "arrow": None}
                 after |= {"missing": next(iter(missing), None), "also_missing": tuple(missing)[1:]}
                 changes |= first.as_bins() | {whole.name: attribute_to_json(replace(last.bins, **after))}
             changed |= changes.keys()

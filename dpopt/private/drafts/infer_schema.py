@@ -36,14 +36,7 @@ from dpopt.private.tables.dataset import Progress
 from dpopt.schema.declared import declared_words
 from dpopt.schema.finer import rough_differences
 from dpopt.schema.rules.rule_json import rule_to_json
-from dpopt.schema.schema import (
-    LARGEST_SIZE,
-    READING_KEYS,
-    Attribute,
-    Schema,
-    attribute_to_json,
-    number_text,
-)
+from dpopt.schema.schema import LARGEST_SIZE, READING_KEYS, Attribute, Schema, attribute_to_json, number_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,12 +47,10 @@ _BASKETS = (
 )
 _MALFORMED_SHARE = 0.02  # of rows in a table that is drafted all the same
 _OF_MALFORMED = (
-    "They are not in this draft. A release ends with this message under --on-invalid error (the default), leaves them out "
-    "under drop, and under other counts each as a record of buckets"
+    "They are not in this draft. A release ends with this message under --on-invalid error (the default), leaves them "
+    "out under drop, and under other counts each as a record of buckets"
 )
-_DAMAGED = (
-    "the value {} holds a control character, as damaged lines do: correct the table, or leave the value out"
-)
+_DAMAGED = "the value {} holds a control character, as damaged lines do: correct the table, or leave the value out"
 _FEWEST_BLANKS = 5  # texts with blanks around them that make trimming a proposal
 _MERGED_AT = 32  # batches of value counts that are kept before they are added up
 _EXAMPLES, MOST_SHOWN = 3, 5
@@ -71,10 +62,10 @@ DEFAULT_BINS, DEFAULT_MAX_VALUES = 20, 100
 class ColumnReview:
     """What is proposed for one column, and why. Not private: for the owner of the table.
 
-    Its type is "categorical", "boolean", "numeric", "date", "duration" or "length"; "left out" where the draft does not name
-    the column, and "unit of privacy" where it does not since the column names people with several rows. `distinct` are
-    different values, without missing ones, and `missing` rows without a value; `codes` the bins, or how many values; `examples`
-    the most frequent values; `check` what the owner should look at.
+    Its type is "categorical", "boolean", "numeric", "date", "duration" or "length"; "left out" where the draft does not
+    name the column, and "unit of privacy" where it does not since the column names people with several rows. `distinct`
+    are different values, without missing ones, and `missing` rows without a value; `codes` the bins, or how many
+    values; `examples` the most frequent values; `check` what the owner should look at.
     """
 
     name: str
@@ -99,8 +90,9 @@ _LEFT_OUT, _PERSON = "left out", "unit of privacy"
 class SchemaDraft:
     """A drafted schema with the review of each column. Not private: for the owner of the table alone.
 
-    `schema` declares how the table is read, where that is not as usual; `columns` are in the order of the table; `notes` say
-    what to look at besides single columns; `proposals` hold in every row, to be accepted only if the world has it so.
+    `schema` declares how the table is read, where that is not as usual; `columns` are in the order of the table;
+    `notes` say what to look at besides single columns; `proposals` hold in every row, to be accepted only if the world
+    has it so.
 
     Examples
     --------
@@ -143,9 +135,7 @@ class SchemaDraft:
         beside = file.with_suffix(".html")
         for found in (file, beside):
             if os.path.lexists(found):
-                raise SchemaError(
-                    f"{found} exists already; choose another name, so that no reviewed schema is lost"
-                )
+                raise SchemaError(f"{found} exists already; choose another name, so that no reviewed schema is lost")
         proposed = [one.to_json() for one in self.proposals]
         written = self.schema.to_json() | ({"proposed": proposed} if proposed else {})
         write_json_object(file, written, private=True)
@@ -164,21 +154,18 @@ class SchemaDraft:
         Parameters
         ----------
         columns
-            What is declared otherwise, by column: keys of a schema file, such as {"edges": [0, 18, 65, 110]} or {"type":
-            "categorical", "values": ["a", "b"]}. "bins", "range", or both take the place of drafted edges: what is not given of
-            the two is that of the draft. None leaves the column out. Others stay as drafted.
+            What is declared otherwise, by column: keys of a schema file, such as {"edges": [0, 18, 65, 110]} or
+            {"type": "categorical", "values": ["a", "b"]}. "bins", "range", or both take the place of drafted edges:
+            what is not given of the two is that of the draft. None leaves the column out. Others stay as drafted.
         rules
             What every record obeys, each in the form of a schema file.
         accept
             Numbers of accepted proposals, from 1. What `columns` says comes after them.
-
         Raises SchemaError if a column or proposal is not in the draft, or a declaration contradicts itself.
         """
         changes = dict(columns or {})
         if unknown := sorted(changes.keys() - set(self.schema.names)):
-            raise SchemaError(
-                f"the draft has no column {unknown[0]!r}; it has {', '.join(self.schema.names)}"
-            )
+            raise SchemaError(f"the draft has no column {unknown[0]!r}; it has {', '.join(self.schema.names)}")
         base, attributes = self._accepting(accept), []
         gone = {name for name, change in changes.items() if change is None}
         for drafted in base.attributes:
@@ -201,9 +188,7 @@ class SchemaDraft:
         """Return the drafted schema with the proposals of these numbers."""
         numbers = {*accept}
         if unknown := numbers - {*range(1, len(self.proposals) + 1)}:
-            raise SchemaError(
-                f"there is no proposal number {min(unknown)}; the draft has {len(self.proposals)}"
-            )
+            raise SchemaError(f"there is no proposal number {min(unknown)}; the draft has {len(self.proposals)}")
         chosen = [self.proposals[number - 1].to_json(accept=True) for number in sorted(numbers)]
         return Schema.from_json({**self.schema.to_json(), "proposed": chosen})
 
@@ -243,9 +228,7 @@ class SchemaDraft:
 
     def proposed(self) -> list[str]:
         """Return the first proposals as lines for people."""
-        lines = [
-            f"proposal {number}: {one.says}" for number, one in enumerate(self.proposals[:MOST_SHOWN], 1)
-        ]
+        lines = [f"proposal {number}: {one.says}" for number, one in enumerate(self.proposals[:MOST_SHOWN], 1)]
         more = len(self.proposals) - len(lines)
         stand = "stands" if more == 1 else "stand"
         return lines + [f"{counted(more, 'more proposal')} {stand} on the page and in the file"] * (more > 0)
@@ -261,26 +244,26 @@ def infer_schema(
 ) -> SchemaDraft:
     """Guess a schema that the whole table fits, and say why and what to check for each column.
 
-    The result depends on private data (values that occur, ranges), so it is marked `draft=True` and is not private:
-    the owner replaces what only the data show by what is publicly known, then removes the mark.
+    The result depends on private data (values that occur, ranges), so it is marked `draft=True` and is not private: the
+    owner replaces what only the data show by what is publicly known, then removes the mark.
 
-    How a text file is written (encoding, separator, decimal mark, thousands) is guessed from the file too, and declared in the
-    schema: nothing is guessed when a table is read for a release.
+    How a text file is written (encoding, separator, decimal mark, thousands) is guessed from the file too, and declared
+    in the schema: nothing is guessed when a table is read for a release.
 
     Dates that follow others in every row, and soon, become lengths after them: see `Attribute.after`.
 
-    Truth values, 0/1, yes/no and their like become boolean; texts and few different whole numbers categorical. Dates get
-    bins of hours to years, by their span; other numbers bins of equal width, or logarithmic ones or rounded quantiles if
-    most rows would share a bin. Codes of too many different values are grouped by their first characters. Empty cells, "?"
-    and "NA" become missing values; among numbers and dates also "N", "N/A", "null", "-" and the like.
+    Truth values, 0/1, yes/no and their like become boolean; texts and few different whole numbers categorical. Dates
+    get bins of hours to years, by their span; other numbers bins of equal width, or logarithmic ones or rounded
+    quantiles if most rows would share a bin. Codes of too many different values are grouped by their first characters.
+    Empty cells, "?" and "NA" become missing values; among numbers and dates also "N", "N/A", "null", "-" and the like.
 
     Parameters
     ----------
     table, progress
         As for `read_table`.
     bins
-        Number of bins aimed at for a numeric column, and most whole numbers that make a categorical one (up to 31 do where each
-        has ten rows on average).
+        Number of bins aimed at for a numeric column, and most whole numbers that make a categorical one (up to 31 do
+        where each has ten rows on average).
     max_values
         Most values of a categorical attribute; columns with more are grouped or left out.
     reading
@@ -290,7 +273,6 @@ def infer_schema(
     -------
     SchemaDraft
         The schema and a review of each column, which notebooks show. For the owner only.
-
     Raises PrivateDataError if the table cannot be read, has no rows, or no column can be used; SchemaError if `bins` or
     `max_values` is out of range.
 
@@ -307,9 +289,7 @@ def infer_schema(
     """
     for name, number in (("bins", bins), ("max_values", max_values)):
         if not 2 <= number < LARGEST_SIZE // 2:
-            raise SchemaError(
-                f"{name} is {number}; expected a whole number from 2 to {LARGEST_SIZE // 2 - 1:,}"
-            )
+            raise SchemaError(f"{name} is {number}; expected a whole number from 2 to {LARGEST_SIZE // 2 - 1:,}")
     how = _reading_of(table, reading or TableReading())
     source = open_table(table, how)
     if how.trim is None and _has_blanks(source):
@@ -335,16 +315,12 @@ def infer_schema(
         column = counts[place]
         values = column.result(getattr(source, "labels", {}).get(name, {}))
         guess = Guess(None, column.unread) if column.unread else guess_attribute(values, limits)
-        zone = (
-            (f"{ZONED.format(column.kind.tz)}: so are its bins",) if getattr(column.kind, "tz", None) else ()
-        )
+        zone = (f"{ZONED.format(column.kind.tz)}: so are its bins",) if getattr(column.kind, "tz", None) else ()
         noted = [f"{_DAMAGED.format(shown(text))}" for text in _with_controls(guess)[:1]]
         guess = replace(guess, check=(*decided_by_few(values, limits, guess), *noted, *zone, *guess.check))
         reviews.append(_review(values, guess))
         if guess.attribute is not None:
-            kind = getattr(source, "types", {}).get(
-                name, column.kind
-            )  # texts of Parquet are read as dictionaries
+            kind = getattr(source, "types", {}).get(name, column.kind)  # texts of Parquet are read as dictionaries
             attributes.append(guess.attribute if is_text else with_type(guess.attribute, kind))
     if not attributes:
         reasons = "\n  ".join(f"{shown(review.name)}: {review.why}" for review in reviews)
@@ -461,9 +437,7 @@ def _review(column: ColumnValues, guess: Guess) -> ColumnReview:
         len(column.values) - int(np.count_nonzero(marked)),
         column.missing_rows + int(column.counts[marked].sum()),
         guess.codes or ("" if guess.attribute is None else "2 values"),
-        ", ".join(
-            value if len(value) <= _LONGEST else value[: _LONGEST - 3] + "..." for value in values[:_EXAMPLES]
-        ),
+        ", ".join(value if len(value) <= _LONGEST else value[: _LONGEST - 3] + "..." for value in values[:_EXAMPLES]),
         spoken(guess.why),
         tuple(map(spoken, guess.check)),
     )

@@ -60,13 +60,8 @@ class DaskWorkers:
     def start(cls, number: int) -> DaskWorkers:
         """Start worker processes of one thread each on this machine.
 
-        They listen on the loopback address alone, and every connection is encrypted with a key that is made here and never
-        written to a file that stays: without it, any user of the machine could give them tasks, that is, code.
-
-        Raises
-        ------
-        DpoptError
-            If the libraries are missing, or the processes do not start.
+        They listen on the loopback address alone, and every connection is encrypted with a key that is made here and
+        never written to a file that stays: without it, any user of the machine could give them tasks, that is, code.
         """
         _import_dask()
         import dask
@@ -74,9 +69,7 @@ class DaskWorkers:
         from distributed.security import Security
 
         security = Security.temporary()
-        scratch = TemporaryDirectory(
-            prefix="dpopt-dask-", ignore_cleanup_errors=True
-        )  # for Dask's locks: no data
+        scratch = TemporaryDirectory(prefix="dpopt-dask-", ignore_cleanup_errors=True)  # for Dask's locks: no data
         shared = {
             "host": "127.0.0.1",
             "protocol": "tls://",
@@ -94,9 +87,7 @@ class DaskWorkers:
                         "memory_limit": 0,
                         "silence_logs": SILENT,
                         "death_timeout": START_SECONDS,
-                        "config": deepcopy(
-                            dask.config.config
-                        ),  # for a process that takes a lost one's place, too
+                        "config": deepcopy(dask.config.config),  # for a process that takes a lost one's place, too
                     },
                 }
                 cluster = SpecCluster(
@@ -108,8 +99,8 @@ class DaskWorkers:
                 client = Client(cluster, set_as_default=False, timeout=START_SECONDS)
         except (OSError, RuntimeError) as problem:
             raise DpoptError(
-                f"the {number} worker processes did not start ({type(problem).__name__}). A script that uses them needs "
-                "`if __name__ == '__main__':` around its calls, because each process reads the script again"
+                f"the {number} worker processes did not start ({type(problem).__name__}). A script that uses them "
+                f"needs `if __name__ == '__main__':` around its calls, because each process reads the script again"
             ) from None
 
         def close() -> None:
@@ -136,8 +127,9 @@ class DaskWorkers:
             client.wait_for_workers(1, timeout=START_SECONDS)
         except (OSError, ValueError, RuntimeError, TypeError) as problem:
             raise DpoptError(
-                f"no Dask cluster with workers answers at {address!r} ({type(problem).__name__}); check the address, and for "
-                "tls:// the certificates in Dask's configuration (a cluster without encryption is named by dask:tcp://HOST:PORT)"
+                f"no Dask cluster with workers answers at {address!r} ({type(problem).__name__}); check the address, "
+                f"and for tls:// the certificates in Dask's configuration (a cluster without encryption is named by "
+                f"dask:tcp://HOST:PORT)"
             ) from None
         return cls(client, client.close)
 
@@ -146,18 +138,11 @@ class DaskWorkers:
         threads: dict[str, int] = self._client.nthreads()
         return max(1, sum(threads.values()))
 
-    def run(
-        self, task: Callable[..., _Report], parts: Sequence[_Part], *shared: Any
-    ) -> Iterator[tuple[int, _Report]]:
+    def run(self, task: Callable[..., _Report], parts: Sequence[_Part], *shared: Any) -> Iterator[tuple[int, _Report]]:
         """Yield (number of the part, what the task returned), in the order in which tasks are done.
 
-        `task(part, *shared)` runs once for every part, and again where its worker was lost. `shared` is sent to the workers
-        once, not with every task.
-
-        Raises
-        ------
-        DpoptError
-            If workers are lost again and again, the cluster is gone, or workers cannot run the task at all.
+        `task(part, *shared)` runs once for every part, and again where its worker was lost. `shared` is sent to the
+        workers once, not with every task.
         """
         left = dict(enumerate(parts))
         for attempt in range(ATTEMPTS):
@@ -169,8 +154,8 @@ class DaskWorkers:
             if not left:
                 return
         raise DpoptError(
-            f"workers were lost {ATTEMPTS} times or more while they read the same part of the table; do they have enough "
-            "memory? Use more and smaller row groups, or fewer workers"
+            f"workers were lost {ATTEMPTS} times or more while they read the same part of the table; do they have "
+            f"enough memory? Use more and smaller row groups, or fewer workers"
         )
 
     def _attempt(
@@ -208,7 +193,8 @@ class DaskWorkers:
             self._client.wait_for_workers(1, timeout=START_SECONDS)
         except (OSError, RuntimeError) as problem:
             raise DpoptError(
-                f"the Dask cluster does not answer any more, or has no workers ({type(problem).__name__}); nothing was counted"
+                f"the Dask cluster does not answer any more, or has no workers ({type(problem).__name__}); nothing was "
+                f"counted"
             ) from None
 
     def _lost_or_refused(self, future: Future[Any]) -> None:
@@ -218,13 +204,11 @@ class DaskWorkers:
         if future.status == "cancelled":
             return
         problem = future.exception()
-        if problem is None or isinstance(
-            problem, KilledWorker
-        ):  # None: lost when it was done, and done again since
+        if problem is None or isinstance(problem, KilledWorker):  # None: lost when it was done, and done again since
             return
         raise DpoptError(
-            f"a worker could not run the task ({type(problem).__name__}); install the same versions of dpopt and Dask on all "
-            "workers as here"
+            f"a worker could not run the task ({type(problem).__name__}); install the same versions of dpopt and Dask "
+            f"on all workers as here"
         )
 
 

@@ -41,29 +41,21 @@ VERSION = 3
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How every part of a table is read.
-
-    Attributes
-    ----------
-    positions : tuple of int
-        Where each attribute of the schema is among the columns of the files.
-    version : int
-        `VERSION` where the question was asked; workers with another one refuse.
-    """
+    """How every part of a table is read."""
 
     schema: Schema
     how: TableReading
     title: str
     file_names: tuple[str, ...]
     positions: tuple[int, ...]
+    """Where each attribute of the schema is among the columns of the files."""
     version: int = VERSION
+    """`VERSION` where the question was asked; workers with another one refuse."""
 
     def source(self, part: Part) -> ParquetSource | CsvSource:
         """Return the source of one part; refuse where this is another version of dpopt."""
         if self.version != VERSION:
-            raise DpoptError(
-                "a worker has another version of dpopt; install the same version on all workers as here"
-            )
+            raise DpoptError("a worker has another version of dpopt; install the same version on all workers as here")
         if isinstance(part, CsvFile):
             return part.source(self.file_names)
         return ParquetSource.of_parts(part, self.title, self.file_names, trim=bool(self.how.trim))
@@ -71,27 +63,19 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PartRead:
-    """What a worker returns of its part. Private.
-
-    Attributes
-    ----------
-    rows : int
-        Rows that were read.
-    problems : dict
-        Values that do not fit, for the owner's message, by the position of their attribute.
-    counts : (m,) int64
-        How many records lie in each cell, or satisfy each clause; None if they were not asked for, or a value did not fit.
-    faults : tuple of str
-        The part of the owner's message on whole rows that do not fit.
-    kept : KeptRows or None
-        Of a first pass: which rows fit, where those that do not are dropped.
-    """
+    """What a worker returns of its part. Private."""
 
     rows: int
+    """Rows that were read."""
     problems: dict[int, ColumnProblems]
+    """Values that do not fit, for the owner's message, by the position of their attribute."""
     counts: NDArray[np.int64] | None = None
+    """Shape (m,). How many records lie in each cell, or satisfy each clause; None if they were not asked for, or a
+    value did not fit."""
     faults: tuple[str, ...] = ()
+    """The part of the owner's message on whole rows that do not fit."""
     kept: KeptRows | None = None
+    """Of a first pass: which rows fit, where those that do not are dropped."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -141,8 +125,8 @@ def _failed(problem: Exception) -> PartFailed:
     if isinstance(problem, DpoptError):
         return PartFailed(str(problem))
     return PartFailed(
-        f"a worker stopped with {type(problem).__name__} (its text is kept back: it may quote records); try --engine stream "
-        "to see whether the table can be read here"
+        f"a worker stopped with {type(problem).__name__} (its text is kept back: it may quote records); try --engine "
+        f"stream to see whether the table can be read here"
     )
 
 
@@ -154,16 +138,16 @@ FEWEST_ROWS = 2**17  # of a part, on average: below, giving out tasks costs more
 class DistributedTable(TableInFiles):
     """Parquet files whose row groups are counted by workers, or CSV files in a folder, counted one by one; added up here.
 
-    The answers are those of the table in memory, to the last bit, whatever the number of workers and the order in which they
-    are done, and also if some are lost on the way: a part is then counted again.
+    The answers are those of the table in memory, to the last bit, whatever the number of workers and the order in which
+    they are done, and also if some are lost on the way: a part is then counted again.
 
-    What the workers see: the records of their parts, which they read themselves (the files must lie where they can read them,
-    under the same path), the schema, and the queries. What travels back: exact counts, one set for each part. They are
-    private, so the network must be encrypted (tls://) or trusted; where values do not fit the schema, the examples that the
-    owner's message quotes travel too. Logs and dashboards show when tasks run, on which worker, how long they take, how much
-    memory they need and the paths of files, but no counts: names of tasks say nothing, and errors are returned, not logged.
-    Workers write nothing, but a cluster that is set up to move data to disk when memory is short may do so with queries and
-    counts; workers started here do not.
+    What the workers see: the records of their parts, which they read themselves (the files must lie where they can read
+    them, under the same path), the schema, and the queries. What travels back: exact counts, one set for each part.
+    They are private, so the network must be encrypted (tls://) or trusted; where values do not fit the schema, the
+    examples that the owner's message quotes travel too. Logs and dashboards show when tasks run, on which worker, how
+    long they take, how much memory they need and the paths of files, but no counts: names of tasks say nothing, and
+    errors are returned, not logged. Workers write nothing, but a cluster that is set up to move data to disk when
+    memory is short may do so with queries and counts; workers started here do not.
     """
 
     __slots__ = ("_in_parts", "_part_rows", "_reading", "_shares", "_workers")
@@ -183,23 +167,15 @@ class DistributedTable(TableInFiles):
         *,
         progress: Progress | None = None,
     ) -> DistributedTable:
-        """Let workers validate their parts by the schema. Parameters as for `read_table`, and a function that gives workers.
-
-        Raises
-        ------
-        PrivateDataError
-            If the table is not in such files, cannot be read, lacks a column, has no rows, or holds values that do not fit.
-        DpoptError
-            If there are no workers, or they are lost.
-        """
+        """Let workers validate their parts by the schema. Parameters as for `read_table`, and a function that gives workers."""
         how = (reading or TableReading()).for_schema(schema)
         how.check_against(schema)
         source = open_table(table, how)
         if not isinstance(source, ParquetSource | CsvFilesSource):
             raise PrivateDataError(
-                f"{source.title}: workers of Dask read Parquet files, whose rows can be found without reading all before "
-                "them, and folders of CSV files, one file each; save the table as Parquet, or cut it into a folder of several "
-                "CSV files, or use --engine stream"
+                f"{source.title}: workers of Dask read Parquet files, whose rows can be found without reading all "
+                f"before them, and folders of CSV files, one file each; save the table as Parquet, or cut it into a "
+                f"folder of several CSV files, or use --engine stream"
             )
         files = WatchedFiles.of(source.files)
         positions = tuple(column_positions(source, schema.names))
@@ -231,11 +207,7 @@ class DistributedTable(TableInFiles):
         rows = int(made._part_rows.sum())
         refuse_without_rows(source, rows, how)
         kept = made._kept_rows([found[number].kept for number in range(len(shares))])
-        for name, value in (
-            ("_rows_read", rows),
-            ("_kept", kept),
-            ("_rows", rows if kept is None else kept.number),
-        ):
+        for name, value in (("_rows_read", rows), ("_kept", kept), ("_rows", rows if kept is None else kept.number)):
             object.__setattr__(made, name, value)
         return made
 
@@ -309,8 +281,8 @@ class DistributedTable(TableInFiles):
 
     def _other_rows(self) -> PrivateDataError:
         return PrivateDataError(
-            f"a worker read other rows of {self._in_parts.title} than there are here; all workers need the same files, which "
-            "nothing writes to"
+            f"a worker read other rows of {self._in_parts.title} than there are here; all workers need the same files, "
+            f"which nothing writes to"
         )
 
     def _refuse_what_does_not_fit(self, found: dict[int, PartRead]) -> None:

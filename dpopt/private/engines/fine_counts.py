@@ -23,23 +23,15 @@ from dpopt.threads import USUAL
 
 _CHANGED = (
     "is not what it was when the table was first read: its bins hold other numbers of records. A table in use is read "
-    "several times and must stay as it is. Nothing was spent but on the number of records, where that was to be measured. "
-    "Give a copy that nothing writes to, such as table.copy(), and begin again"
+    "several times and must stay as it is. Nothing was spent but on the number of records, where that was to be "
+    "measured. Give a copy that nothing writes to, such as table.copy(), and begin again"
 )
 
 
-def count_columns(
-    dataset: PrivateDataset, finer: Sequence[Attribute], *, threads: int = USUAL
-) -> ColumnCounts:
+def count_columns(dataset: PrivateDataset, finer: Sequence[Attribute], *, threads: int = USUAL) -> ColumnCounts:
     """Return how many records lie in each bin of attributes with finer bins than the schema's. Private.
 
     Each record is read by itself, as for its codes: what is clipped, replaced or dropped is the same.
-
-    Raises
-    ------
-    PrivateDataError
-        If there are codes alone; or the table was changed: files by their state, and any table in memory by how many records
-        its bins hold. No column was paid for then.
     """
     table = readable_again(dataset)
     if table is None:
@@ -59,9 +51,7 @@ def count_columns(
     return ColumnCounts.of(kept, dataset._rows)
 
 
-def _check_unchanged(
-    dataset: PrivateDataset, place: int, finer: Attribute, counts: NDArray[np.int64]
-) -> None:
+def _check_unchanged(dataset: PrivateDataset, place: int, finer: Attribute, counts: NDArray[np.int64]) -> None:
     """Refuse, by PrivateDataError, a column of which finer bins do not add up to what the codes in memory say."""
     if isinstance(dataset, TableInFiles):  # each of its passes compares the state of the files
         return

@@ -22,8 +22,8 @@ _ADDRESS = re.compile(r"(?:(tcp|tls)://)?([A-Za-z0-9.\-]+|\[[0-9A-Fa-f:.]+\]):([
 class Engine:
     """Where records are while they are counted. Nothing of it enters a release: counts are the same with every engine.
 
-    For "dask" `workers` processes are started, or `address` is that of the scheduler of a cluster that runs already, with its
-    scheme ("tls://", or "tcp://" where that was written out).
+    For "dask" `workers` processes are started, or `address` is that of the scheduler of a cluster that runs already,
+    with its scheme ("tls://", or "tcp://" where that was written out).
     """
 
     name: str
@@ -32,13 +32,7 @@ class Engine:
 
 
 def parse_engine(text: str) -> Engine:
-    """Return the engine that a text names: "memory", "stream", "dask:4", "dask:host:8786" (by TLS) or "dask:tcp://host:8786".
-
-    Raises
-    ------
-    PlanError
-        If the text names something else.
-    """
+    """Return the engine that a text names: "memory", "stream", "dask:4", "dask:host:8786" (by TLS) or "dask:tcp://host:8786"."""
     name, colon, rest = text.strip().partition(":")
     if name in {MEMORY, STREAM} and not colon:
         return Engine(name)
@@ -56,18 +50,12 @@ def parse_engine(text: str) -> Engine:
 
 
 def check_engine(text: str, schema: Schema) -> Engine:
-    """Return the engine that a text names, if it can count on tables of this schema.
-
-    Raises
-    ------
-    PlanError
-        If the text names no engine, or the schema is that of a wide table of zeros and ones.
-    """
+    """Return the engine that a text names, if it can count on tables of this schema."""
     engine = parse_engine(text)
     if schema.is_binary and engine.name != MEMORY:
         raise PlanError(
-            f"engine {text!r}: a wide table of zeros and ones is held as lists of its ones, or as bits; use --engine memory "
-            "(a file of bits is read from the disk where it is needed)"
+            f"engine {text!r}: a wide table of zeros and ones is held as lists of its ones, or as bits; use --engine "
+            f"memory (a file of bits is read from the disk where it is needed)"
         )
     return engine
 
@@ -85,19 +73,10 @@ def open_dataset(
     Parameters
     ----------
     engine
-        "memory": the table is read once and held; what `read_table` does. "stream": every count reads it again. "dask:N" or
-        "dask:ADDRESS": workers read their parts of it for every count.
+        "memory": the table is read once and held; what `read_table` does. "stream": every count reads it again.
+        "dask:N" or "dask:ADDRESS": workers read their parts of it for every count.
     table, schema, reading, progress
         As for `read_table`.
-
-    Raises
-    ------
-    PlanError
-        If there is no such engine, its libraries are not installed, or it does not suit the schema.
-    PrivateDataError
-        If the table cannot be read or does not fit; the same with every engine. Or if the engine cannot read such a table.
-    DpoptError
-        If the cluster does not answer.
     """
     chosen = check_engine(engine, schema)
     if chosen.name == MEMORY:

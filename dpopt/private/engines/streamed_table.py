@@ -1,7 +1,7 @@
 """A table that stays in its files: every count reads it once more, batch by batch.
 
-What is held in memory is one batch, the queries and their counts. A thread reads the next batch while the current one is
-counted (`one_ahead`).
+What is held in memory is one batch, the queries and their counts. A thread reads the next batch while the current one
+is counted (`one_ahead`).
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _END: Final = _End()
 def one_ahead(items: Generator[_Item, None, None]) -> Generator[_Item, None, None]:
     """Yield the same items in the same order; each is made in a thread while the one before it is in use.
 
-    So at most two of them are there at a time: the one in use, and the next one. What making an item raises is raised where it
-    would be yielded. When this generator is closed, or fails, the thread first ends the item that it is at, and `items` is
-    closed; no thread is left behind.
+    So at most two of them are there at a time: the one in use, and the next one. What making an item raises is raised
+    where it would be yielded. When this generator is closed, or fails, the thread first ends the item that it is at,
+    and `items` is closed; no thread is left behind.
     """
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="read-ahead") as thread:
         try:
@@ -59,42 +59,27 @@ def one_ahead(items: Generator[_Item, None, None]) -> Generator[_Item, None, Non
             items.close()
 
 
-_CODES_HELD = (
-    3  # times: of the batch that is counted, and of the next one twice, piece by piece and put together
-)
+_CODES_HELD = 3  # times: of the batch that is counted, and of the next one twice, piece by piece and put together
 _FEWEST_ROWS, _MOST_ROWS = 2**12, 2**23
 
 
 @dataclass(frozen=True, slots=True)
 class NamedQueries:
-    """Queries over the attributes that they name alone: what batches consist of, and how large they should be.
-
-    Attributes
-    ----------
-    attributes : (k,) int64
-        The attributes that the queries name, in the order of the schema; batches consist of their codes. At least one.
-    sizes : (k,) int32
-        Number of codes of each.
-    queries
-        m clauses, or marginals with m cells, over these attributes, numbered from 0.
-    rows_at_a_time : int
-        How many rows a batch should have, by its size in bytes.
-    """
+    """Queries over the attributes that they name alone: what batches consist of, and how large they should be."""
 
     attributes: NDArray[np.int64]
+    """Shape (k,). The attributes that the queries name, in the order of the schema; batches consist of their codes. At
+    least one."""
     sizes: NDArray[np.int32]
+    """Shape (k,). Number of codes of each."""
     queries: AnyQueries
+    """m clauses, or marginals with m cells, over these attributes, numbered from 0."""
     rows_at_a_time: int
+    """How many rows a batch should have, by its size in bytes."""
 
     @classmethod
     def of(cls, schema: Schema, queries: AnyQueries) -> NamedQueries:
-        """Renumber queries over a schema.
-
-        Raises
-        ------
-        WorkloadError
-            If they name an attribute or a code that does not exist.
-        """
+        """Renumber queries over a schema."""
         attributes, own = over_named(queries, schema.sizes)
         sizes = schema.sizes[attributes]
         bits = 0 if isinstance(queries, MarginalSet) else int(sizes.sum())
@@ -136,11 +121,7 @@ class BatchCounter:
 
 
 def count_in_batches(
-    reader: BatchReader,
-    counter: BatchCounter,
-    progress: Callable[[int], None] | None = None,
-    *,
-    ahead: bool,
+    reader: BatchReader, counter: BatchCounter, progress: Callable[[int], None] | None = None, *, ahead: bool
 ) -> None:
     """Read a table once and count on every batch; with `ahead`, a thread reads the next one meanwhile.
 
@@ -196,9 +177,7 @@ class TableInFiles(PrivateDataset):
         source = self._opened()
         positions = column_positions(source, self._schema.names)
         kept = self._kept
-        return source, BatchReader(
-            source, positions, self._schema, attributes, self._how, kept=kept, encoder=encoder
-        )
+        return source, BatchReader(source, positions, self._schema, attributes, self._how, kept=kept, encoder=encoder)
 
     def _numbers(
         self,
@@ -213,8 +192,6 @@ class TableInFiles(PrivateDataset):
 
         Parameters
         ----------
-        attributes
-            Numeric ones.
         others
             Others, of which the values that go to the bucket are counted.
         joint
@@ -281,7 +258,8 @@ class TableInFiles(PrivateDataset):
         reader.refuse_what_does_not_fit()
         if reader.rows != self._rows_read:
             raise PrivateDataError(
-                f"{source.title} does not have as many rows as before; keep a copy that nothing writes to, and begin again"
+                f"{source.title} does not have as many rows as before; keep a copy that nothing writes to, and begin "
+                f"again"
             )
 
 
@@ -306,37 +284,28 @@ def readable_again(dataset: PrivateDataset) -> TableInFiles | None:
 class StreamedTable(TableInFiles):
     """A CSV file, a Parquet file or a folder of such files, read anew for every count.
 
-    The answers are those of the table in memory, to the last bit: counts are whole numbers, and batches are added up. A first
-    pass reads all columns of the schema, so that the same tables are refused as in memory, with the same messages, before
-    anything is spent; it also finds the number of records and, where rows are dropped, which ones are counted (`KeptRows`: a
-    bit for each row stays in memory). Later passes read the columns that the queries name, and check their values again. Files
-    that change between passes are refused, under both neighbouring relations: the counts of a run must be those of one table.
+    The answers are those of the table in memory, to the last bit: counts are whole numbers, and batches are added up. A
+    first pass reads all columns of the schema, so that the same tables are refused as in memory, with the same
+    messages, before anything is spent; it also finds the number of records and, where rows are dropped, which ones are
+    counted (`KeptRows`: a bit for each row stays in memory). Later passes read the columns that the queries name, and
+    check their values again. Files that change between passes are refused, under both neighbouring relations: the
+    counts of a run must be those of one table.
     """
 
     __slots__ = ()
 
     @classmethod
     def open(
-        cls,
-        table: AnyTable,
-        schema: Schema,
-        reading: TableReading | None = None,
-        *,
-        progress: Progress | None = None,
+        cls, table: AnyTable, schema: Schema, reading: TableReading | None = None, *, progress: Progress | None = None
     ) -> StreamedTable:
-        """Read a table once, validate it by the schema, and forget its records. Parameters as for `read_table`.
-
-        Raises
-        ------
-        PrivateDataError
-            If the table is not in files, cannot be read, lacks a column, has no rows, or holds values that do not fit.
-        """
+        """Read a table once, validate it by the schema, and forget its records. Parameters as for `read_table`."""
         how = (reading or TableReading()).for_schema(schema)
         how.check_against(schema)
         source = open_table(table, how)
         if not source.files:
             raise PrivateDataError(
-                f"{source.title} is in memory already; use --engine memory (engine='memory'), or give the path of a file"
+                f"{source.title} is in memory already; use --engine memory (engine='memory'), or give the path of a "
+                f"file"
             )
         files = WatchedFiles.of(source.files)
         reader = BatchReader.first_pass(source, schema, how)

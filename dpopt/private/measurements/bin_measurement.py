@@ -16,21 +16,14 @@ from dpopt.private.tables.bin_counts import BinCounts
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Measurement:
-    """Name, and distribution and scale of the noise.
-
-    Attributes
-    ----------
-    name : str
-        Name of what is measured; it identifies the measurement within a run.
-    scale : float
-        sigma of the discrete Gaussian or b of the discrete Laplace distribution, in records.
-    gaussian : bool
-        Which of the two.
-    """
+    """Name, and distribution and scale of the noise."""
 
     name: str
+    """Name of what is measured; it identifies the measurement within a run."""
     scale: float
+    """sigma of the discrete Gaussian or b of the discrete Laplace distribution, in records."""
     gaussian: bool
+    """Which of the two."""
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -40,18 +33,12 @@ class _Measurement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupSums(_Measurement):
-    """Sums over groups of bins that have no bin in common, such as one level of a tree.
-
-    Attributes
-    ----------
-    groups : (n,) int64
-        The group of each bin; -1 for bins that are in none.
-    number : int
-        How many groups there are.
-    """
+    """Sums over groups of bins that have no bin in common, such as one level of a tree."""
 
     groups: NDArray[np.int64]
+    """Shape (n,). The group of each bin; -1 for bins that are in none."""
     number: int
+    """How many groups there are."""
 
     def __post_init__(self) -> None:
         _Measurement.__post_init__(self)
@@ -67,30 +54,20 @@ class GroupSums(_Measurement):
     def charge(self, bins_of_a_record: int, relation: NeighbouringRelation) -> Charge:
         """Return what it costs.
 
-        **Sensitivity.** A record lies in one bin, and a bin in at most one group: 1 in L1 and L2 under add-remove; 2 in L1 and
-        sqrt 2 in L2 under replace-one. **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C5 in
-        docs/privacy. Test: `tests/private/test_bin_curator.py`.
-
-        Raises
-        ------
-        PlanError
-            For a graph: an edge may count twice in one group.
+        **Sensitivity.** A record lies in one bin, and a bin in at most one group: 1 in L1 and L2 under add-remove; 2 in
+        L1 and sqrt 2 in L2 under replace-one. **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy:
+        C1, C5 in docs/privacy. Test: `tests/private/test_bin_curator.py`.
         """
         if bins_of_a_record != 1:
             raise PlanError(f"{self.name}: groups of nodes are not measured; an edge may count twice in one")
         return noise_charge(self, once_or_twice(1, relation), relation)
 
     def exact(self, counts: BinCounts, *_: object) -> NDArray[np.int64]:
-        """Return the sums, (number,). Private.
-
-        Raises
-        ------
-        PrivateDataError
-            If there is not one group for each bin.
-        """
+        """Return the sums, (number,). Private."""
         if self.groups.shape != counts._counts.shape:
             raise PrivateDataError(
-                f"{self.name}: the plan was made for {self.groups.size:,} bins, and {counts._counts.size:,} were counted"
+                f"{self.name}: the plan was made for {self.groups.size:,} bins, and {counts._counts.size:,} were "
+                f"counted"
             )
         inside = self.groups >= 0
         sums = np.zeros(self.number, dtype=np.int64)
@@ -100,19 +77,13 @@ class GroupSums(_Measurement):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SortedCounts(_Measurement):
-    """The counts in increasing order; the largest ones where fewer are asked for, zeros first where more are.
-
-    Attributes
-    ----------
-    length : int
-        How many.
-    ranked : int or None
-        How many of the largest are measured one by one. Of the others it is measured how many are at least
-        length - 1, ..., 2, 1. None: all are measured one by one.
-    """
+    """The counts in increasing order; the largest ones where fewer are asked for, zeros first where more are."""
 
     length: int
+    """How many."""
     ranked: int | None = None
+    """How many of the largest are measured one by one. Of the others it is measured how many are at least length - 1,
+    ..., 2, 1. None: all are measured one by one."""
 
     def __post_init__(self) -> None:
         _Measurement.__post_init__(self)
@@ -120,18 +91,19 @@ class SortedCounts(_Measurement):
             raise PlanError(f"{self.name}: expected at least one count, found {self.length}")
         if self.ranked is not None and not 0 <= self.ranked <= self.length:
             raise PlanError(
-                f"{self.name}: of {self.length:,} counts 0 to {self.length:,} are measured one by one, found {self.ranked:,}"
+                f"{self.name}: of {self.length:,} counts 0 to {self.length:,} are measured one by one, found "
+                f"{self.ranked:,}"
             )
 
     def charge(self, bins_of_a_record: int, relation: NeighbouringRelation) -> Charge:
         """Return what it costs.
 
-        **Sensitivity.** A record counts in one bin (a table) or two (an edge of a graph), and sorting brings no two vectors
-        farther apart: 1 or 2 in L1 and in squared L2 under add-remove, 2 or 4 under replace-one. Hay et al. 2010, Proposition
-        3, is the case of a table under add-remove; for an undirected graph it is 2, not 1. With `ranked`: the same in L1, but
-        both ends of an edge may count in one number: the squared L2 is 4, and 8 under replace-one. **Theorem.**
-        `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C6 in docs/privacy. Test:
-        `tests/private/test_bin_curator.py`.
+        **Sensitivity.** A record counts in one bin (a table) or two (an edge of a graph), and sorting brings no two
+        vectors farther apart: 1 or 2 in L1 and in squared L2 under add-remove, 2 or 4 under replace-one. Hay et al.
+        2010, Proposition 3, is the case of a table under add-remove; for an undirected graph it is 2, not 1. With
+        `ranked`: the same in L1, but both ends of an edge may count in one number: the squared L2 is 4, and 8 under
+        replace-one. **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C6 in docs/privacy.
+        Test: `tests/private/test_bin_curator.py`.
         """
         together = self.gaussian and self.ranked is not None
         moved = bins_of_a_record**2 if together else bins_of_a_record
@@ -155,9 +127,9 @@ class BinsInUse(_Measurement):
     def charge(self, bins_of_a_record: int, relation: NeighbouringRelation) -> Charge:
         """Return what it costs.
 
-        **Sensitivity.** With k bins for a record (1 in a table, 2 for an edge): k in L1 and k in L2 under both relations.
-        **Theorem.** `dpopt.accounting.measurements.measurement_charge`, which takes the squared L2 sensitivity for Gaussian
-        noise. Privacy: C1, C7 in docs/privacy. Test: `tests/private/test_bin_curator.py`.
+        **Sensitivity.** With k bins for a record (1 in a table, 2 for an edge): k in L1 and k in L2 under both
+        relations. **Theorem.** `dpopt.accounting.measurements.measurement_charge`, which takes the squared L2
+        sensitivity for Gaussian noise. Privacy: C1, C7 in docs/privacy. Test: `tests/private/test_bin_curator.py`.
         """
         sensitivity = bins_of_a_record**2 if self.gaussian else bins_of_a_record
         return noise_charge(self, sensitivity, relation)

@@ -48,21 +48,15 @@ class ListTable(Declared[PrivateLists, ListCoefficients]):
 
 @dataclass(frozen=True, slots=True)
 class _Conjunctions:
-    """All conjunctions of a number of literals, and the noise on the count of each.
-
-    Attributes
-    ----------
-    size : int
-        How many literals.
-    scale : float
-        sigma of the discrete Gaussian or b of the discrete Laplace distribution, in records, or in units of coefficients.
-    gaussian : bool
-        Which of the two.
-    """
+    """All conjunctions of a number of literals, and the noise on the count of each."""
 
     size: int
+    """How many literals."""
     scale: float
+    """sigma of the discrete Gaussian or b of the discrete Laplace distribution, in records, or in units of
+    coefficients."""
     gaussian: bool
+    """Which of the two."""
 
     def _check_size(self, least: int, most: int) -> None:
         if not least <= self.size <= most:
@@ -81,22 +75,15 @@ class ListCounts(_Conjunctions):
         """What is counted, in words."""
         if self.size == 0:
             return "lists at the empty conjunction"
-        return (
-            "lists at single literals" if self.size == 1 else f"lists at conjunctions of {self.size} literals"
-        )
+        return "lists at single literals" if self.size == 1 else f"lists at conjunctions of {self.size} literals"
 
     def charge(self, coefficients: ListCoefficients, relation: NeighbouringRelation) -> Charge:
         """Return what it costs.
 
-        **Sensitivity.** `ListCoefficients.sensitivity`: the largest distance between the counts of neighbours, in L1 for
-        Laplace and in L2 for Gaussian noise, over all rows of the declared family. **Theorem.**
+        **Sensitivity.** `ListCoefficients.sensitivity`: the largest distance between the counts of neighbours, in L1
+        for Laplace and in L2 for Gaussian noise, over all rows of the declared family. **Theorem.**
         `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C10 in docs/privacy. Test:
         `tests/private/test_list_curator.py`.
-
-        Raises
-        ------
-        PlanError
-            If the coefficients have no such size.
         """
         if self.size > coefficients.largest_size:
             raise PlanError(
@@ -140,11 +127,7 @@ def packed_literals(dataset: PrivateDataset, literals: ChosenLiterals) -> NDArra
     schema = dataset._schema
     every = np.arange(schema.number_of_columns, dtype=np.int32)
     words, _ = pack_codes(dataset._columns, schema.sizes, every)
-    rows = [
-        int(schema.offsets[attribute]) + code
-        for attribute, codes in enumerate(literals.codes)
-        for code in codes
-    ]
+    rows = [int(schema.offsets[attribute]) + code for attribute, codes in enumerate(literals.codes) for code in codes]
     return words[rows]
 
 
@@ -163,18 +146,14 @@ class ConjunctionCounts(_Conjunctions):
     def charge(self, literals: ChosenLiterals, relation: NeighbouringRelation) -> Charge:
         """Return what it costs.
 
-        **Sensitivity.** `LiteralGroups.sensitivity`: so many counts differ between neighbours, each by 1 (L1; its root in L2).
-        **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C8 in docs/privacy. Test:
+        **Sensitivity.** `LiteralGroups.sensitivity`: so many counts differ between neighbours, each by 1 (L1; its root
+        in L2). **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C8 in docs/privacy. Test:
         `tests/private/test_conjunction_curator.py`.
         """
-        sensitivity = literals.groups.sensitivity(
-            self.size, replaced=relation is NeighbouringRelation.REPLACE_ONE
-        )
+        sensitivity = literals.groups.sensitivity(self.size, replaced=relation is NeighbouringRelation.REPLACE_ONE)
         return noise_charge(self, sensitivity, relation)
 
-    def exact(
-        self, table: ConjunctionTable, relation: NeighbouringRelation, threads: int = USUAL
-    ) -> NDArray[np.int64]:
+    def exact(self, table: ConjunctionTable, relation: NeighbouringRelation, threads: int = USUAL) -> NDArray[np.int64]:
         """Return the counts. Private."""
         if table._counts is None or len(table._counts) < self.size:
             table.count(self.size, threads=threads)

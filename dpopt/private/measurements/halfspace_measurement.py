@@ -32,16 +32,10 @@ class ProjectedPoints(Declared[HalfspacePoints, Projections]):
 
 @dataclass(frozen=True, slots=True)
 class _Noised:
-    """Scale and distribution of the noise.
-
-    Attributes
-    ----------
-    scale : float
-        sigma of the discrete Gaussian or b of the discrete Laplace distribution.
-    gaussian : bool
-    """
+    """Scale and distribution of the noise."""
 
     scale: float
+    """sigma of the discrete Gaussian or b of the discrete Laplace distribution."""
     gaussian: bool
 
     def __post_init__(self) -> None:
@@ -52,9 +46,10 @@ class _Noised:
 class Sides(_Noised):
     """One number for each projection and canonical direction: how records fall to its two sides.
 
-    Under replace-one the number of records on the positive side. Under add-remove, where the number of records is not known,
-    that of the positive side less that of the other one, which has half the noise of a count for the same budget, since one
-    record moves it by 1 and the share of a side by half of that. A tie <A_i x, u_j> = 0 is not on the positive side.
+    Under replace-one the number of records on the positive side. Under add-remove, where the number of records is not
+    known, that of the positive side less that of the other one, which has half the noise of a count for the same
+    budget, since one record moves it by 1 and the share of a side by half of that. A tie <A_i x, u_j> = 0 is not on the
+    positive side.
     """
 
     @property
@@ -65,8 +60,8 @@ class Sides(_Noised):
     def charge(self, projections: Projections, relation: NeighbouringRelation) -> Charge:
         """Return what it costs.
 
-        **Sensitivity.** Of m projections with h directions: m h in L1, and in squared L2, under both relations. A direction
-        stands for its antipode too, so |U| = 2 h costs half of Blum, Ligett and Roth, Theorem 6.8.
+        **Sensitivity.** Of m projections with h directions: m h in L1, and in squared L2, under both relations. A
+        direction stands for its antipode too, so |U| = 2 h costs half of Blum, Ligett and Roth, Theorem 6.8.
 
         **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C11 in docs/privacy. Test:
         `tests/private/test_halfspace_curator.py`.
@@ -74,9 +69,7 @@ class Sides(_Noised):
         _, _, m, h = projections.shape
         return noise_charge(self, m * h, relation)
 
-    def exact(
-        self, points: ProjectedPoints, relation: NeighbouringRelation, threads: int = USUAL
-    ) -> NDArray[np.int64]:
+    def exact(self, points: ProjectedPoints, relation: NeighbouringRelation, threads: int = USUAL) -> NDArray[np.int64]:
         """Return the numbers, (m h,): for each projection all directions. Private."""
         from dpopt.private.measurements.kernels import count_positive_sides
 

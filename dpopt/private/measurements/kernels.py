@@ -1,7 +1,7 @@
 """Compiled loops, exact, in whole numbers: sums of counts with weights, and the sides of directions on which points lie.
 
-The weights are rounded products; by how much a record of each bin moves the sums is found as well. Points are projected, one
-record at a time.
+The weights are rounded products; by how much a record of each bin moves the sums is found as well. Points are
+projected, one record at a time.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def weighted_sums(
 ) -> None:
     """Add to each sum all counts, each times its weight, and to two norms of each bin those of its weights.
 
-    The weight of bin i in sum k is the whole number nearest to heights_k table[p_k q_i mod period] norms_i, with q_i = first +
-    apart i. It is the same one wherever it is used: a charge that is computed from these norms is right whatever rounding made
-    of the weights.
+    The weight of bin i in sum k is the whole number nearest to heights_k table[p_k q_i mod period] norms_i, with q_i =
+    first + apart i. It is the same one wherever it is used: a charge that is computed from these norms is right
+    whatever rounding made of the weights.
 
     Parameters
     ----------
@@ -63,8 +63,9 @@ _BLOCK = 1024
 def count_positive_sides(coordinates: NDArray[np.int32], normals: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return for each normal v how many points x have <x, v> > 0, (k,); a tie counts as 0.
 
-    Numbers are whole and every sum of products is below 2^53 (`dpopt.queries.halfspaces.halfspaces`), so that the products of
-    matrices are exact: they do not depend on the order of additions, nor a record's side on the block that it falls into.
+    Numbers are whole and every sum of products is below 2^53 (`dpopt.queries.halfspaces.halfspaces`), so that the
+    products of matrices are exact: they do not depend on the order of additions, nor a record's side on the block that
+    it falls into.
 
     Parameters
     ----------

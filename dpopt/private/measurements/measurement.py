@@ -27,35 +27,21 @@ MOST_RECORDS = 2**40
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measurement:
-    """A vector of counts, or of sums and differences of counts, to be measured once.
-
-    Parameters
-    ----------
-    name : str
-        Name of what is counted; it identifies the measurement within a run, in the ledger and in the transcript.
-    queries : MarginalSet, Clauses, Residuals or Distances
-        One count per cell, or per clause; or the residuals of marginals, one whole number per cell; or how far marginals are
-        from predictions, one for each.
-    scale : float
-        sigma of the discrete Gaussian or b of the discrete Laplace distribution, in units of the numbers that are measured:
-        records, but for residuals; from 1e-9 to below 1e15.
-    gaussian : bool
-        Which of the two.
-    bound : int, optional
-        The most that the sensitivity may be, which is what is charged: what is measured may then depend on released values,
-        and its charge was fixed beforehand. None: the sensitivity itself is charged.
-
-    Raises
-    ------
-    PlanError
-        If the name is empty, there is nothing to count, or the scale is out of range.
-    """
+    """A vector of counts, or of sums and differences of counts, to be measured once."""
 
     name: str
+    """Name of what is counted; it identifies the measurement within a run, in the ledger and in the transcript."""
     queries: AnyQueries | Residuals | Distances
+    """One count per cell, or per clause; or the residuals of marginals, one whole number per cell; or how far marginals
+    are from predictions, one for each."""
     scale: float
+    """sigma of the discrete Gaussian or b of the discrete Laplace distribution, in units of the numbers that are
+    measured: records, but for residuals; from 1e-9 to below 1e15."""
     gaussian: bool
+    """Which of the two."""
     bound: int | None = None
+    """The most that the sensitivity may be, which is what is charged: what is measured may then depend on released
+    values, and its charge was fixed beforehand. None: the sensitivity itself is charged."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -71,33 +57,27 @@ class Measurement:
         ----------
         sizes : (d,) integers
             Number of codes of each attribute of the schema.
-        relation : NeighbouringRelation
+        relation
             The neighbouring relation of the charge.
 
         Notes
         -----
-        **Sensitivity.** `sensitivity`: so many counts differ between neighbours at most, each by 1 (L1; its root in L2). Of M
-        marginals M under add-remove, 2 M under replace-one; of clauses `dpopt.queries.sensitivity.clauses.count_sensitivity`.
-        Of residuals and distances the L1 distance of neighbours, or the square of their L2 distance: `dpopt.queries.residuals`,
-        `dpopt.queries.distances`. With a `bound` that is charged, and a larger sensitivity refused.
+        **Sensitivity.** `sensitivity`: so many counts differ between neighbours at most, each by 1 (L1; its root in
+        L2). Of M marginals M under add-remove, 2 M under replace-one; of clauses
+        `dpopt.queries.sensitivity.clauses.count_sensitivity`. Of residuals and distances the L1 distance of neighbours,
+        or the square of their L2 distance: `dpopt.queries.residuals`, `dpopt.queries.distances`. With a `bound` that is
+        charged, and a larger sensitivity refused.
 
         **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C2, C3, C15, C18 in docs/privacy.
         Tests: `tests/private/test_measuring_curator.py`, `tests/queries/test_residuals.py`.
-
-        Raises
-        ------
-        WorkloadError
-            If the queries belong to another schema: counting them would fail.
-        PlanError
-            If the sensitivity is above the bound.
         """
         self.check_against(sizes)
         sensitivity = self.sensitivity(relation, sizes)
         if self.bound is not None:
             if sensitivity > self.bound:
                 raise PlanError(
-                    f"{self.name}: the sensitivity is {sensitivity:,}, above the bound {self.bound:,} that is charged; measure "
-                    "less"
+                    f"{self.name}: the sensitivity is {sensitivity:,}, above the bound {self.bound:,} that is charged; "
+                    f"measure less"
                 )
             sensitivity = self.bound
         return noise_charge(self, sensitivity, relation)
@@ -116,16 +96,8 @@ class Measurement:
         found = count_sensitivity(self.queries, sizes, replaced=replaced)
         return found.replace if replaced else found.add_remove
 
-    def exact(
-        self, dataset: PrivateDataset, relation: NeighbouringRelation, threads: int = USUAL
-    ) -> NDArray[np.int64]:
-        """Return the counts, residuals or distances. Private.
-
-        Raises
-        ------
-        PrivateDataError
-            If there are 2^40 records or more, whose numbers might not fit into 64 bits.
-        """
+    def exact(self, dataset: PrivateDataset, relation: NeighbouringRelation, threads: int = USUAL) -> NDArray[np.int64]:
+        """Return the counts, residuals or distances. Private."""
         if not isinstance(self.queries, Residuals | Distances):
             return exact_counts(dataset, self.queries, threads=threads)
         if dataset._rows >= MOST_RECORDS:
@@ -139,9 +111,7 @@ class Measurement:
         if isinstance(self.queries, Clauses):
             self.queries.check_against(sizes)
             return
-        marginals = (
-            self.queries.marginals if isinstance(self.queries, Residuals | Distances) else self.queries
-        )
+        marginals = self.queries.marginals if isinstance(self.queries, Residuals | Distances) else self.queries
         check_marginals(marginals, sizes, self.name)
 
 
@@ -153,8 +123,8 @@ def check_marginals(marginals: MarginalSet, sizes: NDArray[np.integer], what: st
     )
     if not fits:
         raise WorkloadError(
-            f"{what}: the marginals belong to another schema (its attributes have {domains.counts.tolist()} values that "
-            f"cells may name, the table's have {list(map(int, sizes))}); make them from the schema of the table"
+            f"{what}: the marginals belong to another schema (its attributes have {domains.counts.tolist()} values "
+            f"that cells may name, the table's have {list(map(int, sizes))}); make them from the schema of the table"
         )
 
 
@@ -165,9 +135,7 @@ class NumberOfRecords(SizeMeasurement):
     def __post_init__(self) -> None:
         check_scale(self.name, self.scale)
 
-    def charge(
-        self, public: object = None, relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE
-    ) -> Charge:
+    def charge(self, public: object = None, relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE) -> Charge:
         """Return what it costs.
 
         **Sensitivity.** Add-remove: 1 in L1 and in L2. **Theorem.** `dpopt.accounting.measurements.measurement_charge`.

@@ -61,7 +61,8 @@ def check_scale(what: str, scale: float, units: str = " records") -> None:
     """
     if not SMALLEST_SCALE <= scale < LARGEST_SCALE:
         raise PlanError(
-            f"{what}: the scale of the noise must be from {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g}{units}, found {scale!r}"
+            f"{what}: the scale of the noise must be from {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g}{units}, found "
+            f"{scale!r}"
         )
 
 

@@ -20,12 +20,7 @@ from dpopt.private.tables.closed import Declared
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.conjunctions.literals import LiteralGroups
 from dpopt.queries.conjunctions.monomials import SETS
-from dpopt.queries.polynomial_families import (
-    FunctionFamily,
-    PolynomialFamily,
-    SymmetricFamily,
-    TableFamily,
-)
+from dpopt.queries.polynomial_families import FunctionFamily, PolynomialFamily, SymmetricFamily, TableFamily
 from dpopt.threads import USUAL
 
 CHUNK = 2**16
@@ -40,15 +35,8 @@ _TOP = 1 << 41
 class CoefficientTable(Declared[PrivateDataset, PolynomialFamily]):
     """Records of the attributes of a family of polynomials.
 
-    The family is a `SymmetricFamily`, a `TableFamily` or a `FunctionFamily`, one of these exactly: the bounds of others are not
-    enforced here. What remains trusted of a function is stated there.
-
-    Raises
-    ------
-    PrivateDataError
-        If the attributes are not those of the family.
-    PlanError
-        If the family is of any other type.
+    The family is a `SymmetricFamily`, a `TableFamily` or a `FunctionFamily`, one of these exactly: the bounds of others
+    are not enforced here. What remains trusted of a function is stated there.
     """
 
     __slots__ = ()
@@ -57,8 +45,8 @@ class CoefficientTable(Declared[PrivateDataset, PolynomialFamily]):
     def _check(cls, records: PrivateDataset, public: PolynomialFamily) -> None:
         if type(public) not in {SymmetricFamily, TableFamily, FunctionFamily}:
             raise PlanError(
-                f"found a family of type {type(public).__name__}; expected one whose bounds are enforced: SymmetricFamily, "
-                "TableFamily or FunctionFamily"
+                f"found a family of type {type(public).__name__}; expected one whose bounds are enforced: "
+                f"SymmetricFamily, TableFamily or FunctionFamily"
             )
         if records._schema.fingerprint() != public.schema.fingerprint():
             raise PrivateDataError("the table was read with other attributes than those of the family")
@@ -66,22 +54,14 @@ class CoefficientTable(Declared[PrivateDataset, PolynomialFamily]):
 
 @dataclass(frozen=True, slots=True)
 class CoefficientSums:
-    """The sums of all coefficients, with one noise on each (Thaler, Ullman and Vadhan 2012, Theorems 3.1 and 3.2).
-
-    Attributes
-    ----------
-    name : str
-        What the coefficients are of.
-    unit : float
-        Coefficients are cut to whole multiples of it; a power of two.
-    scale : float
-        sigma of the discrete Gaussian or b of the discrete Laplace distribution, in units.
-    gaussian : bool
-    """
+    """The sums of all coefficients, with one noise on each (Thaler, Ullman and Vadhan 2012, Theorems 3.1 and 3.2)."""
 
     name: str
+    """What the coefficients are of."""
     unit: float
+    """Coefficients are cut to whole multiples of it; a power of two."""
     scale: float
+    """sigma of the discrete Gaussian or b of the discrete Laplace distribution, in units."""
     gaussian: bool
 
     def __post_init__(self) -> None:
@@ -97,24 +77,12 @@ class CoefficientSums:
         `tests/private/test_sanitizer_curator.py`, `tests/boundary/test_exact_loss.py`.
         """
         sensitivity, scale = sensitivity_and_scale(
-            family,
-            self.unit,
-            self.scale,
-            gaussian=self.gaussian,
-            replaced=relation is NeighbouringRelation.REPLACE_ONE,
+            family, self.unit, self.scale, gaussian=self.gaussian, replaced=relation is NeighbouringRelation.REPLACE_ONE
         )
         return measurement_charge(self.name, sensitivity, scale, gaussian=self.gaussian, relation=relation)
 
-    def exact(
-        self, table: CoefficientTable, relation: NeighbouringRelation, threads: int = USUAL
-    ) -> NDArray[np.int64]:
-        """Return the sums. Private.
-
-        Raises
-        ------
-        PrivateDataError
-            If the function of the family fails for a record.
-        """
+    def exact(self, table: CoefficientTable, relation: NeighbouringRelation, threads: int = USUAL) -> NDArray[np.int64]:
+        """Return the sums. Private."""
         return coefficient_sums(table._records, table._public, self.unit, threads=threads)
 
 
@@ -123,8 +91,8 @@ def sensitivity_and_scale(
 ) -> tuple[int, float]:
     """Return L1, or the square of L2, and the scale of the noise, as accounting takes them.
 
-    A square of L2 beyond 2^53 is stated in units that are larger by a power of two, and so is the scale: upward, and else the
-    same.
+    A square of L2 beyond 2^53 is stated in units that are larger by a power of two, and so is the scale: upward, and
+    else the same.
     """
     moves = family.moves(unit)
     if not gaussian:
@@ -142,9 +110,7 @@ class _Total:
         self._high = np.zeros(number, dtype=np.int64)
         self._low = np.zeros(number, dtype=np.int64)
 
-    def add(
-        self, values: NDArray[np.int64], times: NDArray[np.int64] | int, at: NDArray[np.int64] | slice
-    ) -> None:
+    def add(self, values: NDArray[np.int64], times: NDArray[np.int64] | int, at: NDArray[np.int64] | slice) -> None:
         """Add vectors, each so many times; the positions are different ones."""
         self._high[at] += (values >> _BITS) * times
         self._low[at] += (values & _LOW) * times
@@ -161,13 +127,8 @@ def coefficient_sums(
 ) -> NDArray[np.int64]:
     """Return the sums of the coefficients of all records, (N,), in units. Private.
 
-    Their sensitivity is `family.moves(unit)` (Privacy: C9 in docs/privacy). No progress is
-    reported: the number of steps grows with the number of different records.
-
-    Raises
-    ------
-    PrivateDataError
-        If the function of a family fails for a record, or returns another number of coefficients.
+    Their sensitivity is `family.moves(unit)` (Privacy: C9 in docs/privacy). No progress is reported: the number of
+    steps grows with the number of different records.
     """
     total = _Total(family.monomials.count)
     if type(family) is SymmetricFamily:
@@ -177,15 +138,11 @@ def coefficient_sums(
     elif type(family) is FunctionFamily:
         _add_function(total, dataset, family, unit)
     else:
-        raise PrivateDataError(
-            f"found a {type(family).__name__}; expected a family whose bounds are enforced"
-        )
+        raise PrivateDataError(f"found a {type(family).__name__}; expected a family whose bounds are enforced")
     return total.cut()
 
 
-def _add_symmetric(
-    total: _Total, dataset: PrivateDataset, family: SymmetricFamily, unit: float, threads: int
-) -> None:
+def _add_symmetric(total: _Total, dataset: PrivateDataset, family: SymmetricFamily, unit: float, threads: int) -> None:
     """Count each set of literals once, and multiply: a monomial has one coefficient for all records that have its literals."""
     from dpopt.queries.counting.subset_kernels import count_subsets
 

@@ -24,36 +24,26 @@ MOST_RECORDS = 2**36
 
 @dataclass(frozen=True, slots=True)
 class WaveSums:
-    """As many sums as bins; each adds up all bins with whole weights.
-
-    Attributes
-    ----------
-    name : str
-        What is measured; it identifies the measurement within a run.
-    scale : float
-        sigma of the discrete Gaussian or b of the discrete Laplace distribution, in units.
-    gaussian : bool
-        Which of the two.
-    bins : int
-        From 1 to 65,536.
-    prefixes : bool
-        Whether the waves are those of prefixes, or of all ranges.
-    unit : int
-        What stands for 1, the norm of a column before rounding: from 1 to 2^25.
-    """
+    """As many sums as bins; each adds up all bins with whole weights."""
 
     name: str
+    """What is measured; it identifies the measurement within a run."""
     scale: float
+    """sigma of the discrete Gaussian or b of the discrete Laplace distribution, in units."""
     gaussian: bool
+    """Which of the two."""
     bins: int
+    """From 1 to 65,536."""
     prefixes: bool
+    """Whether the waves are those of prefixes, or of all ranges."""
     unit: int
+    """What stands for 1, the norm of a column before rounding: from 1 to 2^25."""
 
     def __post_init__(self) -> None:
         if not self.name or not 1 <= self.bins <= MOST_WAVES or not 1 <= self.unit <= LARGEST_UNIT:
             raise PlanError(
-                f"found waves of the name {self.name!r}, over {self.bins:,} bins, in units of {self.unit:,}; expected a name, "
-                f"1 to {MOST_WAVES:,} bins, and a unit from 1 to {LARGEST_UNIT:,}"
+                f"found waves of the name {self.name!r}, over {self.bins:,} bins, in units of {self.unit:,}; expected "
+                f"a name, 1 to {MOST_WAVES:,} bins, and a unit from 1 to {LARGEST_UNIT:,}"
             )
         check_scale(self.name, self.scale, " units")
 
@@ -67,37 +57,26 @@ class WaveSums:
     def charge(self, bins_of_a_record: int, relation: NeighbouringRelation) -> Charge:
         """Return what it costs.
 
-        **Sensitivity.** A record lies in one bin, and moves each sum by the weight that its bin has there: by the bin's column
-        of whole weights, of which the largest L1 norm and the largest squared L2 norm are added up exactly. Replaced, by the
-        difference of two columns: at most twice the norm, four times its square. **Theorem.**
+        **Sensitivity.** A record lies in one bin, and moves each sum by the weight that its bin has there: by the bin's
+        column of whole weights, of which the largest L1 norm and the largest squared L2 norm are added up exactly.
+        Replaced, by the difference of two columns: at most twice the norm, four times its square. **Theorem.**
         `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C17 in docs/privacy. Test:
         `tests/private/test_wave_sums.py`.
-
-        Raises
-        ------
-        PlanError
-            For a graph: an edge counts in two bins.
         """
         if bins_of_a_record != 1:
             raise PlanError(f"{self.name}: waves over nodes are not measured; an edge counts in two bins")
         return noise_charge(self, self.sensitivity(relation), relation)
 
     def exact(self, counts: BinCounts, *_: object) -> NDArray[np.int64]:
-        """Return the sums, (bins,). Private.
-
-        Raises
-        ------
-        PrivateDataError
-            If there is another number of bins, or over 2^36 records, whose sums might leave 64 bits.
-        """
+        """Return the sums, (bins,). Private."""
         if counts._counts.shape != (self.bins,):
             raise PrivateDataError(
                 f"{self.name}: the plan was made for {self.bins:,} bins, and {counts._counts.size:,} were counted"
             )
         if int(counts._counts.sum()) > MOST_RECORDS:
             raise PrivateDataError(
-                f"{self.name}: found {int(counts._counts.sum()):,} records, and at most {MOST_RECORDS:,} are measured so; "
-                "measure blocks"
+                f"{self.name}: found {int(counts._counts.sum()):,} records, and at most {MOST_RECORDS:,} are measured "
+                f"so; measure blocks"
             )
         return _sums(self.bins, self.prefixes, self.unit, counts._counts)[0]
 
@@ -122,7 +101,5 @@ def _sums(
     heights, norms = waves.weights()
     sums, absolute, squares = (np.zeros(bins, dtype=np.int64) for _ in range(3))
     first, apart = int(waves.columns[0]), 2 if prefixes else 1
-    weighted_sums(
-        unit * heights, norms, waves.rows, first, apart, waves.table, counts, sums, absolute, squares
-    )
+    weighted_sums(unit * heights, norms, waves.rows, first, apart, waves.table, counts, sums, absolute, squares)
     return sums, absolute, squares

@@ -1,8 +1,8 @@
 """Integer noise from OpenDP, whose samplers are exact.
 
-They draw from a cryptographic generator inside the process (that of OpenSSL, which OpenDP's library contains), which the
-operating system's generator seeds when it is first used, again and again later, and in a process that was forked. A copy of the
-memory, such as a snapshot of a virtual machine, also copies its state.
+They draw from a cryptographic generator inside the process (that of OpenSSL, which OpenDP's library contains), which
+the operating system's generator seeds when it is first used, again and again later, and in a process that was forked. A
+copy of the memory, such as a snapshot of a virtual machine, also copies its state.
 """
 
 from __future__ import annotations

@@ -49,13 +49,7 @@ class ScriptedWords:
         self._position = 0
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        """Return the next `count` words of the script.
-
-        Raises
-        ------
-        IndexError
-            If the script is too short.
-        """
+        """Return the next `count` words of the script."""
         end = self._position + count
         if end > len(self._words):
             raise IndexError(f"the script holds {len(self._words)} words, {end} were asked for")
@@ -69,12 +63,8 @@ def uniform_below(total: int, count: int, source: RandomWords) -> NDArray[np.uin
 
     Parameters
     ----------
-    total : int
+    total
         From 1 to 2**127.
-    count : int
-        How many integers.
-    source : RandomWords
-        Where the words come from.
 
     Returns
     -------
@@ -83,9 +73,9 @@ def uniform_below(total: int, count: int, source: RandomWords) -> NDArray[np.uin
 
     Notes
     -----
-    Words are masked to the bit length of ``total - 1`` and rejected when above it, so each integer is exactly uniform and at
-    most two pairs of words are needed for it on average. How many were rejected depends on `total`; that time is not hidden
-    (known limits).
+    Words are masked to the bit length of ``total - 1`` and rejected when above it, so each integer is exactly uniform
+    and at most two pairs of words are needed for it on average. How many were rejected depends on `total`; that time is
+    not hidden (known limits).
     """
     if not 1 <= total <= 2**127:
         raise ValueError(f"the range must be between 1 and 2**127, found {total}")

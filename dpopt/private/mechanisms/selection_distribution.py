@@ -45,15 +45,9 @@ class ExponentialTable:
 
     Notes
     -----
-    The product of two entries, rounded once more, has relative error at most 3 * 2**-53 (1 + 2**-50): each factor contributes
-    one rounding, the product the third. It is at least 2**-(depth + 1) and has 53 bits, so times 2**(depth + 54) it is an
-    exact integer.
-
-    Raises
-    ------
-    PlanError
-        If step or size is not positive, or eta / n is so small that the tables would be too long, or so large that every
-        query but the best would count alike.
+    The product of two entries, rounded once more, has relative error at most 3 * 2**-53 (1 + 2**-50): each factor
+    contributes one rounding, the product the third. It is at least 2**-(depth + 1) and has 53 bits, so times 2**(depth
+    + 54) it is an exact integer.
     """
 
     __slots__ = ("bits", "clamp", "high", "low")
@@ -100,19 +94,13 @@ _DIGITS = 80
 
 
 def clamp_of(range_: Decimal, spread: int) -> int:
-    """Return the largest difference of scores that is told apart: exp(-range clamp / spread) is at least 2^-50.
-
-    Raises
-    ------
-    PlanError
-        If it is 0. What decides is public.
-    """
+    """Return the largest difference of scores that is told apart: exp(-range clamp / spread) is at least 2^-50."""
     with localcontext(_context()):
         clamp = int(DEPTH * Decimal(2).ln() * spread / range_)
     if clamp < 1:
         raise PlanError(
-            f"a selection of range {range_} could not distinguish scores, of which one record moves the difference by up to "
-            f"{spread} steps; choose a smaller range"
+            f"a selection of range {range_} could not distinguish scores, of which one record moves the difference by "
+            f"up to {spread} steps; choose a smaller range"
         )
     return clamp
 
@@ -124,23 +112,18 @@ def selection_weights(scores: Sequence[int], *, range_: Decimal, spread: int) ->
     ----------
     scores
         One whole number per candidate, at most 10,000; larger is better. Private.
-    range_ : Decimal
+    range_
         Range of the mechanism, positive, an exact decimal.
-    spread : int
+    spread
         Largest minus smallest change of the scores over the candidates, for any two neighbours; at least 1.
-
-    Raises
-    ------
-    PlanError
-        If range / spread is so large that scores could not be distinguished (`clamp_of`).
 
     Notes
     -----
-    **Distribution.** Candidate c has the weight 2^112 exp(-range min(top - score_c, clamp) / spread), rounded to a whole
-    number, `clamp` being the largest whole number with exp(-range clamp / spread) at least 2^-50.
+    **Distribution.** Candidate c has the weight 2^112 exp(-range min(top - score_c, clamp) / spread), rounded to a
+    whole number, `clamp` being the largest whole number with exp(-range clamp / spread) at least 2^-50.
 
-    **Theorem.** Weights proportional to exp(range score / spread) make a range-bounded-range mechanism (Dong, Durfee and Rogers
-    2020). The clamp needs no slack; rounding adds less than 2^-59 to the range, for which 2^-49 is charged
+    **Theorem.** Weights proportional to exp(range score / spread) make a range-bounded-range mechanism (Dong, Durfee
+    and Rogers 2020). The clamp needs no slack; rounding adds less than 2^-59 to the range, for which 2^-49 is charged
     (`dpopt.accounting.dualquery.SAMPLER_SLACK`). The draw by `uniform_below` is exact. Privacy: E2 in docs/privacy.
 
     Checked by `tests/private/test_selection_distribution.py` (against rational arithmetic written apart from this file,

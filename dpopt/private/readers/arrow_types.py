@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _FARTHEST = 2**53  # seconds from 1970: beyond all dates that have a text, and exact as a float
-_CLOCK = r"^(?:(?P<d>-?[0-9]{1,5}) days?,? )?(?P<h>[0-9]{1,5}):(?P<m>[0-5][0-9]):(?P<s>[0-5][0-9])(?:\.(?P<f>[0-9]{1,9}))?$"
+_CLOCK = (
+    r"^(?:(?P<d>-?[0-9]{1,5}) days?,? )?(?P<h>[0-9]{1,5}):(?P<m>[0-5][0-9]):(?P<s>[0-5][0-9])(?:\.(?P<f>[0-9]{1,9}))?$"
+)
 
 
 def plain(array: pa.Array) -> pa.Array:

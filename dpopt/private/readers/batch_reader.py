@@ -1,7 +1,7 @@
 """Reading columns of a table in batches by a public schema: codes of the rows that are counted, and what does not fit.
 
-Rows that are counted are those that fit, and of each person the first K. This is decided once, in the first pass. A bit for
-each row is held from then on: later passes read only the columns that queries name, and could not decide again.
+Rows that are counted are those that fit, and of each person the first K. This is decided once, in the first pass. A bit
+for each row is held from then on: later passes read only the columns that queries name, and could not decide again.
 """
 
 from __future__ import annotations
@@ -76,13 +76,14 @@ class RowsOfPart:
 class FirstRowsOfPersons:
     """Keeps the first K rows of each person, in the order of the table.
 
-    A person is the exact text in the person column; no hash stands for it. Which of a person's rows are kept depends on that
-    person's rows, and on their order, alone. A row without a person (null, empty, NaN, a malformed row, a value without a text)
-    is not kept: nothing says whose it is, and if such rows were bounded together, a person's row would push out another's.
+    A person is the exact text in the person column; no hash stands for it. Which of a person's rows are kept depends on
+    that person's rows, and on their order, alone. A row without a person (null, empty, NaN, a malformed row, a value
+    without a text) is not kept: nothing says whose it is, and if such rows were bounded together, a person's row would
+    push out another's.
 
-    **Stability.** Adding or removing all rows of one person leaves what is kept of all others as it is, and changes at most K
-    kept rows. Changing that person's rows, also so that they cannot be read any more, takes at most K kept rows away and adds
-    at most K. Privacy: A10 in docs/privacy. Test: `tests/private/test_kept_rows.py`.
+    **Stability.** Adding or removing all rows of one person leaves what is kept of all others as it is, and changes at
+    most K kept rows. Changing that person's rows, also so that they cannot be read any more, takes at most K kept rows
+    away and adds at most K. Privacy: A10 in docs/privacy. Test: `tests/private/test_kept_rows.py`.
     """
 
     def __init__(self, most: int) -> None:
@@ -94,7 +95,8 @@ class FirstRowsOfPersons:
     def keep(self, persons: pa.Array, candidates: Kept) -> Kept:
         """Return which of the next rows are kept; rows that are no candidates neither are nor use up the person's K.
 
-        `persons` (n,) are values of the person column, as the table has them. Raises PrivateDataError if their type has none.
+        `persons` (n,) are values of the person column, as the table has them. Raises PrivateDataError if their type has
+        none.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -148,10 +150,11 @@ _VALUE_BYTES = 16  # a value as it is read, and on its way to its code
 class BatchReader:
     """Reads columns of a table by a public schema, batch by batch: the codes of the rows that are counted.
 
-    The first pass over a table decides which rows these are (`KeptRows`): it reads every column of the schema, and the person
-    column. Later passes read the columns that they are given, and know which rows are `kept`. What does not fit is collected,
-    unless the reading is total. `positions` tell where the columns of all attributes are in the table, and `attributes` (k,)
-    which of them are read, at least one, each by one of the `encoders`. `rows` were read so far, counted or not: private.
+    The first pass over a table decides which rows these are (`KeptRows`): it reads every column of the schema, and the
+    person column. Later passes read the columns that they are given, and know which rows are `kept`. What does not fit
+    is collected, unless the reading is total. `positions` tell where the columns of all attributes are in the table,
+    and `attributes` (k,) which of them are read, at least one, each by one of the `encoders`. `rows` were read so far,
+    counted or not: private.
 
     Each of `batches` and `read_through` may run in one thread at a time.
     """
@@ -196,8 +199,8 @@ class BatchReader:
         positions = column_positions(source, schema.names)
         if how.person is not None and how.person not in source.names:
             raise PrivateDataError(
-                f"{source.title} has no column {how.person!r}, which names the person of each row (--person); its columns are "
-                f"{', '.join(source.names)}"
+                f"{source.title} has no column {how.person!r}, which names the person of each row (--person); its "
+                f"columns are {', '.join(source.names)}"
             )
         person = None if how.person is None else column_positions(source, [how.person])[0]
         return cls(source, positions, schema, np.arange(len(schema)), how, person=person)
@@ -226,8 +229,8 @@ class BatchReader:
     def batches(self, rows_at_a_time: int) -> Generator[list[Codes], None, None]:
         """Yield the codes of the wanted attributes for some rows, then for the next ones; each array is (rows,).
 
-        After a value that has no code nothing more is yielded, but the table is read to its end, so that the message can
-        say how much does not fit.
+        After a value that has no code nothing more is yielded, but the table is read to its end, so that the message
+        can say how much does not fit.
         """
         held = 0
         for rows in self._pieces(min(rows_at_a_time, BATCH_ROWS), None):
@@ -280,8 +283,8 @@ class BatchReader:
             kept = self._kept.part(self.rows, self.rows + rows)  # type: ignore[union-attr]
             if kept.size != rows or (invalid is not None and (invalid & kept).any()):
                 raise PrivateDataError(
-                    f"{self._source.title} does not hold the same rows as before; keep a copy that nothing writes to, and "
-                    "begin again"
+                    f"{self._source.title} does not hold the same rows as before; keep a copy that nothing writes to, "
+                    f"and begin again"
                 )
         else:
             kept = np.ones(rows, dtype=np.bool_)
@@ -300,9 +303,7 @@ class BatchReader:
             yield codes
 
 
-def refuse_what_does_not_fit(
-    source: TableSource, columns: Sequence[ColumnProblems], faults: Sequence[str]
-) -> None:
+def refuse_what_does_not_fit(source: TableSource, columns: Sequence[ColumnProblems], faults: Sequence[str]) -> None:
     """Refuse, by PrivateDataError, a table whose rows (`faults`) or values of its columns did not fit."""
     found = what_does_not_fit(source, columns, faults)
     if found:

@@ -29,9 +29,9 @@ CSV_FORM = TextForm(trimmed=False)
 class CsvSource:
     """One text file. The first line that is not empty holds the names unless names are given.
 
-    An empty line after it is an empty value in a table of one column. In others it is skipped, or malformed where the form has
-    `empty_lines`. A row that cannot be divided into as many fields as there are columns, or is no text in the declared
-    encoding, is null in every column; an empty cell is the text "".
+    An empty line after it is an empty value in a table of one column. In others it is skipped, or malformed where the
+    form has `empty_lines`. A row that cannot be divided into as many fields as there are columns, or is no text in the
+    declared encoding, is null in every column; an empty cell is the text "".
     """
 
     nulls_are_malformed = True
@@ -79,9 +79,7 @@ class CsvSource:
         for fields, records, _ in self._blocks():
             here = wanted[(wanted >= before) & (wanted < before + records.size)]
             lines = fields.lines(records[here - before])
-            places.update(
-                {row: f"line {line}" for row, line in zip(here.tolist(), lines.tolist(), strict=True)}
-            )
+            places.update({row: f"line {line}" for row, line in zip(here.tolist(), lines.tolist(), strict=True)})
             before += records.size
         return places
 
@@ -114,13 +112,11 @@ class CsvSource:
             if fields.bad[record]:
                 line = int(fields.lines(found[:1])[0])
                 raise PrivateDataError(
-                    f"{self.title}, line {line}: {fields.complaint(record)}; expected the names of the columns, or give them "
-                    "where the file has none (--no-header)"
+                    f"{self.title}, line {line}: {fields.complaint(record)}; expected the names of the columns, or "
+                    f"give them where the file has none (--no-header)"
                 )
             return [fields.text(field) for field in range(fields.firsts[record], fields.firsts[record + 1])]
-        raise PrivateDataError(
-            f"{self.title} is empty; expected a line of column names and one line per record"
-        )
+        raise PrivateDataError(f"{self.title} is empty; expected a line of column names and one line per record")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +128,7 @@ class CsvFile:
     form: TextForm = CSV_FORM
 
     def source(self, names: tuple[str, ...]) -> CsvSource:
-        """Return the source of this file alone, whose columns have these names.
-
-        Raises
-        ------
-        PrivateDataError
-            If it cannot be read, or has other columns.
-        """
+        """Return the source of this file alone, whose columns have these names."""
         source = CsvSource(self.path, None if self.header else names, self.form)
         if source.names != names:
             raise _other_columns(source.title, source.names)
@@ -151,11 +141,7 @@ class CsvFilesSource:
     nulls_are_malformed = True
 
     def __init__(
-        self,
-        paths: Sequence[Path],
-        title: str,
-        column_names: Sequence[str] | None,
-        form: TextForm = CSV_FORM,
+        self, paths: Sequence[Path], title: str, column_names: Sequence[str] | None, form: TextForm = CSV_FORM
     ) -> None:
         self.title = title
         self.files = tuple(paths)
@@ -225,6 +211,6 @@ def _other_columns(title: str, names: Sequence[str], first: CsvSource | None = N
         own, other = next(pair for pair in zip(names, first.names, strict=True) if pair[0] != pair[1])
         what = f"has the column {shown(own)} where {first.title} has {shown(other)}"
     return PrivateDataError(
-        f"{title} {what}; all files in the folder need the same columns in the same order, and each a line of their names, or "
-        "none of them"
+        f"{title} {what}; all files in the folder need the same columns in the same order, and each a line of their "
+        f"names, or none of them"
     )

@@ -77,9 +77,9 @@ class NumericCodes:
 class CategoryCodes:
     """Codes of a categorical or boolean attribute, found by the text of a value, else by its number.
 
-    By text first: "1" is the whole number 1, "true" the value true (also "True", "TRUE"). Then by number, so that
-    "1.0" finds 1 and "0.50" finds 0.5; texts with leading zeros are codes rather than numbers and are not converted.
-    A boolean attribute without tokens of its own also takes 1 and 0. Where no text is declared, "NaN" is missing.
+    By text first: "1" is the whole number 1, "true" the value true (also "True", "TRUE"). Then by number, so that "1.0"
+    finds 1 and "0.50" finds 0.5; texts with leading zeros are codes rather than numbers and are not converted. A
+    boolean attribute without tokens of its own also takes 1 and 0. Where no text is declared, "NaN" is missing.
     """
 
     def __init__(self, attribute: Attribute, decimal: str = ".") -> None:
@@ -206,9 +206,7 @@ def _dates_of_one_form(texts: pa.Array, form: str) -> tuple[NDArray[np.float64],
         readable &= (half >= 1) & (half <= 12)
         later = pc.starts_with(pc.ascii_lower(pc.struct_field(fields, "p")), "p")
         hour = half % 12 + 12 * _truth(pc.fill_null(later, fill_value=False))
-    readable &= (
-        (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1) & (hour < 24) & (minute < 60) & (second < 60)
-    )
+    readable &= (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1) & (hour < 24) & (minute < 60) & (second < 60)
     months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
     days = months.astype("datetime64[D]") + (day - 1)
     readable &= days.astype("datetime64[M]") == months

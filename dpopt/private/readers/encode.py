@@ -32,23 +32,16 @@ _WIDEST_TABLE = 2**16  # whole numbers within a range of this length are coded t
 class ColumnEncoder:
     """Collects the codes of one attribute, and what has none; with OTHER in its policy the attribute has an `other_code`.
 
-    Different values are coded once per batch wherever their number is small: dictionaries (every text column is
-    turned into one) and whole numbers of a short range go through a table of codes. A null is a missing value, or if
+    Different values are coded once per batch wherever their number is small: dictionaries (every text column is turned
+    into one) and whole numbers of a short range go through a table of codes. A null is a missing value, or if
     `nulls_are_malformed` a row that cannot be read; `decimal` stands before the fraction of a number in texts.
     """
 
     def __init__(
-        self,
-        attribute: Attribute,
-        policy: OnInvalid,
-        *,
-        nulls_are_malformed: bool = False,
-        decimal: str = ".",
+        self, attribute: Attribute, policy: OnInvalid, *, nulls_are_malformed: bool = False, decimal: str = "."
     ) -> None:
         numeric = attribute.kind is AttributeKind.NUMERIC
-        self._domain = (
-            NumericCodes(attribute, policy, decimal) if numeric else CategoryCodes(attribute, decimal)
-        )
+        self._domain = NumericCodes(attribute, policy, decimal) if numeric else CategoryCodes(attribute, decimal)
         self._name, self._unit, self._type = attribute.name, attribute.duration, attribute.arrow or ""
         self._bucket = attribute.other_code if OnInvalid.OTHER in policy else None
         self._total = OnInvalid.DROP in policy or self._bucket is not None
@@ -59,10 +52,7 @@ class ColumnEncoder:
         self.problems = ColumnProblems(attribute)
 
     def add(self, array: pa.Array) -> NDArray[np.bool_] | None:
-        """Encode the next batch; return which of its rows have no code, None if all have one. What does not fit is collected.
-
-        Raises PrivateDataError if values of this Arrow type, whatever they are, cannot be read.
-        """
+        """Encode the next batch and collect what does not fit; return which rows have no code, None if all have one."""
         import pyarrow as pa
 
         zone = getattr(array.type, "tz", None)
@@ -216,7 +206,9 @@ def no_reading(kind: pa.DataType) -> str | None:
     import pyarrow as pa
 
     if pa.types.is_duration(kind):
-        return 'it holds durations; declare "type": "duration" with a "unit" such as "minutes", of which edges are numbers'
+        return (
+            'it holds durations; declare "type": "duration" with a "unit" such as "minutes", of which edges are numbers'
+        )
     if pa.types.is_dictionary(kind):
         return no_reading(kind.value_type)
     try:
@@ -244,9 +236,7 @@ def as_text(array: pa.Array) -> pa.Array:
     if pa.types.is_large_string(kind) or pa.types.is_large_binary(kind):
         # Together they might not fit into an array of usual texts; no declared text is as long.
         long = pc.greater(pc.binary_length(array), LONGEST_TEXT)
-        array = pc.if_else(
-            long, pa.scalar(f"{NO_TEXT}a value of more than {LONGEST_TEXT:,} bytes", kind), array
-        )
+        array = pc.if_else(long, pa.scalar(f"{NO_TEXT}a value of more than {LONGEST_TEXT:,} bytes", kind), array)
     if "binary" in str(kind):  # not checked here: `clean` finds what is not UTF-8, value by value
         return pc.cast(array, options=pc.CastOptions.unsafe(pa.string()))
     if pa.types.is_floating(kind):
@@ -255,9 +245,7 @@ def as_text(array: pa.Array) -> pa.Array:
     if not pa.types.is_floating(kind):
         return texts
     # Whole numbers as such: 1e15 as 1000000000000000, and a float32 with all its digits.
-    whole = pc.and_(
-        pc.equal(pc.floor(array), array), pc.less_equal(pc.abs(array), pa.scalar(2.0**53, array.type))
-    )
+    whole = pc.and_(pc.equal(pc.floor(array), array), pc.less_equal(pc.abs(array), pa.scalar(2.0**53, array.type)))
     return pc.if_else(whole, pc.cast(pc.cast(array, pa.int64(), safe=False), pa.string()), texts)
 
 

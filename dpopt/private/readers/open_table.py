@@ -1,6 +1,7 @@
 """Opening a table: which kind of source a path or an object in memory is.
 
-Tables in the files of other programs: workbooks of Excel, and files of SPSS, Stata and SAS. Each cell is read by itself.
+Tables in the files of other programs: workbooks of Excel, and files of SPSS, Stata and SAS. Each cell is read by
+itself.
 """
 
 from __future__ import annotations
@@ -47,9 +48,7 @@ class WorkbookSource(MemorySource):
     Of a column, `labels` are the words that the file gives to its values, by their text; `notes` name sheets only.
     """
 
-    def __init__(
-        self, path: Path, column_names: Sequence[str] | None, *, empty_rows: bool, trim: bool
-    ) -> None:
+    def __init__(self, path: Path, column_names: Sequence[str] | None, *, empty_rows: bool, trim: bool) -> None:
         self.labels: Mapping[str, Mapping[str, str]] = {}
         self.notes: tuple[str, ...] = ()
         if path.suffix.lower() in EXCEL:
@@ -69,9 +68,7 @@ class WorkbookSource(MemorySource):
             sheet = book.worksheets[0]
             sheet.reset_dimensions()  # which the file states, and need not hold
             if len(book.worksheets) > 1:
-                self.notes = (
-                    f"the workbook has {len(book.worksheets)} sheets; the first, {sheet.title!r}, is read",
-                )
+                self.notes = (f"the workbook has {len(book.worksheets)} sheets; the first, {sheet.title!r}, is read",)
             rows = [[_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)]
             book.close()
         names = ["" if name is None else name for name in rows[0]] if header and rows else []
@@ -129,8 +126,8 @@ def _reading(path: Path) -> Iterator[None]:
 
 def _not_installed(path: Path, library: str, extra: str) -> PrivateDataError:
     return PrivateDataError(
-        f"{path.name}: such files are read by {library}, which is not installed; run: pip install 'dpopt[{extra}]', or save "
-        "the table as CSV"
+        f"{path.name}: such files are read by {library}, which is not installed; run: pip install 'dpopt[{extra}]', or "
+        f"save the table as CSV"
     )
 
 
@@ -162,9 +159,10 @@ _FOR_WIDE_TABLES = (
 def open_table(table: AnyTable, reading: TableReading | None = None) -> TableSource:
     """Return the source for a path, a DataFrame, a pyarrow Table, what speaks Arrow, an array or a sparse matrix.
 
-    Files are told apart by their first bytes, which are public: the mark of a format, or the names of columns. Where names are
-    given, the first bytes of a text may be a record, which must not decide how the others are read: then the name of the file
-    alone says whether it is Parquet (.parquet, .pq) or text. It always says what is a file of Excel, SPSS, Stata or SAS.
+    Files are told apart by their first bytes, which are public: the mark of a format, or the names of columns. Where
+    names are given, the first bytes of a text may be a record, which must not decide how the others are read: then the
+    name of the file alone says whether it is Parquet (.parquet, .pq) or text. It always says what is a file of Excel,
+    SPSS, Stata or SAS.
 
     Raises
     ------
@@ -172,9 +170,7 @@ def open_table(table: AnyTable, reading: TableReading | None = None) -> TableSou
         If there is no such file, or its format is none of those that can be read.
     """
     if isinstance(table, BitTable):
-        raise PrivateDataError(
-            f"a {type(table).__name__} is a wide table of zeros and ones; {_FOR_WIDE_TABLES}"
-        )
+        raise PrivateDataError(f"a {type(table).__name__} is a wide table of zeros and ones; {_FOR_WIDE_TABLES}")
     how = reading or TableReading()
     column_names = how.column_names
     if not isinstance(table, str | os.PathLike):
@@ -207,8 +203,8 @@ def _refuse_where_records_meet(path: Path, how: TableReading) -> None:
     if whole or (how.encoding or "").startswith("utf-16"):
         what = "a file that another program's library reads as a whole" if whole else "text in UTF-16"
         raise PrivateDataError(
-            f"{path.name} is {what}: one record in it may decide how others are read, so --on-invalid {how.repairs.text} "
-            "cannot promise that it does not. Save the table as CSV in UTF-8, or as Parquet"
+            f"{path.name} is {what}: one record in it may decide how others are read, so --on-invalid "
+            f"{how.repairs.text} cannot promise that it does not. Save the table as CSV in UTF-8, or as Parquet"
         )
 
 
@@ -227,20 +223,12 @@ def _refuse_foreign(path: Path, start: bytes, how: TableReading) -> None:
         )
     if start.startswith((b"DPOPTBIT", b"%%MatrixM")) or (start.startswith(b"PK") and b".npy" in start):
         raise PrivateDataError(f"{path.name} is a file of a wide table of zeros and ones; {_FOR_WIDE_TABLES}")
-    if (what := foreign_format(start)) and not (
-        (how.encoding or "").startswith("utf-16") and "UTF-16" in what
-    ):
+    if (what := foreign_format(start)) and not ((how.encoding or "").startswith("utf-16") and "UTF-16" in what):
         raise PrivateDataError(f"{path.name} is {what}; save the table as CSV or Parquet")
 
 
 def first_bytes(path: Path) -> bytes:
-    """Return the first bytes of a file, 64 at most.
-
-    Raises
-    ------
-    PrivateDataError
-        If there is no such file, it cannot be read, or can be read once only, such as a pipe: every reader opens it again.
-    """
+    """Return the first bytes of a file, 64 at most."""
     try:
         with path.open("rb") as stream:
             start, mode = stream.read(64), os.fstat(stream.fileno()).st_mode
@@ -261,8 +249,8 @@ def foreign_format(start: bytes) -> str | None:
 def _parts(folder: Path) -> list[Path]:
     """Return the Parquet files in a folder and the folders in it, or the CSV files in it, by name.
 
-    Hidden files are left out, and marks such as _SUCCESS. Folders in a folder of CSV files are not looked into: they may be
-    releases.
+    Hidden files are left out, and marks such as _SUCCESS. Folders in a folder of CSV files are not looked into: they
+    may be releases.
     """
     files = [
         path
@@ -273,12 +261,12 @@ def _parts(folder: Path) -> list[Path]:
     texts = [path for path in files if path.name.lower().endswith(_CSV) and path.parent == folder]
     if parquet and texts:
         raise PrivateDataError(
-            f"the folder {str(folder)!r} holds both Parquet and CSV files, such as {parquet[0].name} and {texts[0].name}; keep "
-            "the files of the table, and nothing else, in a folder of their own"
+            f"the folder {str(folder)!r} holds both Parquet and CSV files, such as {parquet[0].name} and "
+            f"{texts[0].name}; keep the files of the table, and nothing else, in a folder of their own"
         )
     if not parquet and not texts:
         raise PrivateDataError(
-            f"the folder {str(folder)!r} holds no Parquet files (*.parquet) and no CSV files (*.csv, *.csv.gz); name a file, "
-            "or the folder that holds them"
+            f"the folder {str(folder)!r} holds no Parquet files (*.parquet) and no CSV files (*.csv, *.csv.gz); name a "
+            f"file, or the folder that holds them"
         )
     return parquet or texts

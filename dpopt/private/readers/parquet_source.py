@@ -48,9 +48,7 @@ class ParquetSource:
         self.title = title
         with _opened(self._paths[0]) as file:
             self.file_names = tuple(file.schema_arrow.names)
-        self.types = dict(
-            zip(self.file_names, pq.read_schema(self._paths[0]).types, strict=True)
-        )  # as written
+        self.types = dict(zip(self.file_names, pq.read_schema(self._paths[0]).types, strict=True))  # as written
         found = tuple(name.strip(BLANKS) for name in self.file_names) if trim else self.file_names
         self.names = given_names(column_names, len(found), title) or found
         self._parts: tuple[RowGroups, ...] | None = None  # None: all row groups of the files
@@ -86,9 +84,7 @@ class ParquetSource:
                 with _opened(path) as file:
                     self._check(path, file, wanted)
                     if number == 0:  # whether the types can be read does not depend on rows
-                        yield from enumerate(
-                            plain(pa.array([], file.schema_arrow.field(name).type)) for name in wanted
-                        )
+                        yield from enumerate(plain(pa.array([], file.schema_arrow.field(name).type)) for name in wanted)
                     total = max(file.metadata.num_rows, 1)
                     for batch in file.iter_batches(batch_rows, row_groups=groups, columns=wanted):
                         rows += batch.num_rows
@@ -98,9 +94,7 @@ class ParquetSource:
                         if progress is not None:
                             progress((number + rows / total) / len(self._paths))
             except (pa.ArrowException, OSError) as problem:
-                raise PrivateDataError(
-                    f"{path.name} is damaged and cannot be read to its end: {problem}"
-                ) from problem
+                raise PrivateDataError(f"{path.name} is damaged and cannot be read to its end: {problem}") from problem
         if progress is not None:
             progress(1.0)
 
@@ -125,21 +119,14 @@ class ParquetSource:
 
         Only the files' own lists of row groups are read. A row group is never cut, and no part is without a row.
         """
-        held = [
-            (path, group, rows)
-            for path in self._paths
-            for group, rows in enumerate(_rows_of_groups(path))
-            if rows
-        ]
+        held = [(path, group, rows) for path in self._paths for group, rows in enumerate(_rows_of_groups(path)) if rows]
         sizes = np.array([rows for _, _, rows in held], dtype=np.float64)
         middles = np.cumsum(sizes) - sizes / 2
         places = np.floor(middles * number / max(sizes.sum(), 1.0)).astype(np.int64)
         parts = []
         for place in np.unique(places):
             part = []
-            for path, of_file in groupby(
-                (held[index] for index in np.flatnonzero(places == place)), itemgetter(0)
-            ):
+            for path, of_file in groupby((held[index] for index in np.flatnonzero(places == place)), itemgetter(0)):
                 _, groups, rows = zip(*of_file, strict=True)
                 part.append(RowGroups(path, groups, sum(rows)))
             parts.append(tuple(part))

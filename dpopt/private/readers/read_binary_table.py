@@ -17,20 +17,11 @@ from dpopt.private.readers.binary.bit_file import MARK as BITS_MARK
 from dpopt.private.readers.binary.bit_file import BitFileTable, BitTable, bit_table
 from dpopt.private.readers.binary.item_files import Items, read_baskets, read_pairs
 from dpopt.private.readers.binary.matrices import MARK as MTX_MARK
-from dpopt.private.readers.binary.matrices import (
-    columns_of_matrix,
-    read_matrix_market,
-    read_npz,
-)
+from dpopt.private.readers.binary.matrices import columns_of_matrix, read_matrix_market, read_npz
 from dpopt.private.readers.open_table import first_bytes, foreign_format
 from dpopt.private.readers.table_problems import shown
 from dpopt.private.readers.table_reading import Layout, TableReading
-from dpopt.private.readers.table_sources import (
-    ArrowStream,
-    MemorySource,
-    column_positions,
-    is_sparse_matrix,
-)
+from dpopt.private.readers.table_sources import ArrowStream, MemorySource, column_positions, is_sparse_matrix
 from dpopt.private.readers.text_fields import GZIP_MARK
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.counting.binary_columns import BinaryColumns
@@ -47,16 +38,15 @@ AnyBinaryTable: TypeAlias = (
 """What can be read as a wide table: a path, a table of bits, a sparse matrix of SciPy, or a dense table in memory."""
 
 
-def read_binary_table(
-    table: AnyBinaryTable, schema: Schema, reading: TableReading | None = None
-) -> PrivateDataset:
+def read_binary_table(table: AnyBinaryTable, schema: Schema, reading: TableReading | None = None) -> PrivateDataset:
     """Read a wide table of zeros and ones. All of it fits, or nothing is returned.
 
     Parameters
     ----------
     table
-        Path of a file in one of the layouts of `Layout`; or a sparse matrix of SciPy with a row for each record, whose entries
-        that are not 0 are ones; or what `bit_table` made; or an array or a DataFrame of zeros and ones. Private.
+        Path of a file in one of the layouts of `Layout`; or a sparse matrix of SciPy with a row for each record, whose
+        entries that are not 0 are ones; or what `bit_table` made; or an array or a DataFrame of zeros and ones.
+        Private.
     schema
         Made by `Schema.binary`: the number of columns is declared in public, and the table must have as many.
     reading
@@ -70,8 +60,8 @@ def read_binary_table(
     Raises
     ------
     PrivateDataError
-        If the table cannot be read or does not fit the declared columns. The message names file, line and entry: it is for the
-        owner of the table only.
+        If the table cannot be read or does not fit the declared columns. The message names file, line and entry: it is
+        for the owner of the table only.
     SchemaError
         If the schema is of another kind, or an option of `reading` does not suit the layout.
 
@@ -83,8 +73,8 @@ def read_binary_table(
     """
     if not schema.is_binary:
         raise SchemaError(
-            "a wide table of zeros and ones needs a schema that declares their number, Schema.binary(d) or --binary-columns; "
-            f"this one lists {len(schema):,} attributes"
+            "a wide table of zeros and ones needs a schema that declares their number, Schema.binary(d) or "
+            f"--binary-columns; this one lists {len(schema):,} attributes"
         )
     how = reading or TableReading()
     how.check_against(schema)
@@ -94,7 +84,8 @@ def read_binary_table(
             return BitFileTable.open(Path(table), schema)
     elif how.repairs.is_total:
         raise SchemaError(
-            "a table in memory holds zeros and ones alone; leave on_invalid out, which is for files of baskets and pairs"
+            "a table in memory holds zeros and ones alone; leave on_invalid out, which is for files of baskets and "
+            "pairs"
         )
     return PrivateDataset.from_binary(schema, _columns(table, schema, how))
 
@@ -102,13 +93,8 @@ def read_binary_table(
 def found_layout(table: str | os.PathLike[str], reading: TableReading) -> TableReading:
     """Return the reading of a file with its layout: the one that is given, or the one that the first bytes show.
 
-    Only npz, mtx and bits are known by their first bytes, which say nothing of records. The first bytes of baskets, and of
-    pairs without names of columns, are a record: these layouts are declared, and nothing is looked at.
-
-    Raises
-    ------
-    PrivateDataError
-        If the file cannot be read, or its first bytes show no layout or another one.
+    Only npz, mtx and bits are known by their first bytes, which say nothing of records. The first bytes of baskets, and
+    of pairs without names of columns, are a record: these layouts are declared, and nothing is looked at.
     """
     path = Path(table)
     start = first_bytes(path)
@@ -127,9 +113,9 @@ def found_layout(table: str | os.PathLike[str], reading: TableReading) -> TableR
     if reading.layout is None:
         if from_bytes is None:
             raise PrivateDataError(
-                f"the first bytes of {path.name} do not show its layout{_but(start)}; give --layout baskets (the items of a "
-                "record on each line) or --layout pairs (a user and an item on each line), or save the table as npz, "
-                "mtx or bits"
+                f"the first bytes of {path.name} do not show its layout{_but(start)}; give --layout baskets (the items "
+                f"of a record on each line) or --layout pairs (a user and an item on each line), or save the table as "
+                f"npz, mtx or bits"
             )
         return replace(reading, layout=from_bytes)
     if from_bytes is not reading.layout and (
@@ -162,9 +148,9 @@ def _columns(table: AnyBinaryTable, schema: Schema, reading: TableReading) -> Bi
         return _columns_of_file(Path(table), schema, reading)
     except MemoryError:
         raise PrivateDataError(
-            f"{Path(table).name} does not fit into the memory that there is: up to 10 bytes for each one of a sparse matrix or "
-            "of baskets, 35 for each pair, and 8 for each record. If a number of rows or entries in it is a mistake, write it "
-            "again; else use a machine with more memory, or the layout bits, which is read in place"
+            f"{Path(table).name} does not fit into the memory that there is: up to 10 bytes for each one of a sparse "
+            f"matrix or of baskets, 35 for each pair, and 8 for each record. If a number of rows or entries in it is a "
+            f"mistake, write it again; else use a machine with more memory, or the layout bits, which is read in place"
         ) from None
 
 
@@ -185,15 +171,12 @@ def _columns_in_memory(source: MemorySource, schema: Schema) -> BinaryColumns:
 
 
 def _truth_values(piece: pa.Array, source: MemorySource, position: int) -> NDArray[np.bool_]:
-    """Return some values of a column, if all are zeros and ones.
-
-    Raises PrivateDataError; the message names the column.
-    """
+    """Return some values of a column, if all are zeros and ones."""
     found = piece.to_numpy(zero_copy_only=False)
     if found.dtype.kind not in "biuf" or not np.isin(found, (0, 1)).all():
         raise PrivateDataError(
-            f"{source.title}: column {shown(source.names[position])} holds something else than zeros and ones; a wide table "
-            "has nothing else. Declare columns of other values by a schema that lists them"
+            f"{source.title}: column {shown(source.names[position])} holds something else than zeros and ones; a wide "
+            f"table has nothing else. Declare columns of other values by a schema that lists them"
         )
     return np.asarray(found, dtype=np.bool_)
 

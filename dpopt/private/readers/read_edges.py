@@ -32,22 +32,14 @@ def read_degrees(
     Parameters
     ----------
     edges
-        A path or a table with two columns. A text file without names of columns, as graphs are often kept, is read as such: two
-        names in each line, apart by a run of blanks and tabs, or by the separator that is declared. A line that begins with #
-        or %, wherever it stands, is no edge. Every other name is one, also NA or null.
+        A path or a table with two columns. A text file without names of columns, as graphs are often kept, is read as
+        such: two names in each line, apart by a run of blanks and tabs, or by the separator that is declared. A line
+        that begins with # or %, wherever it stands, is no edge. Every other name is one, also NA or null.
     columns
         Names of the two columns of a table that has names; None reads a file without names.
     reading
-        How the file is read. With `drop` for what does not fit, edges are those lines that name two different nodes, each pair
-        of nodes once: one line more or less is one edge more or less at most.
-
-    Raises
-    ------
-    PrivateDataError
-        If the file cannot be read, has no edges, or holds a loop or an edge twice (in either direction): degrees of neighbours
-        would not be those that the charge is for. The message names the line.
-    SchemaError
-        If what does not fit should go to buckets, which edges do not have.
+        How the file is read. With `drop` for what does not fit, edges are those lines that name two different nodes,
+        each pair of nodes once: one line more or less is one edge more or less at most.
     """
     how = reading or TableReading()
     if how.repairs not in {OnInvalid.ERROR, OnInvalid.DROP}:
@@ -63,9 +55,7 @@ def _source(edges: AnyTable, columns: tuple[str, str] | None, how: TableReading)
     if columns is not None or is_array(edges):
         return open_table(edges, named_by(edges, how, columns or _ENDS))
     if not isinstance(edges, str | os.PathLike):
-        raise PrivateDataError(
-            "a table in memory has names of columns; say which two hold the ends of the edges"
-        )
+        raise PrivateDataError("a table in memory has names of columns; say which two hold the ends of the edges")
     path = Path(edges)
     first_bytes(path)  # that there is such a file
     return CsvSource(path, _ENDS, how.edges_form())
@@ -111,9 +101,7 @@ def _degrees(source: TableSource, first: pa.Array, second: pa.Array, how: TableR
                 row = int(rows[0])
                 ends = f"{shown(first[row].as_py() or '')} and {shown(second[row].as_py() or '')}"
                 place = source.places([row]).get(row, f"row {row + 1}")
-                raise PrivateDataError(
-                    f"{source.title}, {place}: the edge of {ends} {what}; or use --on-invalid drop"
-                )
+                raise PrivateDataError(f"{source.title}, {place}: the edge of {ends} {what}; or use --on-invalid drop")
         if not named.size:
             raise PrivateDataError("found no edges; expected at least one")
     nodes, ends_of = np.unique(np.concatenate([one[kept], other[kept]]), return_inverse=True)

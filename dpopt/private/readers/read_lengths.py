@@ -1,7 +1,8 @@
 """Columns that a schema declares as lengths after others: what the two say, taken apart before it is encoded, row by row.
 
-A length is a function of its own row alone: one record still gives one code for each attribute, and none changes how another is
-read. So neighbouring relation and sensitivities are those of any other column. Test: `tests/private/test_lengths.py`.
+A length is a function of its own row alone: one record still gives one code for each attribute, and none changes how
+another is read. So neighbouring relation and sensitivities are those of any other column. Test:
+`tests/private/test_lengths.py`.
 """
 
 from __future__ import annotations
@@ -52,9 +53,7 @@ def pieces_with_lengths(
             if position in found:
                 place, base = found[position]
                 both = as_in_files(every, base), as_in_files(every, place)
-                values = _lengths(
-                    held[wanted.index(columns[base])], values, every[place].unit, *both, source.decimal
-                )
+                values = _lengths(held[wanted.index(columns[base])], values, every[place].unit, *both, source.decimal)
             yield number, values
         held = []
 

@@ -30,11 +30,7 @@ AnyLists = str | os.PathLike[str] | Sequence[str]
 """A path, or one text for each row."""
 
 _SEPARATORS = {RowKind.LISTS: ",", RowKind.DISJUNCTIONS: "|", RowKind.CONJUNCTIONS: "&"}
-_FORMS = {
-    RowKind.LISTS: "x3:1, !x7:0, else:1",
-    RowKind.DISJUNCTIONS: "x3 | !x7",
-    RowKind.CONJUNCTIONS: "x3 & !x7",
-}
+_FORMS = {RowKind.LISTS: "x3:1, !x7:0, else:1", RowKind.DISJUNCTIONS: "x3 | !x7", RowKind.CONJUNCTIONS: "x3 & !x7"}
 _LITERAL = re.compile(r"(!?)\s*([^\s!:,|&]+)")
 _WHOLE_LINES = TextForm(separators="", quotes=False)
 _END = -1  # the number of "else" among variables
@@ -43,23 +39,17 @@ _END = -1  # the number of "else" among variables
 def read_lists(lists: AnyLists, family: ListFamily, encoding: str | None = None) -> PrivateLists:
     """Read rows. All of them fit the declaration, or nothing is returned.
 
-    A literal that stands twice in a row is left out the second time; where its opposite stood before, the row ends there, since
-    it is true whenever it is reached.
+    A literal that stands twice in a row is left out the second time; where its opposite stood before, the row ends
+    there, since it is true whenever it is reached.
 
     Parameters
     ----------
-    lists : path or sequence of str
+    lists
         A text file (also .gz), or one text for each row. Private.
-    family : ListFamily
+    family
         The declaration. Public.
-    encoding : str, optional
+    encoding
         Of the file, as `TableReading.encoding`.
-
-    Raises
-    ------
-    PrivateDataError
-        If the file cannot be read, holds no row, or a row does not fit. The message names lines and quotes them: it is for the
-        owner of the table only.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -70,9 +60,7 @@ def read_lists(lists: AnyLists, family: ListFamily, encoding: str | None = None)
     numbers = np.flatnonzero(held.to_numpy(zero_copy_only=False)) + 1
     texts = texts.filter(held)
     if not len(texts):
-        raise PrivateDataError(
-            f"{title} holds no row; expected one on each line, as in {_FORMS[family.kind]}"
-        )
+        raise PrivateDataError(f"{title} holds no row; expected one on each line, as in {_FORMS[family.kind]}")
     parts = pc.split_pattern(texts, _SEPARATORS[family.kind])
     counts = pc.list_value_length(parts).to_numpy().astype(np.int64)
     coded = pc.utf8_trim_whitespace(parts.flatten()).dictionary_encode()
@@ -181,8 +169,6 @@ def _lines(lists: AnyLists, encoding: str | None) -> tuple[str, list[str]]:
     form = replace(_WHOLE_LINES, encoding=TableReading(encoding=encoding).pairs_form().encoding)
     for fields in fields_of(path, form, packed=is_packed(path, public_start=False)):
         malformed.add_records(fields, np.flatnonzero(fields.bad))
-        lines += [
-            fields.text(first) if last > first else "" for first, last in pairwise(fields.firsts.tolist())
-        ]
+        lines += [fields.text(first) if last > first else "" for first, last in pairwise(fields.firsts.tolist())]
     malformed.refuse(str(path))
     return str(path), lines

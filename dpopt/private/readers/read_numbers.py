@@ -29,17 +29,12 @@ if TYPE_CHECKING:
 
 
 def read_counts(table: AnyTable, column: str, reading: TableReading | None = None) -> BinCounts:
-    """Read a column of counts.
-
-    Raises
-    ------
-    PrivateDataError
-        If the table cannot be read, lacks the column, or holds anything but whole numbers from 0 on; the message may quote it.
-    """
+    """Read a column of counts."""
     title, (counts,) = _columns_of_numbers(table, [column], reading)
     if np.isnan(counts).any():
         raise PrivateDataError(
-            f"column {column!r} has empty cells, or the file empty lines; expected a count for each bin, 0 for empty ones"
+            f"column {column!r} has empty cells, or the file empty lines; expected a count for each bin, 0 for empty "
+            f"ones"
         )
     if not counts.size:
         raise PrivateDataError(f"{title} has no rows; expected one for each bin")
@@ -62,8 +57,8 @@ class HalfspacePoints(Closed):
         """Scale and round points, (n, d).
 
         What a record becomes depends on its own numbers alone: its length is added up coordinate by coordinate. Raises
-        PrivateDataError, with the first such row (from 1), if a number is not finite or outside its bounds, a row is zero, or,
-        with `UNIT`, not of length 1; or if there is no record.
+        PrivateDataError, with the first such row (from 1), if a number is not finite or outside its bounds, a row is
+        zero, or, with `UNIT`, not of length 1; or if there is no record.
         """
         if values.ndim != 2 or values.shape[1] != columns.dimension:
             raise PrivateDataError(
@@ -93,10 +88,7 @@ def read_points(
     *,
     progress: Progress | None = None,
 ) -> HalfspacePoints:
-    """Read points from the named columns of a table, or from an array with as many columns, (n, d), also in a .npy file.
-
-    Raises PrivateDataError as `HalfspacePoints.of`, or if the table cannot be read; the message may quote it.
-    """
+    """Read points from the named columns of a table, or from an array with as many columns, (n, d), also in a .npy file."""
     if isinstance(table, np.ndarray):
         return _points(table, "the array", columns)
     if isinstance(table, str | os.PathLike) and _is_npy(path := Path(table)):
@@ -125,9 +117,7 @@ def _scaled(values: NDArray[np.float64], columns: PointColumns) -> NDArray[np.fl
         half = (high - low) / 2.0
         return np.asarray((values - (low + half)) / half / np.sqrt(columns.dimension))
     largest = np.abs(values).max(axis=1)
-    _refuse_rows(
-        ~(largest > 0), "is the zero vector, which is on no side of any halfspace", "remove such records"
-    )
+    _refuse_rows(~(largest > 0), "is the zero vector, which is on no side of any halfspace", "remove such records")
     relative = values / largest[:, None]
     squares = np.zeros(len(values))
     for place in range(columns.dimension):  # in this order for every record
@@ -195,13 +185,9 @@ def _numbers_of_cells(array: pa.Array, name: str, decimal: str) -> NDArray[np.fl
     if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
         trimmed = with_points(compute.utf8_trim_whitespace(array), decimal)
         array = compute.if_else(compute.equal(trimmed, ""), pa.scalar(None, trimmed.type), trimmed)
-    elif not (
-        pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or pa.types.is_decimal(array.type)
-    ):
+    elif not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or pa.types.is_decimal(array.type)):
         raise PrivateDataError(f"column {shown(name)} has the type {array.type}; expected numbers")
     try:
         return as_floats(array)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
-        raise PrivateDataError(
-            f"column {shown(name)} holds something that is no number: {problem}"
-        ) from problem
+        raise PrivateDataError(f"column {shown(name)} holds something that is no number: {problem}") from problem

@@ -29,15 +29,17 @@ def read_table(
     Parameters
     ----------
     table
-        Path of a CSV file (UTF-8, commas; also gzip) or a Parquet file, of a folder of such files of one kind; a DataFrame of
-        pandas, polars or another library that speaks Arrow, or a pyarrow Table; an array or a sparse matrix whose columns are
-        the attributes in order. Columns that the schema does not name are not read. Empty lines of a CSV file are
-        skipped where it has two or more columns, unless the reading is total: then they are malformed rows.
+        Path of a CSV file (UTF-8, commas; also gzip) or a Parquet file, of a folder of such files of one kind; a
+        DataFrame of pandas, polars or another library that speaks Arrow, or a pyarrow Table; an array or a sparse
+        matrix whose columns are the attributes in order. Columns that the schema does not name are not read. Empty
+        lines of a CSV file are skipped where it has two or more columns, unless the reading is total: then they are
+        malformed rows.
     schema
-        The public schema, or its file. Values of categorical and boolean attributes are matched by their text, then by their
-        number; numbers go to their bins. Null, NaN, an empty cell and the missing text are missing values.
+        The public schema, or its file. Values of categorical and boolean attributes are matched by their text, then by
+        their number; numbers go to their bins. Null, NaN, an empty cell and the missing text are missing values.
     reading
-        How it is read: what happens to what does not fit, whose rows are bounded, and names of columns where the file has none.
+        How it is read: what happens to what does not fit, whose rows are bounded, and names of columns where the file
+        has none.
     progress
         Called with the fraction of the table that has been read, from 0 to 1.
 
@@ -49,8 +51,9 @@ def read_table(
     Raises
     ------
     PrivateDataError
-        If the table cannot be read or lacks a column; and, unless the reading is total (`OnInvalid.is_total`), if it has no
-        rows or holds what does not fit. The message names columns, lines and values: it is for the owner of the table only.
+        If the table cannot be read or lacks a column; and, unless the reading is total (`OnInvalid.is_total`), if it
+        has no rows or holds what does not fit. The message names columns, lines and values: it is for the owner of the
+        table only.
     SchemaError
         If the schema is that of a wide table (`Schema.binary`).
 
@@ -66,9 +69,7 @@ def read_table(
     return _read(table, declared, reading or TableReading(), progress)[0]
 
 
-def _read(
-    table: AnyTable, schema: Schema, how: TableReading, progress: Progress | None
-) -> tuple[PrivateDataset, int]:
+def _read(table: AnyTable, schema: Schema, how: TableReading, progress: Progress | None) -> tuple[PrivateDataset, int]:
     """Return the records that are counted, and the number of rows, counted or not."""
     from dpopt.private.readers.batch_reader import BatchReader
 
@@ -85,9 +86,7 @@ def _read(
     columns = reader.columns(progress)
     reader.refuse_what_does_not_fit()
     refuse_without_rows(source, reader.rows, how)
-    held = (
-        source.held if isinstance(source, MemorySource) and not source.files else table
-    )  # a stream is read once
+    held = source.held if isinstance(source, MemorySource) and not source.files else table  # a stream is read once
     again = ReadFrom(held, how, files, reader.kept_rows(), reader.rows)
     return PrivateDataset.from_codes(schema, columns)._with_source(again), reader.rows
 
@@ -96,7 +95,8 @@ def _read(
 class ReadFrom:
     """From which `table` records in memory were read, and `how`. Private.
 
-    The `files` are as they were before the first row was read; `kept` says which of the `rows` are counted, None if all are.
+    The `files` are as they were before the first row was read; `kept` says which of the `rows` are counted, None if all
+    are.
     """
 
     table: AnyTable
@@ -148,11 +148,7 @@ def refuse_without_rows(source: TableSource, rows: int, how: TableReading) -> No
         raise PrivateDataError(f"{source.title} has no rows; expected at least one record")
 
 
-def unused_columns(
-    table: AnyTable,
-    schema: Schema,
-    reading: TableReading | None = None,
-) -> tuple[str, ...]:
+def unused_columns(table: AnyTable, schema: Schema, reading: TableReading | None = None) -> tuple[str, ...]:
     """Return the columns of a table that the schema does not name, in the order of the table. No records are read.
 
     None where the table lacks a column of the schema: reading it says so.

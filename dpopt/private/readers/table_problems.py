@@ -17,8 +17,8 @@ LONGEST_TEXT = 60
 NO_TEXT = "\ufdd0"
 """Begins what is read in place of a value that has no text, such as a list: no character, so no declared value begins so."""
 ENDS = (
-    "Take ends that are publicly known. If a few values lie beyond them, take --on-invalid clip, which counts those in the "
-    "nearest bin. Do not take the table's smallest or largest value as an end: that publishes it"
+    "Take ends that are publicly known. If a few values lie beyond them, take --on-invalid clip, which counts those in "
+    "the nearest bin. Do not take the table's smallest or largest value as an end: that publishes it"
 )
 """What to do about the ends of a numeric column, for drafts and errors."""
 
@@ -155,13 +155,9 @@ class ColumnProblems:
         }
         if attribute.kind is AttributeKind.CATEGORICAL:
             if attribute.other is None:
-                remedies[Problem.UNKNOWN] += (
-                    ", or declare one value as 'other' there and pass --on-invalid other"
-                )
+                remedies[Problem.UNKNOWN] += ", or declare one value as 'other' there and pass --on-invalid other"
             else:
-                remedies[Problem.UNKNOWN] += (
-                    f", or pass --on-invalid other (it counts as {attribute.other!r})"
-                )
+                remedies[Problem.UNKNOWN] += f", or pass --on-invalid other (it counts as {attribute.other!r})"
         if attribute.after is not None:
             remedies[Problem.OUTSIDE] = f"Correct rows in which {attribute.after!r} is later. {ENDS}"
         found = {found.problem for found in self._found.values()}
@@ -180,11 +176,7 @@ def expected(attribute: Attribute) -> str:
     else:
         texts = [repr(value_text(value)) for value in attribute.values[:8]]
         rest = len(attribute.values) - len(texts)
-        text = (
-            ("one of " if len(texts) > 1 else "")
-            + ", ".join(texts)
-            + (f" and {rest} more" if rest > 0 else "")
-        )
+        text = ("one of " if len(texts) > 1 else "") + ", ".join(texts) + (f" and {rest} more" if rest > 0 else "")
     if attribute.missing is None:
         return text
     return f"{text}; missing: {' or '.join(repr(one) if one else 'an empty cell' for one in attribute.missing_texts)}"

@@ -20,9 +20,8 @@ from dpopt.schema.schema import Schema
 class OnInvalid(enum.Flag):
     """Repairs that are allowed while a table is read; what no repair covers is an error.
 
-    Each acts on one record at a time, by that record alone. With DROP, or with OTHER where each attribute has a bucket, the
-    reading is *total*: no row ends a run.
-    Privacy: A9 in docs/privacy.
+    Each acts on one record at a time, by that record alone. With DROP, or with OTHER where each attribute has a bucket,
+    the reading is *total*: no row ends a run. Privacy: A9 in docs/privacy.
     """
 
     ERROR = 0
@@ -41,16 +40,11 @@ class OnInvalid(enum.Flag):
         return ",".join(str(repair.name).lower() for repair in self) or "error"
 
 
-_WORDS = {
-    policy.text: policy for policy in (OnInvalid.ERROR, OnInvalid.CLIP, OnInvalid.OTHER, OnInvalid.DROP)
-}
+_WORDS = {policy.text: policy for policy in (OnInvalid.ERROR, OnInvalid.CLIP, OnInvalid.OTHER, OnInvalid.DROP)}
 
 
 def parse_on_invalid(text: OnInvalid | str) -> OnInvalid:
-    """Return the policy that a text names: "error", "clip", "other", "drop", "clip,other" or "clip,drop".
-
-    Raises SchemaError if the text names something else, "error" together with a repair, or both "other" and "drop".
-    """
+    """Return the policy that a text names: "error", "clip", "other", "drop", "clip,other" or "clip,drop"."""
     if isinstance(text, OnInvalid):
         return _checked(text)
     words = [word.strip().lower() for word in str(text).split(",")]
@@ -69,8 +63,8 @@ def parse_on_invalid(text: OnInvalid | str) -> OnInvalid:
 def _checked(policy: OnInvalid) -> OnInvalid:
     if OnInvalid.OTHER in policy and OnInvalid.DROP in policy:
         raise SchemaError(
-            f"on-invalid {policy.text!r}: a record that does not fit is counted in a bucket ('other') or not at all ('drop'); "
-            "choose one"
+            f"on-invalid {policy.text!r}: a record that does not fit is counted in a bucket ('other') or not at all "
+            f"('drop'); choose one"
         )
     return policy
 
@@ -91,10 +85,7 @@ class Layout(enum.StrEnum):
 
     @classmethod
     def named(cls, name: object) -> Layout:
-        """Return the layout of a name.
-
-        Raises SchemaError if there is none; the message lists them.
-        """
+        """Return the layout of a name."""
         try:
             return cls(str(name))
         except ValueError:
@@ -110,15 +101,7 @@ ENCODINGS = frozenset(
 )
 """Python's names of the encodings that can be read: in each but UTF-16 a byte below 128 is that ASCII character everywhere."""
 
-THOUSANDS = (
-    ",",
-    ".",
-    "'",
-    " ",
-    "\N{NO-BREAK SPACE}",
-    "\N{NARROW NO-BREAK SPACE}",
-    "\N{RIGHT SINGLE QUOTATION MARK}",
-)
+THOUSANDS = (",", ".", "'", " ", "\N{NO-BREAK SPACE}", "\N{NARROW NO-BREAK SPACE}", "\N{RIGHT SINGLE QUOTATION MARK}")
 """What can stand between groups of three digits."""
 
 USUAL: Mapping[str, str | bool] = {
@@ -151,22 +134,19 @@ _TAKERS: Mapping[str, tuple[str, tuple[Layout, ...]]] = {
 class TableReading:
     """How a table is read: by what its owner declares, never by what its records look like.
 
-    How text is written (separator, quotes, multiline, decimal, thousands, encoding, trim) is None where nothing is declared
-    here: the schema's "reading" says it then, and else it is as usual (`USUAL`). What is declared here holds, also where it is
-    the usual.
+    How text is written (separator, quotes, multiline, decimal, thousands, encoding, trim) is None where nothing is
+    declared here: the schema's "reading" says it then, and else it is as usual (`USUAL`). What is declared here holds,
+    also where it is the usual.
 
     Parameters
     ----------
     {fields}
-
     Raises SchemaError if one of them is none of what is expected, or the layout does not take it.
 
     Examples
     --------
     >>> import dpopt
-    >>> reading = dpopt.TableReading(
-    ...     separator=";", decimal=",", column_names=("smoker", "name"), on_invalid="drop"
-    ... )
+    >>> reading = dpopt.TableReading(separator=";", decimal=",", column_names=("smoker", "name"), on_invalid="drop")
     >>> reading.repairs, reading.changes_size, dpopt.TableReading.from_json(reading.to_json()) == reading
     (<OnInvalid.DROP: 4>, True, True)
     >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
@@ -211,14 +191,15 @@ class TableReading:
         for name, (option, takers) in _TAKERS.items():
             if self.layout is not None and self.layout not in takers and getattr(self, name) != usual[name]:
                 raise SchemaError(
-                    f"{option} is for the layout {' or '.join(takers)}, and the layout here is {self.layout}; leave it out"
+                    f"{option} is for the layout {' or '.join(takers)}, and the layout here is {self.layout}; leave it "
+                    f"out"
                 )
 
     def _check_person(self) -> None:
         if (self.person is None) != (self.rows_per_person is None):
             raise SchemaError(
-                "--person (the column with the person of a row) and --rows-per-person (how many rows of each are counted) "
-                "go together; give both, or neither"
+                "--person (the column with the person of a row) and --rows-per-person (how many rows of each are "
+                "counted) go together; give both, or neither"
             )
         if self.person is None:
             if self.n0_counted:
@@ -228,7 +209,8 @@ class TableReading:
             raise SchemaError(f"the person column is named by a text, found {shown(self.person)}")
         if not _is_whole(self.rows_per_person, 1, MOST_ROWS_PER_PERSON):
             raise SchemaError(
-                f"rows per person are a whole number from 1 to {MOST_ROWS_PER_PERSON:,}, found {shown(self.rows_per_person)}"
+                f"rows per person are a whole number from 1 to {MOST_ROWS_PER_PERSON:,}, found "
+                f"{shown(self.rows_per_person)}"
             )
 
     def for_schema(self, schema: Schema) -> TableReading:
@@ -254,7 +236,9 @@ class TableReading:
         if OnInvalid.DROP in self.repairs:
             return "--on-invalid drop"
         if self.layout is Layout.PAIRS and self.repairs.is_total:
-            return "--on-invalid other with --layout pairs"  # a line that cannot be read may be the only one of its user
+            return (
+                "--on-invalid other with --layout pairs"  # a line that cannot be read may be the only one of its user
+            )
         return None if self.person is None else "--person"
 
     def check_relation(self, relation: NeighbouringRelation) -> None:
@@ -262,17 +246,18 @@ class TableReading:
         option = self._deciding_option()
         if relation is NeighbouringRelation.REPLACE_ONE and option is not None:
             raise PlanError(
-                f"{option}: what a row holds decides whether it is counted, so the number of counted records is private, and "
-                "replace-one publishes it; use --neighbours add-remove"
+                f"{option}: what a row holds decides whether it is counted, so the number of counted records is "
+                f"private, and replace-one publishes it; use --neighbours add-remove"
             )
 
     def check_declared(self, n0: int | None) -> None:
         """Refuse, by PlanError, a declared number of records that may be of rows which --person does not count."""
         if n0 is not None and self.person is not None and not self.n0_counted:
             raise PlanError(
-                f"found --n0 {n0:,} with --person, where only the first {self.rows_per_person:,} rows of each person are "
-                "counted: the number of rows of the table is wrong, often several times. Leave --n0 out: the number is "
-                "measured with 1 % of the budget. If the number of counted rows is public, say so by --n0-counted"
+                f"found --n0 {n0:,} with --person, where only the first {self.rows_per_person:,} rows of each person "
+                f"are counted: the number of rows of the table is wrong, often several times. Leave --n0 out: the "
+                f"number is measured with 1 % of the budget. If the number of counted rows is public, say so by "
+                f"--n0-counted"
             )
 
     def check_counted(self, size: int | None, schema: Schema) -> None:
@@ -286,9 +271,10 @@ class TableReading:
         persons = next(listed, None)
         if persons is not None and size > persons * (self.rows_per_person or 0):
             raise PlanError(
-                f"found a number of records of {size:,}; of each person at most {self.rows_per_person:,} rows are counted, and "
-                f"the schema lists {persons:,} values of {self.person!r}: {persons * (self.rows_per_person or 0):,} rows at "
-                "most. Give the number of rows that are counted, or leave --n0 out: it is measured then"
+                f"found a number of records of {size:,}; of each person at most {self.rows_per_person:,} rows are "
+                f"counted, and the schema lists {persons:,} values of {self.person!r}: "
+                f"{persons * (self.rows_per_person or 0):,} rows at most. Give the number of rows that are counted, or "
+                f"leave --n0 out: it is measured then"
             )
 
     def check_against(self, schema: Schema) -> None:
@@ -300,20 +286,19 @@ class TableReading:
         wide = [name for name in ("layout", "first_item", "pair_columns") if getattr(self, name) is not None]
         if wide and not schema.is_binary:
             raise PlanError(
-                f"{' and '.join('--' + name.replace('_', '-') for name in wide)}: for wide tables of zeros and ones, declared "
-                "by --binary-columns (Schema.binary); leave it out with a schema that lists attributes"
+                f"{' and '.join('--' + name.replace('_', '-') for name in wide)}: for wide tables of zeros and ones, "
+                f"declared by --binary-columns (Schema.binary); leave it out with a schema that lists attributes"
             )
         declared = () if schema.is_binary or self.person is None else schema.attributes
         if any(one.name == self.person and one.after is not None for one in declared):
-            raise PlanError(
-                f"--person {self.person}: the schema declares this column as a length, which names nobody"
-            )
+            raise PlanError(f"--person {self.person}: the schema declares this column as a length, which names nobody")
         if schema.is_binary:
             self._check_wide()
         elif OnInvalid.OTHER in self.repairs and all(one.other_code is None for one in schema.attributes):
             raise PlanError(
-                "--on-invalid other: no attribute has a bucket for what does not fit. Declare in the schema 'other' (one of "
-                "the values, or a number within the range) or 'missing' for some of them, or use --on-invalid drop"
+                "--on-invalid other: no attribute has a bucket for what does not fit. Declare in the schema 'other' "
+                "(one of the values, or a number within the range) or 'missing' for some of them, or use --on-invalid "
+                "drop"
             )
 
     def is_total_for(self, schema: Schema) -> bool:
@@ -331,8 +316,8 @@ class TableReading:
     def _check_wide(self) -> None:
         if self.person is not None or self.column_names is not None:
             raise PlanError(
-                "a wide table of zeros and ones has no columns by name; leave --person and names of columns out. Where lines "
-                "are pairs of a person and an item, --layout pairs makes one record of each person"
+                "a wide table of zeros and ones has no columns by name; leave --person and names of columns out. Where "
+                "lines are pairs of a person and an item, --layout pairs makes one record of each person"
             )
         if self.repairs not in {OnInvalid.ERROR, OnInvalid.OTHER}:
             raise PlanError(
@@ -364,19 +349,16 @@ class TableReading:
         return replace(form, separators=usual) if self.separator is None else form
 
     def _form(self, usual: str, *, trimmed: bool = True) -> TextForm:
-        separator, decimal, thousands = (
-            self.separator or usual,
-            self._said("decimal"),
-            self._said("thousands"),
-        )
+        separator, decimal, thousands = (self.separator or usual, self._said("decimal"), self._said("thousands"))
         if decimal == separator and not self._said("quotes"):
             raise SchemaError(
-                f"{separator!r} cannot both separate values and stand before fractions where no quotes hold values together; "
-                "declare --separator with --decimal, or leave --no-quotes out"
+                f"{separator!r} cannot both separate values and stand before fractions where no quotes hold values "
+                f"together; declare --separator with --decimal, or leave --no-quotes out"
             )
         if decimal == thousands:
             raise SchemaError(
-                f"{decimal!r} cannot stand both before fractions and between thousands; declare 'decimal' with 'thousands'"
+                f"{decimal!r} cannot stand both before fractions and between thousands; declare 'decimal' with "
+                f"'thousands'"
             )
         signs, runs = _RUNS.get(separator, ("\t" if separator == "tab" else separator, False))
         return TextForm(
@@ -400,8 +382,7 @@ class TableReading:
             return self
         used = {*schema.names, self.person}
         names = tuple(
-            name if name in used else f"unused {number}"
-            for number, name in enumerate(self.column_names, start=1)
+            name if name in used else f"unused {number}" for number, name in enumerate(self.column_names, start=1)
         )
         return replace(self, column_names=names)
 
@@ -420,9 +401,7 @@ class TableReading:
         """
         known = [field.name for field in fields(cls)]
         if not isinstance(obj, Mapping) or not set(obj) <= set(known):
-            raise SchemaError(
-                f"how the table was read is an object with {', '.join(known)}; found {shown(obj)}"
-            )
+            raise SchemaError(f"how the table was read is an object with {', '.join(known)}; found {shown(obj)}")
         pair = obj.get("pair_columns")
         if pair is not None and not isinstance(pair, list | tuple):
             raise SchemaError(f"'pair_columns' are two numbers, found {shown(pair)}")
@@ -472,8 +451,8 @@ def _separator(given: object) -> str:
         isinstance(given, str) and len(given) == 1 and given.isascii() and given not in '"\r\n\0\v\f'
     ):
         raise SchemaError(
-            "a separator is one ASCII character such as ',' or ';', tab, blanks (any number of blanks and tabs) or '::'; "
-            f"found {shown(given)}"
+            "a separator is one ASCII character such as ',' or ';', tab, blanks (any number of blanks and tabs) or "
+            f"'::'; found {shown(given)}"
         )
     return str(given)
 
@@ -485,18 +464,14 @@ def _encoding(given: object) -> str:
         name = ""
     if name not in ENCODINGS:
         raise SchemaError(
-            "the encoding of a text is utf-8, utf-16-le, utf-16-be, or one with one byte for each character, such as latin-1 "
-            f"or cp1252; found {shown(given)}; convert the file (for example: iconv -f utf-32 -t utf-8)"
+            "the encoding of a text is utf-8, utf-16-le, utf-16-be, or one with one byte for each character, such as "
+            f"latin-1 or cp1252; found {shown(given)}; convert the file (for example: iconv -f utf-32 -t utf-8)"
         )
     return name
 
 
 def _texts(given: object) -> tuple[str, ...]:
-    if (
-        isinstance(given, str)
-        or not isinstance(given, Sequence)
-        or not all(isinstance(one, str) for one in given)
-    ):
+    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(one, str) for one in given):
         raise SchemaError(f"the names of columns are a list of texts; found {shown(given)}")
     return tuple(given)
 

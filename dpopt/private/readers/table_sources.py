@@ -88,10 +88,7 @@ def is_array(table: object) -> bool:
 
 
 def _in_memory(table: Any) -> tuple[str, Any, list[str]]:
-    """Return what messages call a table in memory, the same as a DataFrame, Table or CSC matrix, and the names of its columns.
-
-    Raises PrivateDataError if it is none of these.
-    """
+    """Return what messages call a table in memory, the table as a DataFrame, Table or CSC matrix, and its column names."""
     import pyarrow as pa
 
     pandas = sys.modules.get("pandas")  # a DataFrame can only exist if pandas has been imported
@@ -108,9 +105,7 @@ def _in_memory(table: Any) -> tuple[str, Any, list[str]]:
             frame = pd.DataFrame(_for_pandas(table))
             return "the array", frame, _numbered(frame.shape[1])
         if wide := [name for name in named if table[name].ndim > 1]:
-            raise PrivateDataError(
-                f"column {wide[0]!r} of the array has several values in a row; give each a column"
-            )
+            raise PrivateDataError(f"column {wide[0]!r} of the array has several values in a row; give each a column")
         return "the array", pd.DataFrame({name: _for_pandas(table[name]) for name in named}), list(named)
     if hasattr(table, "__arrow_c_stream__"):
         try:
@@ -120,12 +115,13 @@ def _in_memory(table: Any) -> tuple[str, Any, list[str]]:
         except (pa.ArrowException, TypeError, ValueError) as problem:
             if hasattr(table, "columns"):  # else it is a single column, such as a Series
                 raise PrivateDataError(
-                    f"a column of the {type(table).__name__} has a type that Arrow does not know ({problem}); convert it to "
-                    "text, numbers or truth values, or leave it out"
+                    f"a column of the {type(table).__name__} has a type that Arrow does not know ({problem}); convert "
+                    f"it to text, numbers or truth values, or leave it out"
                 ) from problem
     raise PrivateDataError(
-        "a table is the path of a CSV or Parquet file, a DataFrame (of pandas, polars or another library that speaks Arrow), a "
-        f"pyarrow Table, an array with a row for each record, or a sparse matrix; found {type(table).__name__}"
+        "a table is the path of a CSV or Parquet file, a DataFrame (of pandas, polars or another library that speaks "
+        f"Arrow), a pyarrow Table, an array with a row for each record, or a sparse matrix; found "
+        f"{type(table).__name__}"
     )
 
 
@@ -136,9 +132,7 @@ def _for_pandas(array: NDArray[Any]) -> Any:
     if array.dtype.kind in "OUSV":
         return pd.DataFrame(array, dtype=object) if array.ndim > 1 else pd.Series(array, dtype=object)
     step = np.datetime_data(array.dtype) if array.dtype.kind in "mM" else ("s", 1)
-    size = {"Y": 31_622_400, "M": 2_678_400, "W": 604_800, "D": 86_400, "h": 3600, "m": 60}.get(
-        step[0], 0
-    ) * step[1]
+    size = {"Y": 31_622_400, "M": 2_678_400, "W": 604_800, "D": 86_400, "h": 3600, "m": 60}.get(step[0], 0) * step[1]
     if not size:
         return array
     near = np.clip(array.view(np.int64), -(2**53) // size, 2**53 // size).view(array.dtype)
@@ -244,7 +238,8 @@ def _column(column: pd.Series) -> pa.Array | pa.ChunkedArray:
 def plain_text(value: object) -> str | None:
     """Return the text of a Python value, None if it stands for nothing, and a mark (`NO_TEXT`) if it has no plain text.
 
-    It depends on that value alone, and there is none that ends the reading: one record must never change how others are read.
+    It depends on that value alone, and there is none that ends the reading: one record must never change how others are
+    read.
     """
     try:
         text = _text(value)
@@ -297,16 +292,14 @@ def checked_names(names: Sequence[str], title: str) -> tuple[str, ...]:
     if repeated:
         listed = ", ".join(map(shown, repeated[:5])) + (", ..." if len(repeated) > 5 else "")
         raise PrivateDataError(
-            f"names of columns occur more than once in {title}: {listed}; rename or remove columns, so that names are unique"
+            f"names of columns occur more than once in {title}: {listed}; rename or remove columns, so that names are "
+            f"unique"
         )
     return tuple(names)
 
 
 def column_positions(source: TableSource, wanted: Sequence[str]) -> list[int]:
-    """Return where the wanted columns are.
-
-    Raises PrivateDataError, with the closest names, if some are missing, or several columns have a wanted name.
-    """
+    """Return where the wanted columns are."""
     chosen = set(wanted)
     checked_names([name for name in source.names if name in chosen], source.title)
     positions = {name: position for position, name in enumerate(source.names)}
@@ -336,13 +329,9 @@ def _remedy(names: Sequence[str], wanted: int) -> str:
             if sign in names[0]:
                 return f"the columns seem to be separated by {word}; say so by --separator, or under 'reading' in the schema"
     if all(re.fullmatch(r"[+-]?[0-9.,]+", name.strip()) for name in names):
-        return (
-            "if the first line is a record already, add a line of names; else rename the columns of the table"
-        )
+        return "if the first line is a record already, add a line of names; else rename the columns of the table"
     if len(names) == wanted:
-        return (
-            "rename the columns; or, if the table has no header line, give the names of its columns in order"
-        )
+        return "rename the columns; or, if the table has no header line, give the names of its columns in order"
     return "rename the columns of the table, or remove the attributes from the schema"
 
 
@@ -365,17 +354,15 @@ class WatchedFiles:
         """Refuse, by PrivateDataError, files that are not the same any more, or others."""
         for path in sorted({*self.paths, *paths}):
             if (path in self.paths) is not (path in paths):
-                raise PrivateDataError(
-                    f"{path.name} was {'removed' if path in self.paths else 'added'} {_WHILE}"
-                )
+                raise PrivateDataError(f"{path.name} was {'removed' if path in self.paths else 'added'} {_WHILE}")
         for path, before in zip(self.paths, self._states, strict=True):
             if _state(path) != before:
                 raise PrivateDataError(f"{path.name} was changed {_WHILE}")
 
 
 _WHILE = (
-    "while the table was in use; it is read several times and must stay as it is. Keep a copy that nothing writes to, and "
-    "begin again"
+    "while the table was in use; it is read several times and must stay as it is. Keep a copy that nothing writes to, "
+    "and begin again"
 )
 
 

@@ -33,7 +33,8 @@ _BROKEN = (EOFError, zlib.error, gzip.BadGzipFile)
 def is_packed(path: Path, *, public_start: bool) -> bool:
     """Return whether a text file is gzip: by its first bytes, where they are public; else by its name, which ends with .gz.
 
-    The first bytes of a file that begins with a record are that record's, which must not decide how the others are read.
+    The first bytes of a file that begins with a record are that record's, which must not decide how the others are
+    read.
     """
     if not public_start:
         return path.suffix.lower() == ".gz"
@@ -69,14 +70,10 @@ def whole_lines(
 
     Parameters
     ----------
-    packed
-        Whether the file is gzip.
     size
         Bytes of a block, about; `BLOCK_BYTES` if left out.
     encoding
         UTF-16 is turned into UTF-8; bytes of any other encoding come as they are.
-
-    Raises PrivateDataError if it cannot be read, or is a damaged gzip file.
     """
     parts: list[bytes] = []
     held, skipping = 0, False
@@ -123,40 +120,27 @@ EXAMPLES = 3
 
 @dataclass(frozen=True, slots=True)
 class TextForm:
-    """How the records of a text file are divided into fields. Declared, never found out.
-
-    Attributes
-    ----------
-    separators : str
-        The characters that separate fields, each of one byte.
-    runs : bool
-        Whether separators in a row are one; else there is an empty field between them.
-    quotes : bool
-        Whether a field may stand in quotes.
-    trimmed : bool
-        Whether blanks around fields are left out.
-    multiline : bool
-        Whether fields in quotes may hold line ends; else every line is a record.
-    encoding : str
-        UTF-8, an encoding of one byte for each character, or UTF-16 in one order of its bytes.
-    comments : str
-        Signs; lines that begin with one of them hold nothing.
-    decimal : str
-        What stands before the fraction of a number; after it, where there is one, what stands between thousands. Fields stay
-        texts: it is for whoever reads numbers from them.
-    empty_lines : bool
-        Tables: whether a line without a field is a row, a malformed one, and not skipped.
-    """
+    """How the records of a text file are divided into fields. Declared, never found out."""
 
     separators: str = ","
+    """The characters that separate fields, each of one byte."""
     runs: bool = False
+    """Whether separators in a row are one; else there is an empty field between them."""
     quotes: bool = True
+    """Whether a field may stand in quotes."""
     trimmed: bool = True
+    """Whether blanks around fields are left out."""
     multiline: bool = False
+    """Whether fields in quotes may hold line ends; else every line is a record."""
     encoding: str = "utf-8"
+    """UTF-8, an encoding of one byte for each character, or UTF-16 in one order of its bytes."""
     comments: str = ""
+    """Signs; lines that begin with one of them hold nothing."""
     decimal: str = "."
+    """What stands before the fraction of a number; after it, where there is one, what stands between thousands. Fields
+    stay texts: it is for whoever reads numbers from them."""
     empty_lines: bool = False
+    """Tables: whether a line without a field is a row, a malformed one, and not skipped."""
 
     def kinds(self) -> NDArray[np.uint8]:
         """Return the kind of each byte, (256,)."""
@@ -182,33 +166,22 @@ COMMAS = TextForm()
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Fields:
-    """The fields of some records.
-
-    Attributes
-    ----------
-    block : bytes
-        The records as they stand in the file, in UTF-8.
-    starts : (records + 1,) int32
-        Record r is block[starts[r]:starts[r + 1]].
-    data : (bytes,) uint8
-        The bytes of all fields, one after the other.
-    ends : (fields + 1,) int32
-        Field i is data[ends[i]:ends[i + 1]].
-    firsts : (records + 1,) int32
-        Record r has the fields firsts[r] to firsts[r + 1].
-    bad : (records,) uint8
-        0, or why the record cannot be divided.
-    before : int
-        Number of lines of the file before these.
-    """
+    """The fields of some records."""
 
     block: bytes
+    """The records as they stand in the file, in UTF-8."""
     starts: NDArray[np.int32]
+    """Shape (records + 1,). Record r is block[starts[r]:starts[r + 1]]."""
     data: NDArray[np.uint8]
+    """Shape (bytes,). The bytes of all fields, one after the other."""
     ends: NDArray[np.int32]
+    """Shape (fields + 1,). Field i is data[ends[i]:ends[i + 1]]."""
     firsts: NDArray[np.int32]
+    """Shape (records + 1,). Record r has the fields firsts[r] to firsts[r + 1]."""
     bad: NDArray[np.uint8]
+    """Shape (records,). 0, or why the record cannot be divided."""
     before: int
+    """Number of lines of the file before these."""
 
     @property
     def counts(self) -> NDArray[np.int32]:
@@ -283,8 +256,7 @@ class Faults:
         first = found[: EXAMPLES - len(self._messages)]
         if first.size:
             self._messages += [
-                f"line {line:,}: {text(one)}"
-                for line, one in zip(lines(first).tolist(), first.tolist(), strict=True)
+                f"line {line:,}: {text(one)}" for line, one in zip(lines(first).tolist(), first.tolist(), strict=True)
             ]
 
     def examples(self) -> list[str]:
@@ -311,9 +283,10 @@ class Malformed(Faults):
         lines = [f"{counted(self.number, 'malformed row')}; expected {self._expected} in each"]
         lines += [f"  {example}" for example in self.examples()]
         lines.append(
-            "  what to do: correct the rows, or declare how the file is written: --separator, --encoding, --multiline where "
-            'values in quotes hold line ends. A value that holds the separator is written in quotes: "a, b"; a quote in it '
-            'twice: "say ""yes"""'
+            "  what to do: correct the rows, or declare how the file is written: --separator, --encoding, --multiline "
+            "where "
+            'values in quotes hold line ends. A value that holds the separator is written in quotes: "a, b"; a quote '
+            'in it twice: "say ""yes"""'
         )
         return ["\n".join(lines)]
 
@@ -323,10 +296,7 @@ class Malformed(Faults):
 
 
 def fields_of(path: Path, form: TextForm, *, packed: bool, size: int | None = None) -> Iterator[Fields]:
-    """Yield the fields of a text file, block by block. Parameters as for `whole_lines`.
-
-    Raises PrivateDataError as `whole_lines`; or where values may hold line ends and the last quote is not closed.
-    """
+    """Yield the fields of a text file, block by block. Parameters as for `whole_lines`."""
     before, rest = 0, b""
     for block in whole_lines(path, packed=packed, size=size, encoding=form.encoding):
         if len(rest) > LONGEST_LINE or (block is None and form.multiline):
@@ -372,9 +342,7 @@ def _divided(block: bytes, form: TextForm, before: int) -> Fields:
     firsts, starts = np.empty(lines + 1, dtype=np.int32), np.empty(lines + 1, dtype=np.int32)
     bad = np.empty(lines, dtype=np.uint8)
     kinds, whole = form.kinds(), np.frombuffer(block, dtype=np.uint8)
-    records = split_lines(
-        whole, kinds, form.runs, form.quotes, form.multiline, data, ends, firsts, starts, bad
-    )
+    records = split_lines(whole, kinds, form.runs, form.quotes, form.multiline, data, ends, firsts, starts, bad)
     firsts, starts, bad = firsts[: records + 1], starts[: records + 1], bad[:records]
     if not _is_text(block):
         for record, (start, end) in enumerate(pairwise(starts.tolist())):
@@ -408,6 +376,7 @@ def _no_text(raw: bytes) -> bytes:
 
 def _unclosed(path: Path, before: int) -> PrivateDataError:
     return PrivateDataError(
-        f"{path.name}, line {before + 1:,}: a value in quotes is not closed properly to the end of the file; close it, and "
+        f"{path.name}, line {before + 1:,}: a value in quotes is not closed properly to the end of the file; close it, "
+        f"and "
         'write a quote inside of it twice: "say ""yes"""'
     )

@@ -31,9 +31,10 @@ def split_lines(
 ) -> int:
     """Divide records into fields; the bytes of all fields go to `data`, one after the other.
 
-    Each record is divided independently: it ends with its line, whatever stands in it, unless `multiline`. A line ends with a
-    newline, and a carriage return right before it. A byte order mark at the begin of a record is left out. A quote is an
-    ordinary character but at the begin of a field. Comments, and lines without anything but trimmed bytes, have no field.
+    Each record is divided independently: it ends with its line, whatever stands in it, unless `multiline`. A line ends
+    with a newline, and a carriage return right before it. A byte order mark at the begin of a record is left out. A
+    quote is an ordinary character but at the begin of a field. Comments, and lines without anything but trimmed bytes,
+    have no field.
 
     Parameters
     ----------
@@ -42,7 +43,8 @@ def split_lines(
     kinds : (256,) uint8
         The kind of each byte.
     runs
-        Whether separators in a row are one, and fields are never empty (but in quotes); else each separator ends a field.
+        Whether separators in a row are one, and fields are never empty (but in quotes); else each separator ends a
+        field.
     quotes
         Whether a field may stand in quotes, with quotes doubled inside of it.
     multiline
@@ -147,9 +149,7 @@ def split_lines(
 
 
 @kernel
-def numbers_of_fields(
-    data: NDArray[np.uint8], ends: NDArray[np.int32], first: int, width: int
-) -> NDArray[np.int64]:
+def numbers_of_fields(data: NDArray[np.uint8], ends: NDArray[np.int32], first: int, width: int) -> NDArray[np.int64]:
     """Return the number of each field less `first`, -1 where it is no whole number from `first` to `first` + `width` - 1."""
     found = np.empty(ends.size - 1, np.int64)
     for field in range(found.size):

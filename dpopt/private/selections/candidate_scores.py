@@ -39,15 +39,17 @@ class CandidateScores(StaysHere):
 
     Notes
     -----
-    **Score.** Let k_c be the number of records in cell c, m_c that of public records, N of them in all. The score of a marginal
-    is the sum ("l1") or the maximum ("max") over its cells of |N k_c - size m_c|: whole numbers, in units of 1 / N records.
+    **Score.** Let k_c be the number of records in cell c, m_c that of public records, N of them in all. The score of a
+    marginal is the sum ("l1") or the maximum ("max") over its cells of |N k_c - size m_c|: whole numbers, in units of 1
+    / N records.
 
-    **Neighbouring relation and sensitivity.** The changes of two marginals' scores differ by at most 2 N under both relations;
-    by 4 N for "l1" under replace-one. Penalties are public and move nothing. `dpopt.accounting.selections.score_range` says the
-    same in records. Privacy: E4 in docs/privacy. Test: `tests/private/test_candidate_scores.py`.
+    **Neighbouring relation and sensitivity.** The changes of two marginals' scores differ by at most 2 N under both
+    relations; by 4 N for "l1" under replace-one. Penalties are public and move nothing.
+    `dpopt.accounting.selections.score_range` says the same in records. Privacy: E4 in docs/privacy. Test:
+    `tests/private/test_candidate_scores.py`.
 
-    Counts are kept as the list of cells that are not empty. How long counting takes depends on the records; that time is not
-    hidden (known limits). Progress depends on public sizes only.
+    Counts are kept as the list of cells that are not empty. How long counting takes depends on the records; that time
+    is not hidden (known limits). Progress depends on public sizes only.
     """
 
     def __init__(self, dataset: PrivateDataset, *, size: int, threads: int = USUAL) -> None:
@@ -145,9 +147,7 @@ class _Public:
         ]
 
 
-def _positions(
-    candidates: MarginalSet, records: NDArray[np.int32], sizes: NDArray[np.integer]
-) -> NDArray[np.int32]:
+def _positions(candidates: MarginalSet, records: NDArray[np.int32], sizes: NDArray[np.integer]) -> NDArray[np.int32]:
     """Return the place of every code of the public records in its attribute's domain, -1 for codes left out; (r, d)."""
     tables = candidates.position_tables(sizes)
     columns = [table[column] for table, column in zip(tables, records.T, strict=True)]

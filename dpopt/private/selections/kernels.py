@@ -2,9 +2,9 @@
 
 The sampler updates scores, sums integer weights by block and finds the drawn queries.
 
-Base query i stands for two signed queries, i and its negation, in this order. Scores are integers in units of eta / n. A
-weight, at most 1, stands for the integer weight * 2**(2 h), where h is the number of bits in each half of it. Sums are held as
-two 64-bit words, high and low.
+Base query i stands for two signed queries, i and its negation, in this order. Scores are integers in units of eta / n.
+A weight, at most 1, stands for the integer weight * 2**(2 h), where h is the number of bits in each half of it. Sums
+are held as two 64-bit words, high and low.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def distances(
         Places of the public records' codes in their domains; -1 where the record lies in no cell.
     attributes, strides : (k,)
         Of the marginal.
-    scratch : int64
+    scratch
         Zeros, one per cell at least; zeros again on return.
     """
     where = np.empty(len(positions), dtype=np.int64)
@@ -80,12 +80,7 @@ _1 = np.uint64(1)
 
 @kernel
 def update_scores(
-    scores: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    satisfied: NDArray[np.bool_],
-    size: int,
-    start: int,
-    stop: int,
+    scores: NDArray[np.int64], counts: NDArray[np.int64], satisfied: NDArray[np.bool_], size: int, start: int, stop: int
 ) -> tuple[int, int]:
     """Add count_i - n q_i(x) to the scores of start .. stop - 1; return their largest and smallest value."""
     largest = np.int64(-(2**62))
@@ -105,12 +100,7 @@ def update_scores(
 
 @kernel
 def _weight(
-    distance: int,
-    clamp: int,
-    bits: int,
-    high: NDArray[np.float64],
-    low: NDArray[np.float64],
-    half: np.float64,
+    distance: int, clamp: int, bits: int, high: NDArray[np.float64], low: NDArray[np.float64], half: np.float64
 ) -> tuple[np.uint64, np.uint64]:
     """Return the weight of a score that lies `distance` below the top, as (upper h bits, lower h bits); half is 2**h."""
     if distance > clamp:
@@ -227,8 +217,7 @@ def find_draws(
             sum_low += lower
             sum_high += upper + (_1 if sum_low < lower else _0)
             while position < len(points) and (
-                points[position, 0] < sum_high
-                or (points[position, 0] == sum_high and points[position, 1] < sum_low)
+                points[position, 0] < sum_high or (points[position, 0] == sum_high and points[position, 1] < sum_low)
             ):
                 drawn[position] = signed
                 position += 1

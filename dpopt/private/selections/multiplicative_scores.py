@@ -23,9 +23,7 @@ LARGEST_SIZE = 2**40
 def check_public(answers: NDArray[np.int64], queries: int, size: int) -> None:
     """Refuse, by PlanError, public answers that are not one for each query, or lie outside [0, size]."""
     if answers.shape != (queries,) or answers.dtype != np.int64:
-        raise PlanError(
-            f"{queries:,} queries need as many public answers, found an array of shape {answers.shape}"
-        )
+        raise PlanError(f"{queries:,} queries need as many public answers, found an array of shape {answers.shape}")
     if int(answers.min()) < 0 or int(answers.max()) > UNITS * size:
         raise PlanError(f"public answers must lie between 0 and the public size of {size:,} records")
 
@@ -52,32 +50,22 @@ class SignedQueryDistribution(SignedDraws):
 
     Notes
     -----
-    **Score.** With a_i the public answer to base query i in units of 1/1,024 record: 1,024 count_i - a_i, and for its negation
-    1,024 (rows - size) less that. Exact 64-bit integers. Over both signs the larger score is that of |q(D) - <q, p>|, which the
-    lecture's exponential mechanism takes; both signs are offered, since their scores move together where a record is added.
+    **Score.** With a_i the public answer to base query i in units of 1/1,024 record: 1,024 count_i - a_i, and for its
+    negation 1,024 (rows - size) less that. Exact 64-bit integers. Over both signs the larger score is that of |q(D) -
+    <q, p>|, which the lecture's exponential mechanism takes; both signs are offered, since their scores move together
+    where a record is added.
 
-    **Neighbouring relation and sensitivity.** Replace-one: scores move within [-1,024, 1,024]. Add-remove with fixed public
-    size: within [0, 1,024] or within [-1,024, 0]. `units` is the width of that interval, so the weights have range eps0. The
-    public answers move nothing.
+    **Neighbouring relation and sensitivity.** Replace-one: scores move within [-1,024, 1,024]. Add-remove with fixed
+    public size: within [0, 1,024] or within [-1,024, 0]. `units` is the width of that interval, so the weights have
+    range eps0. The public answers move nothing.
 
-    **Theorem.** Exponential mechanism as bounded range (Dong, Durfee and Rogers 2020), with the implemented distribution and
-    the slack of `dpopt.private.selections.query_weights.QueryWeights`. Privacy: E3, E6 in docs/privacy. Test:
-    `tests/private/test_multiplicative_scores.py`.
-
-    Raises
-    ------
-    PlanError
-        If there are more than 2^26 queries, the size is above 2^40, or eps0 is out of the range of the tables.
+    **Theorem.** Exponential mechanism as bounded range (Dong, Durfee and Rogers 2020), with the implemented
+    distribution and the slack of `dpopt.private.selections.query_weights.QueryWeights`. Privacy: E3, E6 in
+    docs/privacy. Test: `tests/private/test_multiplicative_scores.py`.
     """
 
     def __init__(
-        self,
-        counts: NDArray[np.int64],
-        *,
-        rows: int,
-        size: int,
-        range_: Decimal,
-        relation: NeighbouringRelation,
+        self, counts: NDArray[np.int64], *, rows: int, size: int, range_: Decimal, relation: NeighbouringRelation
     ) -> None:
         super().__init__(len(counts), range_, units_per_range(UNITS, relation))
         _check_size(size)
@@ -111,18 +99,13 @@ class MarginalDistribution(StaysHere):
 
     Notes
     -----
-    **Score.** With a_c the public answer on cell c: the sum ("l1") or the maximum ("max") over the cells of a marginal of
-    |1,024 count_c - a_c|, less 1,024 times a public penalty.
+    **Score.** With a_c the public answer on cell c: the sum ("l1") or the maximum ("max") over the cells of a marginal
+    of |1,024 count_c - a_c|, less 1,024 times a public penalty.
 
     **Neighbouring relation and sensitivity.** Those of `dpopt.private.selections.candidate_scores.CandidateScores`, by
     `dpopt.accounting.selections.score_range` records, that is 1,024 times as many units. **Theorem** and distribution:
     `dpopt.private.mechanisms.selection_distribution.selection_weights`. Privacy: E2, E7 in docs/privacy. Test:
     `tests/private/test_multiplicative_scores.py`.
-
-    Raises
-    ------
-    PlanError
-        If the size is above 2^40, or the range is so large that scores could not be distinguished.
     """
 
     def __init__(
@@ -140,9 +123,7 @@ class MarginalDistribution(StaysHere):
         for score in ("l1", "max"):
             clamp_of(range_, self._spread(score))
 
-    def draw(
-        self, answers: NDArray[np.int64], score: str, penalties: NDArray[np.int64], source: RandomWords
-    ) -> int:
+    def draw(self, answers: NDArray[np.int64], score: str, penalties: NDArray[np.int64], source: RandomWords) -> int:
         """Return one marginal, given the public answers on all cells (cells,) and penalties (M,) in records."""
         check_public(answers, len(self._base), self._size)
         distances = np.abs(self._base - answers)

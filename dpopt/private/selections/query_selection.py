@@ -1,7 +1,7 @@
 """The query player of FEM: exact draws of one signed query by the exponential mechanism, however many queries there are.
 
-Cells of marginals that no record of the table and none of the synthetic records lies in all have the same score; they are
-never held, only counted. So time and memory grow with the records, not with the cells.
+Cells of marginals that no record of the table and none of the synthetic records lies in all have the same score; they
+are never held, only counted. So time and memory grow with the records, not with the cells.
 """
 
 from __future__ import annotations
@@ -43,24 +43,18 @@ class QuerySelection(SignedDraws):
 
     Notes
     -----
-    **Score.** For base query i, in units of 1/(n s): s count_i - n c_i, with c_i the number of synthetic records that satisfy
-    it; for its negation, s (rows - n) less that. Exact 64-bit integers.
+    **Score.** For base query i, in units of 1/(n s): s count_i - n c_i, with c_i the number of synthetic records that
+    satisfy it; for its negation, s (rows - n) less that. Exact 64-bit integers.
 
-    **Neighbouring relation and sensitivity.** Replace-one: scores move within [-s, s], a range of 2 s. Add-remove with fixed
-    public n0: all in one direction, by 0 or s, a range of s. `units` is that range, so weights exp(eps0 score / units) have a
-    range of eps0.
+    **Neighbouring relation and sensitivity.** Replace-one: scores move within [-s, s], a range of 2 s. Add-remove with
+    fixed public n0: all in one direction, by 0 or s, a range of s. `units` is that range, so weights exp(eps0 score /
+    units) have a range of eps0.
 
-    **Theorem.** Exponential mechanism as bounded range (Dong, Durfee and Rogers 2020), with the implemented distribution and
-    the slack of `QueryWeights`; queries that are not held have the weight that they would have. Privacy: E3, E5 in
-    docs/privacy.
+    **Theorem.** Exponential mechanism as bounded range (Dong, Durfee and Rogers 2020), with the implemented
+    distribution and the slack of `QueryWeights`; queries that are not held have the weight that they would have.
+    Privacy: E3, E5 in docs/privacy.
 
-    Checked by `tests/private/test_query_selection.py` (exact distribution, held or not; range over all
-    neighbours).
-
-    Raises
-    ------
-    PlanError
-        If there are more than 2**26 base queries, scores could leave 64 bits, or eps0 is out of the range of the tables.
+    Checked by `tests/private/test_query_selection.py` (exact distribution, held or not; range over all neighbours).
     """
 
     def __init__(
@@ -93,8 +87,6 @@ class QuerySelection(SignedDraws):
         ----------
         satisfied, by : (r,) int64 arrays
             Base queries that at least one synthetic record satisfies, in increasing order, and by how many (c_i).
-        source : RandomWords
-            Where the words come from.
         """
         held, scores = self._with(satisfied, by)
         rest = self._queries - len(held)
@@ -111,9 +103,7 @@ class QuerySelection(SignedDraws):
         rank, within = divmod(point - in_held, weight + negation)
         return 2 * _of_rank(held, rank) + int(within >= weight)
 
-    def _with(
-        self, satisfied: NDArray[np.int64], by: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _with(self, satisfied: NDArray[np.int64], by: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the queries that records of either side satisfy, in increasing order, and their scores."""
         place = np.searchsorted(self._held, satisfied)
         known = place < len(self._held)
@@ -123,10 +113,7 @@ class QuerySelection(SignedDraws):
         if known.all():
             return self._held, scores
         new = ~known
-        return (
-            np.insert(self._held, place[new], satisfied[new]),
-            np.insert(scores, place[new], -self._size * by[new]),
-        )
+        return (np.insert(self._held, place[new], satisfied[new]), np.insert(scores, place[new], -self._size * by[new]))
 
     def _top(self, scores: NDArray[np.int64], rest: int) -> int:
         ends = [0] if rest else []

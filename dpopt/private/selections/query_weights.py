@@ -48,11 +48,6 @@ class SignedDraws(StaysHere):
         Number of base queries.
     threads : int
         Threads for the loops over queries.
-
-    Raises
-    ------
-    PlanError
-        If there are more than 2**26 base queries, or step / size is out of the range of `ExponentialTable`.
     """
 
     def __init__(self, queries: int, step: Decimal, size: int, threads: int = 1) -> None:
@@ -77,21 +72,13 @@ class SignedDraws(StaysHere):
         return sums
 
     def _found(
-        self,
-        scores: NDArray[np.int64],
-        offset: int,
-        top: int,
-        sums: NDArray[np.uint64],
-        points: NDArray[np.uint64],
+        self, scores: NDArray[np.int64], offset: int, top: int, sums: NDArray[np.uint64], points: NDArray[np.uint64]
     ) -> NDArray[np.int64]:
         """Return the signed queries on whose intervals of weight the points (s, 2), in order, lie."""
         from dpopt.private.selections.kernels import find_draws
 
         found, weights = np.empty(len(points), dtype=np.int64), self._weights(scores, offset, top)
-        self._over(
-            len(points),
-            lambda first, last: find_draws(*weights, sums, points[first:last], found[first:last]),
-        )
+        self._over(len(points), lambda first, last: find_draws(*weights, sums, points[first:last], found[first:last]))
         return found
 
     def _weights(self, scores: NDArray[np.int64], offset: int, top: int) -> _Weights:
@@ -127,33 +114,26 @@ class QueryWeights(SignedDraws):
     threads : int
         Threads for the loops over queries.
 
-    Raises
-    ------
-    PlanError
-        If there are more than 2**26 base queries, or eta / n is out of the range of `ExponentialTable`.
-
     Notes
     -----
-    **Score.** Base query i has N_i = sum over observed records x of (count_i - n q_i(x)), its negation
-    (t - 1)(rows - n) - N_i after t - 1 observed records, both exact 64-bit integers, in units of eta / n.
+    **Score.** Base query i has N_i = sum over observed records x of (count_i - n q_i(x)), its negation (t - 1)(rows -
+    n) - N_i after t - 1 observed records, both exact 64-bit integers, in units of eta / n.
 
-    **Neighbouring relation and sensitivity.** Replace-one: each count moves by at most 1 and `rows` stays, so the scores of
-    the closed class move within [-(t-1), t-1], a range of 2 (t - 1). Add-remove with fixed public n0: the counts of a query
-    and of its negation each move by 0 or 1 in one direction, a range of t - 1.
+    **Neighbouring relation and sensitivity.** Replace-one: each count moves by at most 1 and `rows` stays, so the
+    scores of the closed class move within [-(t-1), t-1], a range of 2 (t - 1). Add-remove with fixed public n0: the
+    counts of a query and of its negation each move by 0 or 1 in one direction, a range of t - 1.
 
     **Theorem.** A draw with probability proportional to exp(eta / n * score) is a bounded-range mechanism of range
     eps_t = eta / n times that range (Gaboardi et al. 2014, section 4; Dong, Durfee and Rogers 2020). The implemented
-    distribution: scores below max - clamp count as max - clamp, which needs no slack; a weight is a double, off by at most
-    3 * 2**-53 (1 + 2**-50) of itself, drawn with probability exactly proportional to it by integer arithmetic, for which 2**-49
-    is charged (`dpopt.accounting.dualquery.SAMPLER_SLACK`). Privacy: E3, F1 in docs/privacy.
+    distribution: scores below max - clamp count as max - clamp, which needs no slack; a weight is a double, off by at
+    most 3 * 2**-53 (1 + 2**-50) of itself, drawn with probability exactly proportional to it by integer arithmetic, for
+    which 2**-49 is charged (`dpopt.accounting.dualquery.SAMPLER_SLACK`). Privacy: E3, F1 in docs/privacy.
 
     Checked by `tests/private/test_query_weights.py` (exact distribution against rational arithmetic, range over all
     neighbours) and `tests/statistics/test_draws.py` (chi-square with stated power).
     """
 
-    def __init__(
-        self, counts: NDArray[np.int64], *, rows: int, size: int, step: Decimal, threads: int = USUAL
-    ) -> None:
+    def __init__(self, counts: NDArray[np.int64], *, rows: int, size: int, step: Decimal, threads: int = USUAL) -> None:
         super().__init__(len(counts), step, size, threads)
         self._counts = np.ascontiguousarray(counts, dtype=np.int64)
         self._rows = rows
@@ -168,13 +148,7 @@ class QueryWeights(SignedDraws):
         return self._observed
 
     def observe(self, satisfied: NDArray[np.bool_]) -> None:
-        """Add one record's answers to the scores: q_i(x) for each base query.
-
-        Raises
-        ------
-        PlanError
-            If scores could leave the range of 64-bit integers; rounds and public size alone decide that.
-        """
+        """Add one record's answers to the scores: q_i(x) for each base query."""
         if (self._observed + 1) * (self._size + MOST_ROWS) > LARGEST_SCORE:
             raise PlanError(
                 f"after {self._observed:,} records the scores are too large for public size {self._size:,}; "

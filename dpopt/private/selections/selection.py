@@ -23,33 +23,19 @@ MOST_CELLS_OF_A_CANDIDATE = 2_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
-    """One selection by the exponential mechanism.
-
-    Parameters
-    ----------
-    round : int
-        Number of the round, from 1; there is one selection per round.
-    candidates : MarginalSet
-        M marginals to select from, at most 10,000, each of at most 2,000,000 cells.
-    score : str
-        How far the counts of a candidate lie from those of the public records, brought to the public size: "l1", the sum over
-        its cells of the absolute differences, or "max", the largest one.
-    penalties : (M,) int64 array
-        Public numbers that are taken off the scores, in records.
-    range : Decimal
-        Range of the mechanism, an exact decimal: its epsilon, without the slack of the sampler.
-
-    Raises
-    ------
-    PlanError
-        If something is out of range or does not fit together.
-    """
+    """One selection by the exponential mechanism."""
 
     round: int
+    """Number of the round, from 1; there is one selection per round."""
     candidates: MarginalSet
+    """M marginals to select from, at most 10,000, each of at most 2,000,000 cells."""
     score: str
+    """How far the counts of a candidate lie from those of the public records, brought to the public size: "l1", the sum
+    over its cells of the absolute differences, or "max", the largest one."""
     penalties: NDArray[np.int64]
+    """Shape (M,). Public numbers that are taken off the scores, in records."""
     range: Decimal
+    """Range of the mechanism, an exact decimal: its epsilon, without the slack of the sampler."""
 
     def __post_init__(self) -> None:
         if type(self.round) is not int or self.round < 1:
@@ -58,13 +44,15 @@ class Selection:
         candidates = len(self.candidates)
         if not 1 <= candidates <= MOST_CANDIDATES:
             raise PlanError(
-                f"{what}: one of 1 to {MOST_CANDIDATES:,} candidates is selected, found {candidates:,}; give fewer marginals"
+                f"{what}: one of 1 to {MOST_CANDIDATES:,} candidates is selected, found {candidates:,}; give fewer "
+                f"marginals"
             )
         cells = self.candidates.cells()
         if int(cells.max()) > MOST_CELLS_OF_A_CANDIDATE:
             raise PlanError(
                 f"{what}: candidate {int(np.argmax(cells))} has {int(cells.max()):,} cells, at most "
-                f"{MOST_CELLS_OF_A_CANDIDATE:,} are possible; leave it out, and offer marginals over some of its attributes"
+                f"{MOST_CELLS_OF_A_CANDIDATE:,} are possible; leave it out, and offer marginals over some of its "
+                f"attributes"
             )
         if self.score not in SCORES:
             raise PlanError(f"{what}: candidates are scored by {' or '.join(SCORES)}; found {self.score!r}")
@@ -77,9 +65,7 @@ class Selection:
                 f"{what}: {candidates:,} candidates need as many penalties, found shape {self.penalties.shape}"
             )
         if not isinstance(self.range, Decimal) or not self.range.is_finite() or self.range <= 0:
-            raise PlanError(
-                f"{what}: the range of a selection is a decimal number above 0, found {self.range!r}"
-            )
+            raise PlanError(f"{what}: the range of a selection is a decimal number above 0, found {self.range!r}")
 
     def charge(self, relation: NeighbouringRelation) -> Charge:
         """Return what the selection costs. Privacy: E1, E4 in docs/privacy."""
@@ -93,19 +79,9 @@ class Selection:
         return score_range(self.score, relation) * total
 
     def check_records(
-        self,
-        records: NDArray[np.int32],
-        multiplicity: NDArray[np.int64],
-        sizes: NDArray[np.integer],
-        size: int,
+        self, records: NDArray[np.int32], multiplicity: NDArray[np.int64], sizes: NDArray[np.integer], size: int
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the public records and their multiplicities if they can be scored against; what decides is public.
-
-        Raises
-        ------
-        PlanError
-            If they do not fit the schema, are none, or are so many that scores could leave 64 bits.
-        """
+        """Return the public records and their multiplicities if they can be scored against; what decides is public."""
         what = f"round {self.round}"
         try:
             records, multiplicity = frozen(records, np.int32), frozen(multiplicity, np.int64)
@@ -113,8 +89,8 @@ class Selection:
             raise PlanError(f"{what}: records are codes, and their multiplicities whole numbers") from error
         if records.ndim != 2 or records.shape[1] != len(sizes) or multiplicity.shape != records.shape[:1]:
             raise PlanError(
-                f"{what}: records of shape {records.shape} with multiplicities of shape {multiplicity.shape} do not fit a "
-                f"schema of {len(sizes)} attributes"
+                f"{what}: records of shape {records.shape} with multiplicities of shape {multiplicity.shape} do not "
+                f"fit a schema of {len(sizes)} attributes"
             )
         if np.any(records < 0) or np.any(records >= sizes):
             raise PlanError(f"{what}: the records hold codes that the schema does not have")

@@ -21,7 +21,8 @@ LARGEST_COUNT = 2**40
 class BinCounts(Closed):
     """Exact counts behind a closed door; made by the methods below, used by the curator.
 
-    A record of a table lies in one bin. A record of a graph is an edge, which counts in two of them: the degrees of its ends.
+    A record of a table lies in one bin. A record of a graph is an edge, which counts in two of them: the degrees of its
+    ends.
     """
 
     __slots__ = ("_bins_of_a_record", "_counts")
@@ -35,13 +36,7 @@ class BinCounts(Closed):
 
     @classmethod
     def of_columns(cls, dataset: PrivateDataset, attributes: tuple[str, ...]) -> BinCounts:
-        """Count the records of each combination of codes, row by row (the last attribute's codes run fastest).
-
-        Raises
-        ------
-        PrivateDataError
-            If the schema lacks one of the attributes.
-        """
+        """Count the records of each combination of codes, row by row (the last attribute's codes run fastest)."""
         names, sizes = dataset._schema.names, dataset._schema.sizes
         unknown = [name for name in attributes if name not in names]
         if unknown:
@@ -62,11 +57,6 @@ class BinCounts(Closed):
         ----------
         counts : (n,) whole numbers
             From 0 to 2^40; any number type, if the values are whole.
-
-        Raises
-        ------
-        PrivateDataError
-            If there is no bin, or a count is negative, no whole number, or too large. The message names it.
         """
         given = np.asarray(counts)
         if given.ndim != 1 or not given.size or given.dtype.kind not in "iuf":

@@ -19,13 +19,8 @@ class StaysHere:
 class Closed:
     """Records that stay here; the base of every type that holds some.
 
-    Printing shows neither values nor numbers; converting, iterating, measuring, indexing, copying and pickling are refused.
-    Two of them are equal only if they are the same object.
-
-    Raises
-    ------
-    PrivacyBoundaryError
-        By everything that would take records, or their number, out of the private side.
+    Printing shows neither values nor numbers; converting, iterating, measuring, indexing, copying and pickling are
+    refused. Two of them are equal only if they are the same object.
     """
 
     __slots__ = ("__weakref__", "_rows")
@@ -106,8 +101,8 @@ class Closed:
 
 def _refuse(holder: Closed, what: str) -> NoReturn:
     raise PrivacyBoundaryError(
-        f"a {type(holder).__name__} keeps its records: {what}. Answers about them come from the curator, which charges for "
-        "them."
+        f"a {type(holder).__name__} keeps its records: {what}. Answers about them come from the curator, which charges "
+        f"for them."
     )
 
 
@@ -117,13 +112,7 @@ _Public = TypeVar("_Public")
 
 
 class Declared(Closed, Generic[_Records, _Public]):
-    """Records and a declaration behind a closed door; a subclass says which fit together, and what is counted.
-
-    Raises
-    ------
-    PrivateDataError
-        If records and declaration do not fit together.
-    """
+    """Records and a declaration behind a closed door; a subclass says which fit together, and what is counted."""
 
     __slots__ = ("_counts", "_public", "_records")
     _records: _Records

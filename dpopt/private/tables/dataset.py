@@ -37,7 +37,9 @@ class PrivateDataset(Closed):
     _schema: Schema
     # One (n,) array per attribute, in the least dtype that holds its codes, read-only; lists or bits for binary attributes.
     _columns: Sequence[Codes]
-    _source: object  # what they were read from and can be read from once more (`dpopt.private.readers.read_table.ReadFrom`)
+    _source: (
+        object  # what they were read from and can be read from once more (`dpopt.private.readers.read_table.ReadFrom`)
+    )
 
     @property
     def _public(self) -> NDArray[np.integer]:
@@ -53,18 +55,11 @@ class PrivateDataset(Closed):
         schema
             The public schema.
         columns
-            One (n,) array of codes per attribute, in the schema's order, with n >= 0. They are copied unless they
-            are read-only and of the least unsigned type already.
-
-        Raises
-        ------
-        PrivateDataError
-            If the number of columns, their lengths or a code does not fit the schema.
+            One (n,) array of codes per attribute, in the schema's order, with n >= 0. They are copied unless they are
+            read-only and of the least unsigned type already.
         """
         if len(columns) != len(schema):
-            raise PrivateDataError(
-                f"{len(columns)} columns of codes for the {len(schema)} attributes of the schema"
-            )
+            raise PrivateDataError(f"{len(columns)} columns of codes for the {len(schema)} attributes of the schema")
         names = schema.names
         encoded = tuple(
             _encoded(np.asarray(column), int(size), name)
@@ -73,9 +68,7 @@ class PrivateDataset(Closed):
         rows = encoded[0].size
         for column, name in zip(encoded, names, strict=True):
             if column.size != rows:
-                raise PrivateDataError(
-                    f"column {name!r} has {column.size} codes, column {names[0]!r} has {rows}"
-                )
+                raise PrivateDataError(f"column {name!r} has {column.size} codes, column {names[0]!r} has {rows}")
         return cls._holding(_schema=schema, _columns=encoded, _rows=rows, _source=None)
 
     def _with_source(self, source: object) -> PrivateDataset:
@@ -92,16 +85,11 @@ class PrivateDataset(Closed):
             The public schema, made by `Schema.binary`.
         columns
             One column for each attribute, over n >= 0 records; kept as they are.
-
-        Raises
-        ------
-        PrivateDataError
-            If the schema is of another kind, or the numbers of columns differ.
         """
         if not schema.is_binary or len(columns) != len(schema):
             raise PrivateDataError(
-                f"{len(columns):,} columns of zeros and ones need a schema of as many binary attributes (Schema.binary); "
-                f"found {len(schema):,} attributes"
+                f"{len(columns):,} columns of zeros and ones need a schema of as many binary attributes "
+                f"(Schema.binary); found {len(schema):,} attributes"
             )
         return cls._holding(_schema=schema, _columns=columns, _rows=columns.rows, _source=None)
 
@@ -126,9 +114,7 @@ class PrivateDataset(Closed):
             return np.concatenate(counts, dtype=np.int64)
         from dpopt.queries.counting.counting import count_on_columns
 
-        return count_on_columns(
-            self._columns, self._schema.sizes, queries, threads=threads, progress=progress
-        )
+        return count_on_columns(self._columns, self._schema.sizes, queries, threads=threads, progress=progress)
 
     def _count_cells_of_bits(
         self, marginals: MarginalSet, columns: BinaryColumns, threads: int, progress: Progress | None
@@ -166,9 +152,7 @@ def _encoded(column: NDArray[np.integer], size: int, name: str) -> Codes:
         )
     if column.size and not (column.min() >= 0 and column.max() < size):
         row = int(np.flatnonzero((column < 0) | (column >= size))[0])
-        raise PrivateDataError(
-            f"column {name!r}, row {row + 1}: code {column[row]} is none of 0 .. {size - 1}"
-        )
+        raise PrivateDataError(f"column {name!r}, row {row + 1}: code {column[row]} is none of 0 .. {size - 1}")
     dtype = least_dtype(size)
     kept = column.dtype == dtype and column.flags.c_contiguous and not column.flags.writeable
     encoded: Codes = column.astype(dtype, order="C", copy=not kept)

@@ -37,7 +37,7 @@ class PrivateLists(Closed):
 
         Parameters
         ----------
-        family : ListFamily
+        family
             Public.
         variables : (n, k) integers
             Of each literal; what stands after a row's last one is not read.
@@ -49,11 +49,6 @@ class PrivateLists(Closed):
             How many literals each row has.
         lines : (n,) integers, optional
             The line on which each row stands, for messages.
-
-        Raises
-        ------
-        PrivateDataError
-            If shapes or numbers do not fit the family; the message names lines, or rows from 0.
         """
         from dpopt.queries.decision_lists.kernels import normalised
 
@@ -62,13 +57,11 @@ class PrivateLists(Closed):
             raise PrivateDataError(f"found {rows:,} rows; expected at least one, and fewer than 2^31")
         if variables.shape != (rows, k) or positive.shape != (rows, k) or bits.shape != (rows, k + 1):
             raise PrivateDataError(
-                f"found arrays of shapes {variables.shape}, {positive.shape} and {bits.shape} for {rows:,} rows of up to {k} "
-                "literals"
+                f"found arrays of shapes {variables.shape}, {positive.shape} and {bits.shape} for {rows:,} rows of up "
+                f"to {k} literals"
             )
         if lengths.min() < 0 or lengths.max() > k:
-            raise PrivateDataError(
-                f"found rows of {lengths.min()} to {lengths.max()} literals; 0 to {k} are declared"
-            )
+            raise PrivateDataError(f"found rows of {lengths.min()} to {lengths.max()} literals; 0 to {k} are declared")
         used = np.arange(k) < lengths[:, None]
         numbers, outputs = variables[used], bits[np.arange(k + 1) <= lengths[:, None]]
         if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(family.variables):
@@ -102,6 +95,4 @@ def _check_kind(family: ListFamily, bits: NDArray[np.uint8], lines: NDArray[np.i
     known = set(family.patterns[:, 0].tolist())
     first_bits = np.unique(bits[:, 0]).tolist()
     if not set(first_bits) <= known:
-        raise PrivateDataError(
-            f"found a row that begins with {first_bits}, which is no part of {family.kind.value}"
-        )
+        raise PrivateDataError(f"found a row that begins with {first_bits}, which is no part of {family.kind.value}")

@@ -15,25 +15,17 @@ def public_size(dataset: Closed, relation: NeighbouringRelation, n0: int | None)
 
     Under replace-one all neighbours have the same number of records, so n is public and read off the table. Under
     add-remove the number of records is private, and the fixed public n0 that the user declares is returned.
-
-    Raises
-    ------
-    PlanError
-        If n0 is missing under add-remove, or given under replace-one.
-    PrivateDataError
-        If there is no record under replace-one.
     """
     if relation is NeighbouringRelation.REPLACE_ONE:
         if n0 is not None:
-            raise PlanError(
-                "n0 belongs to add-remove; under replace-one the table's size n is used. Leave n0 out"
-            )
+            raise PlanError("n0 belongs to add-remove; under replace-one the table's size n is used. Leave n0 out")
         if dataset._rows == 0:
             raise PrivateDataError("the table has no rows; under replace-one at least one record is needed")
         return dataset._rows
     if n0 is None:
         raise PlanError(
-            "add-remove needs a fixed public n0, a number near the size of the table that does not depend on it: give --n0"
+            "add-remove needs a fixed public n0, a number near the size of the table that does not depend on it: give "
+            "--n0"
         )
     return n0
 
@@ -51,9 +43,7 @@ def check_size(dataset: Closed, relation: NeighbouringRelation, size: int) -> No
 def check_schema(dataset: PrivateDataset, schema: Schema) -> None:
     """Refuse, by SchemaError, a data set that was read by another schema: its codes would mean other values."""
     if dataset._schema.attributes != schema.attributes:
-        raise SchemaError(
-            "the table was read by another schema than the workload's; read it again with this schema"
-        )
+        raise SchemaError("the table was read by another schema than the workload's; read it again with this schema")
 
 
 def public_number_of_bins(counts: BinCounts) -> int:

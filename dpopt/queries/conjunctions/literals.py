@@ -1,8 +1,8 @@
 """Conjunctions of a few literals as sets: how many there are, which number each has, and how many of them a record moves.
 
-Literals come in groups, one for each attribute: a record satisfies at most one literal of a group (two values of one attribute
-never hold together). A conjunction has at most one literal of each group; conjunctions of one size are numbered in
-lexicographic order.
+Literals come in groups, one for each attribute: a record satisfies at most one literal of a group (two values of one
+attribute never hold together). A conjunction has at most one literal of each group; conjunctions of one size are
+numbered in lexicographic order.
 
 Which "attribute = value" of a schema are literals of a summary, and which of them a query in words names.
 """
@@ -34,26 +34,14 @@ MOST_CONJUNCTIONS = 2**28
 
 @dataclass(frozen=True)
 class LiteralGroups:
-    """How many literals each group has.
-
-    Parameters
-    ----------
-    sizes : tuple of int
-        Each at least 1.
-
-    Raises
-    ------
-    WorkloadError
-        If there is no group, or an empty one.
-    """
+    """How many literals each group has."""
 
     sizes: tuple[int, ...]
+    """Each at least 1."""
 
     def __post_init__(self) -> None:
         if not self.sizes or min(self.sizes) < 1:
-            raise WorkloadError(
-                f"expected at least one group of literals and none empty, found sizes {self.sizes}"
-            )
+            raise WorkloadError(f"expected at least one group of literals and none empty, found sizes {self.sizes}")
 
     @property
     def literals(self) -> int:
@@ -81,11 +69,6 @@ class LiteralGroups:
         ----------
         subsets : (q, j) int64
             Literals of increasing groups.
-
-        Raises
-        ------
-        WorkloadError
-            If two literals are of one group, out of order, or there is no such literal.
         """
         given = self.checked(subsets)
         found, begin = np.zeros(len(given), dtype=np.int64), np.zeros(len(given), dtype=np.int64)
@@ -97,13 +80,7 @@ class LiteralGroups:
         return found
 
     def checked(self, subsets: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return conjunctions as they are, (q, j).
-
-        Raises
-        ------
-        WorkloadError
-            If two literals are of one group, out of order, or there is no such literal.
-        """
+        """Return conjunctions as they are, (q, j)."""
         given = np.asarray(subsets, dtype=np.int64)
         if given.ndim != 2 or (given.size and not 0 <= given.min() <= given.max() < self.literals):
             raise WorkloadError(
@@ -114,13 +91,7 @@ class LiteralGroups:
         return given
 
     def before(self, rest: int) -> NDArray[np.int64]:
-        """Return for each literal l how many conjunctions begin with a literal below l and have `rest` more, (d + 1,).
-
-        Raises
-        ------
-        WorkloadError
-            If there are too many to be numbered.
-        """
+        """Return for each literal l how many conjunctions begin with a literal below l and have `rest` more, (d + 1,)."""
         if self.conjunctions(rest + 1) > MOST_CONJUNCTIONS:
             raise WorkloadError(
                 f"{self.literals:,} literals have {self.conjunctions(rest + 1):,} conjunctions of {rest + 1}; at most "
@@ -128,16 +99,15 @@ class LiteralGroups:
             )
         each = [self._from(group + 1, rest) for group in range(len(self.sizes))]
         return freeze(
-            np.concatenate(([0], np.cumsum(np.repeat(np.array(each, dtype=np.int64), self.sizes)))).astype(
-                np.int64
-            )
+            np.concatenate(([0], np.cumsum(np.repeat(np.array(each, dtype=np.int64), self.sizes)))).astype(np.int64)
         )
 
     def sensitivity(self, size: int, *, replaced: bool) -> int:
         """Return the largest number of conjunctions of this size whose counts differ between neighbours, each by 1.
 
-        Of W groups, s of them with a single literal: C(W, j) for a record added or removed; for one replaced, the largest over
-        c of C(W, j) + C(W - s + c, j) - 2 C(c, j). Privacy: C8 in docs/privacy. Test: `tests/queries/test_literals.py`.
+        Of W groups, s of them with a single literal: C(W, j) for a record added or removed; for one replaced, the
+        largest over c of C(W, j) + C(W - s + c, j) - 2 C(c, j). Privacy: C8 in docs/privacy. Test:
+        `tests/queries/test_literals.py`.
         """
         groups = len(self.sizes)
         every = comb(groups, size)
@@ -145,8 +115,7 @@ class LiteralGroups:
             return every
         single = sum(1 for size_of_group in self.sizes if size_of_group == 1)
         return max(
-            every + comb(groups - single + shared, size) - 2 * comb(shared, size)
-            for shared in range(single + 1)
+            every + comb(groups - single + shared, size) - 2 * comb(shared, size) for shared in range(single + 1)
         )
 
     def _from(self, group: int, size: int) -> int:
@@ -175,22 +144,15 @@ _CONDITION = re.compile(r"^\s*(?P<name>.+?)\s*(?P<relation>!=|<=|>=|=|<|>)\s*(?P
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One part of a query.
-
-    Attributes
-    ----------
-    text : str
-    group : int
-    true_by : tuple of int or None
-        It holds for a record exactly if one of these literals does, increasing; None if no set of literals decides it so.
-    false_by : tuple of int or None
-        It holds exactly if none of these does; None if no set of literals decides it so.
-    """
+    """One part of a query."""
 
     text: str
     group: int
     true_by: tuple[int, ...] | None
+    """It holds for a record exactly if one of these literals does, increasing; None if no set of literals decides it
+    so."""
     false_by: tuple[int, ...] | None
+    """It holds exactly if none of these does; None if no set of literals decides it so."""
 
 
 class ChosenLiterals:
@@ -201,7 +163,8 @@ class ChosenLiterals:
     schema : Schema
         With the chosen attributes alone, in the order of the groups.
     which : str
-        "all": every value of each attribute. "positive": of attributes with two values only the second one, such as 1 or true.
+        "all": every value of each attribute. "positive": of attributes with two values only the second one, such as 1
+        or true.
     """
 
     def __init__(self, schema: Schema, which: str) -> None:
@@ -211,22 +174,12 @@ class ChosenLiterals:
 
     @classmethod
     def of(cls, schema: Schema, columns: Sequence[str] | None, which: str) -> ChosenLiterals:
-        """Return the literals of these columns, of all columns if left out.
-
-        Raises
-        ------
-        SchemaError
-            If the schema lacks a column, or one is named twice.
-        WorkloadError
-            If `which` is neither "all" nor "positive".
-        """
+        """Return the literals of these columns, of all columns if left out."""
         if columns is None:
             return cls(Schema(schema.attributes, schema.draft, reading=schema.reading), which)
         for place, name in enumerate(columns):
             if name not in schema.names:
-                raise SchemaError(
-                    f"found no attribute {name!r}; the schema has {', '.join(schema.names[:8])}, ..."
-                )
+                raise SchemaError(f"found no attribute {name!r}; the schema has {', '.join(schema.names[:8])}, ...")
             if name in columns[:place]:
                 raise SchemaError(f"found the column {name!r} twice; name different ones")
         chosen = tuple(schema.attributes[schema.names.index(name)] for name in columns)
@@ -257,16 +210,8 @@ class ChosenLiterals:
     def conditions(self, text: str, predicate: str = "and") -> tuple[Condition, ...]:
         """Read conditions with commas between them, such as "smoker=yes,age>=50"; a comma in a value is written twice.
 
-        Several conditions on one attribute are one: all of them hold for the values that each accepts (`predicate` "and"), some
-        of them for the values that any accepts ("or").
-
-        Raises
-        ------
-        WorkloadError
-            If a part is no condition, conditions on one attribute hold for no value or for every one, or they are counted
-            one by one (any other predicate).
-        SchemaError
-            If the attribute or the value does not exist, or bins do not decide whether an order relation holds.
+        Several conditions on one attribute are one: all of them hold for the values that each accepts (`predicate`
+        "and"), some of them for the values that any accepts ("or").
         """
         texts: dict[int, list[str]] = {}
         accepted: dict[int, int] = {}
@@ -281,8 +226,8 @@ class ChosenLiterals:
                 accepted[group] |= codes
             else:
                 raise WorkloadError(
-                    f"found two conditions on {self.schema.names[group]!r} in {text!r}; with the predicate {predicate!r} each "
-                    "condition needs a column of its own"
+                    f"found two conditions on {self.schema.names[group]!r} in {text!r}; with the predicate "
+                    f"{predicate!r} each condition needs a column of its own"
                 )
         return tuple(self._condition(texts[group], group, accepted[group]) for group in sorted(accepted))
 
@@ -314,7 +259,8 @@ class ChosenLiterals:
             raise WorkloadError(f"{text} holds for every value of {name!r}; leave it out")
         if not accepted:
             raise WorkloadError(
-                f"{text} holds for no value of {name!r}; no record satisfies it, so leave the query or the condition out"
+                f"{text} holds for no value of {name!r}; no record satisfies it, so leave the query or the condition "
+                f"out"
             )
 
     def _codes_of(self, name: str, relation: str, value: str) -> tuple[int, int]:
@@ -339,8 +285,7 @@ class ChosenLiterals:
         stated = json_object(given, "literals", WorkloadError)
         refuse_unknown_keys(stated, ("schema", "which"), "literals", WorkloadError)
         return cls(
-            Schema.from_json(json_object(stated.get("schema"), "schema", WorkloadError)),
-            str(stated.get("which")),
+            Schema.from_json(json_object(stated.get("schema"), "schema", WorkloadError)), str(stated.get("which"))
         )
 
 

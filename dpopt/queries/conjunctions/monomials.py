@@ -22,32 +22,20 @@ SETS, POWERS, LISTED = "sets", "powers", "listed"
 
 @dataclass(frozen=True, eq=False)
 class Monomials:
-    """The monomials of a family of polynomials in m variables y_1, ..., y_m.
-
-    Parameters
-    ----------
-    kind : str
-        "sets": the products of 1, ..., t different variables, C(m, 1) + ... + C(m, t) of them. "powers": the constant 1 and all
-        monomials with exponents, y_1^2 y_3 among them, C(m + t, t) in all; at 0/1 points y^2 = y, so that several are equal
-        there, and each has its number all the same (Thaler, Ullman and Vadhan 2012, section 2.3). "listed": those of `listed`.
-        The first two are numbered by degree, then in lexicographic order of their variables.
-    variables : int
-        m, at least 1.
-    degree : int
-        t, from 1 to 16.
-    listed : tuple of tuples of int
-        The variables of each monomial from 0 on, not decreasing; a variable as often as its exponent says; () is the constant.
-
-    Raises
-    ------
-    WorkloadError
-        A number out of range, a monomial twice, or more than 20,000,000 monomials; the message names what is possible.
-    """
+    """The monomials of a family of polynomials in m variables y_1, ..., y_m."""
 
     kind: str
+    """"sets": the products of 1, ..., t different variables, C(m, 1) + ... + C(m, t) of them. "powers": the constant 1
+    and all monomials with exponents, y_1^2 y_3 among them, C(m + t, t) in all; at 0/1 points y^2 = y, so that several
+    are equal there, and each has its number all the same (Thaler, Ullman and Vadhan 2012, section 2.3). "listed": those
+    of `listed`. The first two are numbered by degree, then in lexicographic order of their variables."""
     variables: int
+    """m, at least 1."""
     degree: int
+    """t, from 1 to 16."""
     listed: tuple[tuple[int, ...], ...] = ()
+    """The variables of each monomial from 0 on, not decreasing; a variable as often as its exponent says; () is the
+    constant."""
 
     def __post_init__(self) -> None:
         if self.kind not in {SETS, POWERS, LISTED}:
@@ -103,11 +91,6 @@ class Monomials:
         ----------
         monomials : (q, j) int64
             Variables; increasing in each row ("sets") or not decreasing ("powers").
-
-        Raises
-        ------
-        WorkloadError
-            If a row is none.
         """
         degree = monomials.shape[1]
         if not 1 <= degree <= self.degree or self.kind == LISTED:
@@ -117,13 +100,7 @@ class Monomials:
         return self.starts[degree] + self._groups(degree).numbers(monomials + shift)
 
     def true_at(self, ones: Sequence[int]) -> NDArray[np.int64]:
-        """Return the numbers of the monomials that are 1 where these variables are 1 and all others 0, (M,), increasing.
-
-        Raises
-        ------
-        WorkloadError
-            If there is no such variable, or it is given twice.
-        """
+        """Return the numbers of the monomials that are 1 where these variables are 1 and all others 0, (M,), increasing."""
         given = np.array(sorted(ones), dtype=np.int64)
         if given.size and not 0 <= given[0] <= given[-1] < self.variables:
             raise WorkloadError(f"found the variables {given.tolist()}; expected 0 to {self.variables - 1}")
@@ -194,11 +171,7 @@ class Monomials:
 
     def _too_many(self) -> str:
         degree = max(
-            (
-                t
-                for t in range(1, self.degree)
-                if number_of_monomials(self.kind, self.variables, t) <= MOST_MONOMIALS
-            ),
+            (t for t in range(1, self.degree) if number_of_monomials(self.kind, self.variables, t) <= MOST_MONOMIALS),
             default=0,
         )
         low, high = 1, self.variables
@@ -213,8 +186,8 @@ class Monomials:
         if degree:
             instead += f", or degree {degree} in {self.variables:,}"
         return (
-            f"polynomials of degree {self.degree} in {self.variables:,} variables have {self.count:,} coefficients, at most "
-            f"{MOST_MONOMIALS:,} are released: {instead}"
+            f"polynomials of degree {self.degree} in {self.variables:,} variables have {self.count:,} coefficients, at "
+            f"most {MOST_MONOMIALS:,} are released: {instead}"
         )
 
 

@@ -1,6 +1,7 @@
 """How many records satisfy each query: exact counts on arrays, by whatever kernel is the cheapest.
 
-In: columns or records as arrays, queries. Out: counts. The private side counts records with it, everyone else public ones.
+In: columns or records as arrays, queries. Out: counts. The private side counts records with it, everyone else public
+ones.
 
 | file | what it holds |
 |---|---|

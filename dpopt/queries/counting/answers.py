@@ -16,21 +16,14 @@ from dpopt.queries.marginal_set import MarginalSet, over_named
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseAnswers:
-    """Answers on the cells of one marginal, most of which are equal.
-
-    Parameters
-    ----------
-    cells : (c,) int64
-        Cells with an answer of their own, increasing.
-    values : (c,) float64
-        Their answers.
-    elsewhere : float
-        The answer on all other cells.
-    """
+    """Answers on the cells of one marginal, most of which are equal."""
 
     cells: NDArray[np.int64]
+    """Shape (c,). Cells with an answer of their own, increasing."""
     values: NDArray[np.float64]
+    """Shape (c,). Their answers."""
     elsewhere: float = 0.0
+    """The answer on all other cells."""
 
     def at(self, cells: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the answers on these cells, (c',)."""
@@ -101,8 +94,8 @@ Answers: TypeAlias = NDArray[np.float64] | RecordAnswers | UniformAnswers
 def uniform_answers(clauses: Clauses, sizes: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return each clause's probability, (m,), under the uniform distribution over records: attributes are independent.
 
-    The number of true literals of a clause is a sum of independent indicators with probability 1 / size or 1 - 1 / size; its
-    distribution is built up literal by literal and summed over the accepted numbers.
+    The number of true literals of a clause is a sum of independent indicators with probability 1 / size or 1 - 1 /
+    size; its distribution is built up literal by literal and summed over the accepted numbers.
     """
     width = clauses.width
     distribution = np.zeros((len(clauses), width + 1))
@@ -112,9 +105,7 @@ def uniform_answers(clauses: Clauses, sizes: NDArray[np.int32]) -> NDArray[np.fl
         present = attributes >= 0
         share = 1.0 / sizes[np.where(present, attributes, 0)]
         true = np.where(present, np.where(clauses.signs[:, position], share, 1.0 - share), 0.0)
-        distribution[:, 1:] = (
-            distribution[:, 1:] * (1.0 - true)[:, None] + distribution[:, :-1] * true[:, None]
-        )
+        distribution[:, 1:] = distribution[:, 1:] * (1.0 - true)[:, None] + distribution[:, :-1] * true[:, None]
         distribution[:, 0] *= 1.0 - true
     accepted = (clauses.accepted[:, None] >> np.arange(width + 1, dtype=np.uint32)) & np.uint32(1)
     return np.asarray((distribution * accepted).sum(axis=1))

@@ -1,7 +1,7 @@
 """Columns of zeros and ones, as lists of the records with a one or as bits, and public records as bits.
 
-A table of half a million attributes is one object, not half a million arrays. Columns are also a sequence of dense ones, so
-that whatever works on a few columns of a table works on them. Records hold eight attributes to an octet.
+A table of half a million attributes is one object, not half a million arrays. Columns are also a sequence of dense
+ones, so that whatever works on a few columns of a table works on them. Records hold eight attributes to an octet.
 """
 
 from __future__ import annotations
@@ -61,18 +61,12 @@ class SparseColumns(BinaryColumns):
 
     Parameters
     ----------
-    rows
-        Number of records n.
     starts : (d + 1,) int64, read-only
     listed : (number of ones,) uint32, read-only
-
-    Raises
-    ------
-    SchemaError
-        If the arrays do not fit each other, or a list does not increase or leaves 0 .. n - 1. The message quotes no record.
     """
 
     rows: int = field(repr=False)
+    """Number of records n."""
     starts: NDArray[np.int64] = field(repr=False)
     listed: NDArray[np.uint32] = field(repr=False)
 
@@ -83,17 +77,13 @@ class SparseColumns(BinaryColumns):
         object.__setattr__(self, "listed", frozen(self.listed, np.uint32))
         starts, listed = self.starts, self.listed
         if starts.ndim != 1 or starts.size < 1 or starts[0] != 0 or (np.diff(starts) < 0).any():
-            raise SchemaError(
-                "sparse columns: 'starts' must begin with 0 and not decrease, one more than columns"
-            )
+            raise SchemaError("sparse columns: 'starts' must begin with 0 and not decrease, one more than columns")
         if listed.ndim != 1 or int(starts[-1]) != listed.size:
             raise SchemaError("sparse columns: 'listed' must be as long as the last number of 'starts' says")
         if not 0 <= self.rows <= MOST_ROWS:
             raise SchemaError(f"sparse columns: at most {MOST_ROWS:,} records are possible")
         if not lists_increase(starts, listed, self.rows):
-            raise SchemaError(
-                "sparse columns: the records of a column must increase and be numbered from 0 to n - 1"
-            )
+            raise SchemaError("sparse columns: the records of a column must increase and be numbered from 0 to n - 1")
 
     def __len__(self) -> int:
         """Return the number of columns d."""
@@ -123,18 +113,12 @@ class BitColumns(BinaryColumns):
 
     Parameters
     ----------
-    rows
-        Number of records n.
     words : (d, W) uint64, little-endian, read-only
         W = ceil(n / 64), or more; the bits from n on are zero. May be a file in memory (`numpy.memmap`).
-
-    Raises
-    ------
-    SchemaError
-        If there are too few words, or a bit is set beyond the last record.
     """
 
     rows: int = field(repr=False)
+    """Number of records n."""
     words: NDArray[np.uint64] = field(repr=False)
 
     def __post_init__(self) -> None:
@@ -185,44 +169,27 @@ ROWS_AT_ONCE = 64  # records turned into columns together: bounds the temporary 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BitRecords:
-    """r records over d attributes with the codes 0 and 1; r d / 8 octets are held.
-
-    Parameters
-    ----------
-    width : int
-        Number of attributes d, at least 1.
-    octets : (r, ceil(d / 8)) uint8, read-only
-        Attribute a of record i is bit 7 - a % 8 of octets[i, a // 8]; the bits from d on are zero. So records are in
-        lexicographic order if their octets are.
-
-    Raises
-    ------
-    SchemaError
-        If the octets do not fit the width, or a bit is set beyond the last attribute.
-    """
+    """r records over d attributes with the codes 0 and 1; r d / 8 octets are held."""
 
     width: int
+    """Number of attributes d, at least 1."""
     octets: NDArray[np.uint8]
+    """Shape (r, ceil(d / 8)). Attribute a of record i is bit 7 - a % 8 of octets[i, a // 8]; the bits from d on are
+    zero. So records are in lexicographic order if their octets are."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "octets", frozen(self.octets, np.uint8))
         if self.width < 1 or self.octets.ndim != 2 or self.octets.shape[1] != octets_for(self.width):
             raise SchemaError(
-                f"records of {self.width:,} bits are rows of {octets_for(self.width):,} octets; found an array of shape "
-                f"{self.octets.shape}"
+                f"records of {self.width:,} bits are rows of {octets_for(self.width):,} octets; found an array of "
+                f"shape {self.octets.shape}"
             )
         if (self.octets[:, -1] & np.uint8(0xFF >> ((self.width - 1) % 8 + 1))).any():
             raise SchemaError(f"a bit is set beyond the last of {self.width:,} attributes")
 
     @classmethod
     def of(cls, records: NDArray[np.integer]) -> BitRecords:
-        """Pack records (r, d).
-
-        Raises
-        ------
-        SchemaError
-            If a code is neither 0 nor 1.
-        """
+        """Pack records (r, d)."""
         if records.ndim != 2 or (records.size and not 0 <= records.min() <= records.max() <= 1):
             raise SchemaError("records as bits: expected rows of codes 0 and 1")
         return cls(records.shape[1], freeze(np.packbits(records.astype(np.bool_), axis=1)))
@@ -285,9 +252,7 @@ class BitRecords:
 
     def _whole(self) -> NDArray[np.void]:
         """Return each record as one value of all its octets, (r,)."""
-        whole: NDArray[np.void] = np.ascontiguousarray(self.octets).view(
-            np.dtype((np.void, self.octets.shape[1]))
-        )
+        whole: NDArray[np.void] = np.ascontiguousarray(self.octets).view(np.dtype((np.void, self.octets.shape[1])))
         return whole[:, 0]
 
 

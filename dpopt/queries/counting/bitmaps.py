@@ -59,27 +59,22 @@ class Bitmaps:
 
     Parameters
     ----------
-    rows
-        Number of records n.
-    columns
-        Number of columns c.
     words : flat, uint64
         Bits that belong to no record are zero.
-    stride, size
-        As above.
-    begins : (number of tiles,) int64
-        Where tiles begin in `words`.
-    length
-        Words of a column; the last tile is shorter where they are no multiple of `size`.
     """
 
     rows: int = field(repr=False)
+    """Number of records n."""
     columns: int
+    """Number of columns c."""
     words: NDArray[np.uint64] = field(repr=False)
     stride: int = field(repr=False)
     size: int = field(repr=False)
+    """As above."""
     begins: NDArray[np.int64] = field(repr=False)
+    """Shape (number of tiles,). Where tiles begin in `words`."""
     length: int = field(repr=False)
+    """Words of a column; the last tile is shorter where they are no multiple of `size`."""
 
     @classmethod
     def of_codes(
@@ -152,9 +147,7 @@ def count_on_bitmaps(
     return count_resolved(bitmaps, resolved, threads=threads, progress=progress)
 
 
-def count_resolved(
-    bitmaps: Bitmaps, clauses: Literals, *, threads: int, progress: Progress
-) -> NDArray[np.int64]:
+def count_resolved(bitmaps: Bitmaps, clauses: Literals, *, threads: int, progress: Progress) -> NDArray[np.int64]:
     """Return for every clause the number of records of which it is true, (m,) int64."""
     m = clauses.widths.size
     threads = _worth_while(bitmaps, m, threads)
@@ -173,11 +166,7 @@ def count_resolved(
 
 
 def _count_singly(
-    bitmaps: Bitmaps,
-    clauses: Literals,
-    singly: NDArray[np.int64],
-    threads: int,
-    report: Callable[[float], None],
+    bitmaps: Bitmaps, clauses: Literals, singly: NDArray[np.int64], threads: int, report: Callable[[float], None]
 ) -> NDArray[np.int64]:
     """Count each of these clauses separately."""
     columns, widths = clauses.columns[singly], clauses.widths[singly].astype(np.int64)
@@ -236,9 +225,7 @@ def _count_by_sets(
     each = ones.sum(axis=0, dtype=np.int64)
 
     def combine(part: slice) -> None:
-        add_sets(
-            coefficients[part], clauses.part(part), bitmaps.rows, each, pairs, totals[part], counts[part]
-        )
+        add_sets(coefficients[part], clauses.part(part), bitmaps.rows, each, pairs, totals[part], counts[part])
 
     in_threads(combine, m, CHUNK, threads, None)
     return counts

@@ -2,8 +2,8 @@
 
 All arrays are C-contiguous and inputs read-only. Shapes and ranges are checked by the callers, except where noted.
 Positions in `words` are unsigned: with signed ones numba allows for negative indices and LLVM vectorises nothing.
-Counts of many clauses share sets of columns: the AND of two columns is made once, in the first-level cache, for all third
-columns, and what is empty or full in a run of words is passed over.
+Counts of many clauses share sets of columns: the AND of two columns is made once, in the first-level cache, for all
+third columns, and what is empty or full in a run of words is passed over.
 """
 
 from __future__ import annotations
@@ -36,24 +36,16 @@ class Run(NamedTuple):
 
 
 class Literals(NamedTuple):
-    """m clauses over columns of bits, or some of them.
-
-    Attributes
-    ----------
-    columns : (m, k) int32
-        Column of each literal; beyond the width of a clause, anything. In one order of all columns.
-    flips : (m,) uint32
-        Bit j is set: literal j is true where its column is 0.
-    widths : (m,) int8
-        Numbers of literals.
-    accepted : (m,) uint32
-        As in `Clauses`.
-    """
+    """m clauses over columns of bits, or some of them."""
 
     columns: Columns
+    """Shape (m, k). Column of each literal; beyond the width of a clause, anything. In one order of all columns."""
     flips: NDArray[np.uint32]
+    """Shape (m,). Bit j is set: literal j is true where its column is 0."""
     widths: NDArray[np.int8]
+    """Shape (m,). Numbers of literals."""
     accepted: NDArray[np.uint32]
+    """Shape (m,). As in `Clauses`."""
 
     def part(self, chosen: slice) -> Literals:
         """Return some of the clauses, without a copy."""
@@ -76,8 +68,8 @@ population_count = cast("Callable[[np.uint64], np.uint64]", intrinsic(_populatio
 def count_tile(run: Run, clauses: Literals, totals: NDArray[np.int64]) -> None:
     """Add to `totals` the numbers of places of which clauses are true, on one run of words of every column.
 
-    Places are bits, also those beyond the last record; every clause is counted as it stands, or as the complement of its
-    negation where that is less work.
+    Places are bits, also those beyond the last record; every clause is counted as it stands, or as the complement of
+    its negation where that is less work.
     """
     planes = np.empty(PLANES * np.int64(run.size), np.uint64)
     for i in range(clauses.widths.size):
@@ -169,9 +161,7 @@ def _count_three(
     """Count the bits of an AND of three runs of n words; the first one lies in `scratch`."""
     total = np.uint64(0)
     for w in range(n):
-        total += population_count(
-            (scratch[a + w] ^ flip_a) & (words[b + w] ^ flip_b) & (words[c + w] ^ flip_c)
-        )
+        total += population_count((scratch[a + w] ^ flip_a) & (words[b + w] ^ flip_b) & (words[c + w] ^ flip_c))
     return np.int64(total)
 
 
@@ -286,11 +276,7 @@ def _add_seven(
     words: Words, w: int, starts: Seven, flips: Seven, keep_f: np.uint64, keep_g: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64]:
     """Return the binary digits of the sum of seven bits, lowest first, for all places of a word at once."""
-    a, b, c = (
-        words[starts[0] + w] ^ flips[0],
-        words[starts[1] + w] ^ flips[1],
-        words[starts[2] + w] ^ flips[2],
-    )
+    a, b, c = (words[starts[0] + w] ^ flips[0], words[starts[1] + w] ^ flips[1], words[starts[2] + w] ^ flips[2])
     d, e = words[starts[3] + w] ^ flips[3], words[starts[4] + w] ^ flips[4]
     f, g = (words[starts[5] + w] ^ flips[5]) & keep_f, (words[starts[6] + w] ^ flips[6]) & keep_g
     left, left_twos = a ^ b ^ c, (a & b) | (c & (a ^ b))
@@ -301,9 +287,7 @@ def _add_seven(
 
 
 @kernel
-def _count_seven(
-    run: Run, columns: Columns, i: int, flips: np.uint32, width: int, mask: np.int64
-) -> np.int64:
+def _count_seven(run: Run, columns: Columns, i: int, flips: np.uint32, width: int, mask: np.int64) -> np.int64:
     """Count the records with an accepted number of five to seven literals, which are added up bit by bit."""
     words = run.words
     c0, c1, c2, c3, c4, c5, c6, c7 = _polynomial(mask)
@@ -355,9 +339,7 @@ def _fill_planes(run: Run, columns: Columns, i: int, flips: np.uint32, width: in
     plane_2, plane_4, carry = n, n + n, np.uint64(PLANES - 1) * n
     planes[n + n + n : carry] = 0
     for w in range(n):
-        planes[w], planes[plane_2 + w], planes[plane_4 + w] = _add_seven(
-            words, w, starts, turned, every, every
-        )
+        planes[w], planes[plane_2 + w], planes[plane_4 + w] = _add_seven(words, w, starts, turned, every, every)
     for literal in range(7, width):
         column, flip = _start(run, columns[i, literal]), _flip(flips, literal)
         for w in range(n):
@@ -411,8 +393,8 @@ def add_pairs(run: Run, ones: Columns, first: int, end: int, pairs: NDArray[np.i
 def add_triples(run: Run, ones: Columns, triples: Columns, totals: NDArray[np.int64]) -> None:
     """Add to totals[i] the places of this run where all columns of triples[i] are one.
 
-    Triples with the same first two columns follow each other. A triple with an empty column costs nothing, nor one with a full
-    third column, nor all that share an empty pair.
+    Triples with the same first two columns follow each other. A triple with an empty column costs nothing, nor one with
+    a full third column, nor all that share an empty pair.
     """
     words, n, full, m = run.words, run.size, 64 * np.int64(run.size), triples.shape[0]
     both = np.empty(np.int64(n), np.uint64)

@@ -15,14 +15,7 @@ from numpy.typing import NDArray
 from dpopt.errors import SchemaError
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import BinaryColumns, SparseColumns
-from dpopt.queries.counting.bitmaps import (
-    MOST_IN_ROWS,
-    SET_WIDTH,
-    Bitmaps,
-    count_on_bitmaps,
-    count_resolved,
-    few_pairs,
-)
+from dpopt.queries.counting.bitmaps import MOST_IN_ROWS, SET_WIDTH, Bitmaps, count_on_bitmaps, count_resolved, few_pairs
 from dpopt.queries.counting.compiled import Literals
 from dpopt.queries.counting.resolved_kernels import FlatColumns, name_columns, resolve, take_clauses
 from dpopt.queries.counting.sparse_kernels import ListClauses, count_by_lists, list_steps
@@ -55,8 +48,6 @@ def count_on_columns(
         Number of codes of each attribute; 2 each where the columns are of zeros and ones.
     clauses
         m clauses.
-    threads
-        Number of threads.
     progress
         Called in the caller's thread with the shares 1/20, 2/20, ..., 1 of the work once they are done.
 
@@ -64,13 +55,6 @@ def count_on_columns(
     -------
     counts : (m,) int64
         Between 0 and n, exact.
-
-    Raises
-    ------
-    SchemaError
-        If the columns do not fit the sizes.
-    WorkloadError
-        If a clause names an attribute or a code that does not exist.
     """
     steps = Progress(progress)
     offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
@@ -82,9 +66,7 @@ def count_on_columns(
         counts = _count_on_binary(columns, offsets, clauses, threads, steps)
     else:
         if len(columns) != len(sizes):
-            raise SchemaError(
-                f"{len(columns)} columns of codes for {len(sizes)} attributes; give one for each"
-            )
+            raise SchemaError(f"{len(columns)} columns of codes for {len(sizes)} attributes; give one for each")
         positions, _ = column_positions(offsets, clauses)
         bitmaps = Bitmaps.of_codes(columns, sizes, positions)
         counts = count_on_bitmaps(bitmaps, clauses, offsets, positions, threads=threads, progress=steps)
@@ -92,16 +74,8 @@ def count_on_columns(
     return counts
 
 
-def column_positions(
-    offsets: NDArray[np.int64], clauses: Clauses
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the column of bits of every flat column (see `FlatColumns`), and the flat columns that are needed.
-
-    Raises
-    ------
-    WorkloadError
-        If a clause names an attribute or a code that does not exist.
-    """
+def column_positions(offsets: NDArray[np.int64], clauses: Clauses) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the column of bits of every flat column (see `FlatColumns`), and the flat columns that are needed."""
     named = np.zeros(int(offsets[-1]), dtype=np.bool_)
     if not name_columns(offsets, clauses.arrays(), named):
         clauses.check_against(np.diff(offsets))
@@ -130,9 +104,7 @@ def _count_on_binary(
         half, counts = len(clauses) // 2, []
         for part, begin, end in ((slice(0, half), 0, 0.5), (slice(half, None), 0.5, 1)):
             some = clauses.take(np.arange(len(clauses))[part])
-            counts.append(
-                _count_on_binary(table, offsets, some, threads, Progress(progress.part(begin, end)))
-            )
+            counts.append(_count_on_binary(table, offsets, some, threads, Progress(progress.part(begin, end))))
         return np.concatenate(counts)
     bitmaps = Bitmaps.of_binary(table, flat // 2, threads)
     return count_on_bitmaps(bitmaps, clauses, offsets, positions, threads=threads, progress=progress)

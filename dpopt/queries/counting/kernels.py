@@ -1,7 +1,7 @@
 """Counting and satisfaction as pure functions of arrays; nothing here knows where the records came from.
 
-Importing this module imports numba. Counting: each flat column (attribute, code) is a row of 64-bit words, one bit
-per record; a conjunction is the AND of its columns, complemented for "!=", and its count is the number of set bits.
+Importing this module imports numba. Counting: each flat column (attribute, code) is a row of 64-bit words, one bit per
+record; a conjunction is the AND of its columns, complemented for "!=", and its count is the number of set bits.
 
 Answers on records with weights are shares.
 """
@@ -30,11 +30,7 @@ SATISFIED_CHUNK = 1 << 17
 
 
 def count_on_records(
-    clauses: Clauses,
-    records: NDArray[np.int32] | BitRecords,
-    sizes: NDArray[np.integer],
-    *,
-    threads: int = USUAL,
+    clauses: Clauses, records: NDArray[np.int32] | BitRecords, sizes: NDArray[np.integer], *, threads: int = USUAL
 ) -> NDArray[np.int64]:
     """Count, for every clause, the given records of which it is true.
 
@@ -50,13 +46,6 @@ def count_on_records(
     Returns
     -------
     counts : (m,) int64
-
-    Raises
-    ------
-    SchemaError
-        If the records or their codes do not fit the sizes.
-    WorkloadError
-        If a clause names an attribute or a code that does not exist.
     """
     if len(records.shape) != 2 or records.shape[1] != len(sizes):
         raise SchemaError(f"records of shape {records.shape} do not fit a schema of {len(sizes)} attributes")
@@ -85,11 +74,6 @@ def satisfied(clauses: Clauses, record: NDArray[np.int32], *, threads: int = USU
     Returns
     -------
     true : (m,) bool
-
-    Raises
-    ------
-    WorkloadError
-        If a clause names an attribute that the record does not have.
     """
     codes = frozen(record, np.int32)
     if codes.ndim != 1:
@@ -99,9 +83,7 @@ def satisfied(clauses: Clauses, record: NDArray[np.int32], *, threads: int = USU
     def run(chunk: slice) -> None:
         inside = _satisfied_chunk(codes, clauses.arrays(chunk), result[chunk])
         if not inside:
-            raise WorkloadError(
-                f"a clause names an attribute that a record of {codes.size} codes does not have"
-            )
+            raise WorkloadError(f"a clause names an attribute that a record of {codes.size} codes does not have")
 
     in_threads(run, len(clauses), SATISFIED_CHUNK, threads, None)
     return result
@@ -147,8 +129,8 @@ def shares_on_records(
     queries
         m clauses, or marginals with m cells.
     records : (r, d) int32, or BitRecords
-        Codes, one record per row; r >= 1. Of records over many attributes of two codes only those are unpacked that queries
-        name, and no loop runs over the attributes.
+        Codes, one record per row; r >= 1. Of records over many attributes of two codes only those are unpacked that
+        queries name, and no loop runs over the attributes.
     sizes : (d,) integers
         Number of codes of each attribute.
     weights : (r,) float64, optional
@@ -160,11 +142,6 @@ def shares_on_records(
     -------
     answers : (m,) float64
         In [0, 1]. With weights, sums of floating-point numbers in the order of the records.
-
-    Raises
-    ------
-    SchemaError
-        If the records or their codes do not fit the sizes, there is none, or the weights do not fit them.
     """
     table = _fitting(records, sizes)
     if weights is None and isinstance(queries, Clauses):
@@ -176,8 +153,8 @@ def shares_on_records(
     total = float(given.sum())
     if given.shape != (len(table),) or not (given >= 0).all() or not 0 < total < np.inf:
         raise SchemaError(
-            f"{len(table)} records need as many nonnegative weights with a positive finite sum, found an array of shape "
-            f"{given.shape} with the sum {total}"
+            f"{len(table)} records need as many nonnegative weights with a positive finite sum, found an array of "
+            f"shape {given.shape} with the sum {total}"
         )
     held: NDArray[np.int64] | NDArray[np.float64]
     if isinstance(queries, MarginalSet):
@@ -189,15 +166,13 @@ def shares_on_records(
     return np.minimum(held / total, 1.0)
 
 
-def _fitting(
-    records: NDArray[np.int32] | BitRecords, sizes: NDArray[np.integer]
-) -> NDArray[np.int32] | BitRecords:
+def _fitting(records: NDArray[np.int32] | BitRecords, sizes: NDArray[np.integer]) -> NDArray[np.int32] | BitRecords:
     """Return the records, as bits where there are many attributes of two codes; refuse those that do not fit the sizes."""
     table = records if isinstance(records, BitRecords) else np.asarray(records)
     if len(table.shape) != 2 or table.shape[1] != len(sizes) or len(table) == 0:
         raise SchemaError(
-            f"records of shape {table.shape} have no answers over a schema of {len(sizes)} attributes; expected at least "
-            f"one record of {len(sizes)} codes"
+            f"records of shape {table.shape} have no answers over a schema of {len(sizes)} attributes; expected at "
+            f"least one record of {len(sizes)} codes"
         )
     if isinstance(table, BitRecords):
         if (np.asarray(sizes) == 2).all():
@@ -238,13 +213,6 @@ def weigh_on_records(
     Returns
     -------
     weight : (m,) float64
-
-    Raises
-    ------
-    SchemaError
-        If the records do not fit the sizes, or the weights do not fit the records.
-    WorkloadError
-        If a clause names an attribute or a code that does not exist.
     """
     given = frozen(weights, np.float64)
     if len(records.shape) != 2 or records.shape[1] != len(sizes) or given.shape != records.shape[:1]:
@@ -264,9 +232,7 @@ def weigh_on_records(
     result = np.zeros(len(clauses), dtype=np.float64)
     for words, part in _packed(records, sizes, positions):
 
-        def run(
-            chunk: slice, words: NDArray[np.uint64] = words, weights: NDArray[np.float64] = given[part]
-        ) -> None:
+        def run(chunk: slice, words: NDArray[np.uint64] = words, weights: NDArray[np.float64] = given[part]) -> None:
             _weigh(words, weights, resolved.part(chunk), result[chunk])
 
         in_threads(run, len(clauses), CHUNK, threads, None)
@@ -291,8 +257,8 @@ def _weigh(
 ) -> None:
     """Add to `result` the weight of the packed records of which each clause is true.
 
-    The truth of 64 records is one word: the AND of the literals for a conjunction; otherwise the number of true literals
-    in binary digits, one word per digit, compared with every accepted number.
+    The truth of 64 records is one word: the AND of the literals for a conjunction; otherwise the number of true
+    literals in binary digits, one word per digit, compared with every accepted number.
     """
     columns, flips = clauses.columns, np.empty(clauses.columns.shape[1], np.uint64)
     digits = np.empty(PLANES, np.uint64)

@@ -41,8 +41,8 @@ def count_cells(
     marginals
         M marginals over d attributes.
     columns
-        One (n,) array of codes per attribute, of any whole-number type; a code that the domain leaves out puts the record
-        in no cell of the marginals over that attribute.
+        One (n,) array of codes per attribute, of any whole-number type; a code that the domain leaves out puts the
+        record in no cell of the marginals over that attribute.
     weights : (n,) float64, optional
         The weight of each record; 1 each if left out.
     threads
@@ -55,11 +55,6 @@ def count_cells(
     counts : (cells,) int64 without weights, float64 with weights
         In the order of the cells. One number per cell is held: for very large sets, count some marginals at a time.
         Weights are added in the order of the records.
-
-    Raises
-    ------
-    SchemaError
-        If the columns do not fit the attributes, are not as long as each other or as the weights, or hold negative codes.
     """
     given = _checked(columns, marginals)
     rows = given[0].size if given else 0
@@ -109,11 +104,6 @@ def cells_of_records(marginals: MarginalSet, records: NDArray[np.integer]) -> ND
     -------
     cells : (r, M) int64
         Places in the flat order of all cells; -1 where the record has a code that the domain leaves out.
-
-    Raises
-    ------
-    SchemaError
-        If the records do not have d codes each, or hold negative codes.
     """
     table = np.asarray(records)
     if table.ndim != 2 or table.shape[1] != marginals.domains.counts.size:
@@ -132,11 +122,6 @@ def cells_of_columns(marginals: MarginalSet, columns: Sequence[NDArray[np.intege
         M marginals over d attributes.
     columns
         One (n,) array of codes per attribute, of any whole-number type.
-
-    Raises
-    ------
-    SchemaError
-        If the columns do not fit the attributes or each other, or hold negative codes.
     """
     given = _checked(columns, marginals)
     rows = given[0].size if given else 0

@@ -31,11 +31,6 @@ def pack_codes(
         Number of codes of each attribute.
     positions : (number of flat columns,) int32
         Row of each flat column (an attribute and a code); below 0: none.
-
-    Raises
-    ------
-    SchemaError
-        If the arrays do not fit each other or a code is out of range. The message quotes no code and no row.
     """
     bounds = [int(size) for size in sizes]
     if len(codes) != len(bounds):
@@ -71,13 +66,9 @@ def _check_codes(column: NDArray[np.integer], rows: int, size: int, attribute: i
     # No code, row or number of rows is quoted: they are private where the table is.
     place = f"attribute number {attribute}"
     if column.dtype.kind not in "iub" or column.ndim != 1:
-        raise SchemaError(
-            f"{place}: expected integer codes in 1 dimension, found {column.dtype.name} in {column.ndim}"
-        )
+        raise SchemaError(f"{place}: expected integer codes in 1 dimension, found {column.dtype.name} in {column.ndim}")
     if column.size != rows:
-        raise SchemaError(
-            f"{place}: its codes are not as many as those of the first attribute; give one per record"
-        )
+        raise SchemaError(f"{place}: its codes are not as many as those of the first attribute; give one per record")
     if rows and not 0 <= int(column.min()) <= int(column.max()) < size:
         raise SchemaError(f"{place}: a code lies outside 0 .. {size - 1}; code the table by this schema")
 
@@ -127,10 +118,7 @@ def lists_increase(starts: NDArray[np.int64], listed: NDArray[np.uint32], rows: 
 
 @kernel
 def set_listed_bits(
-    starts: NDArray[np.int64],
-    listed: NDArray[np.uint32],
-    columns: NDArray[np.int64],
-    words: NDArray[np.uint64],
+    starts: NDArray[np.int64], listed: NDArray[np.uint32], columns: NDArray[np.int64], words: NDArray[np.uint64]
 ) -> None:
     """Set bit r % 64 of words[i, r // 64] for every record r on the list of column columns[i]."""
     for i in range(columns.size):

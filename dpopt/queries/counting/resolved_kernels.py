@@ -39,45 +39,27 @@ def name_columns(offsets: NDArray[np.int64], clauses: ClauseArrays, named: NDArr
 
 
 class FlatColumns(NamedTuple):
-    """Where flat columns (an attribute and a code) lie among columns of bits.
-
-    Attributes
-    ----------
-    offsets : (d + 1,) int64
-        Flat column of attribute a and code v is offsets[a] + v.
-    positions : (flat columns,) int32
-        Column of bits of a flat column; -1: none; -2 - p: column p flipped.
-    keys : (columns,) int64
-        In their increasing order the columns of a clause are written.
-    """
+    """Where flat columns (an attribute and a code) lie among columns of bits."""
 
     offsets: NDArray[np.int64]
+    """Shape (d + 1,). Flat column of attribute a and code v is offsets[a] + v."""
     positions: NDArray[np.int32]
+    """Shape (flat columns,). Column of bits of a flat column; -1: none; -2 - p: column p flipped."""
     keys: NDArray[np.int64]
+    """Shape (columns,). In their increasing order the columns of a clause are written."""
 
 
 def resolve(clauses: Clauses, flat: FlatColumns, threads: int) -> Literals:
-    """Return clauses over columns of bits, the columns of each in the order of increasing keys.
-
-    Raises
-    ------
-    WorkloadError
-        If a clause names an attribute, a code or a column that is not there.
-    """
+    """Return clauses over columns of bits, the columns of each in the order of increasing keys."""
     m = len(clauses)
     made = Literals(
-        np.zeros(clauses.attributes.shape, np.int32),
-        np.zeros(m, np.uint32),
-        np.zeros(m, np.int8),
-        clauses.accepted,
+        np.zeros(clauses.attributes.shape, np.int32), np.zeros(m, np.uint32), np.zeros(m, np.int8), clauses.accepted
     )
 
     def run(chunk: slice) -> None:
         if not _resolve(flat, clauses.arrays(chunk), made.part(chunk)):
             clauses.check_against(np.diff(flat.offsets))
-            raise WorkloadError(
-                "the clauses name a column that is not packed; pack the columns for these clauses"
-            )
+            raise WorkloadError("the clauses name a column that is not packed; pack the columns for these clauses")
 
     in_threads(run, m, CHUNK, threads, None)
     return made
@@ -86,10 +68,7 @@ def resolve(clauses: Clauses, flat: FlatColumns, threads: int) -> Literals:
 def take_clauses(clauses: Literals, chosen: NDArray[np.int64]) -> Literals:
     """Return these clauses, in this order."""
     return Literals(
-        take_rows(clauses.columns, chosen),
-        clauses.flips[chosen],
-        clauses.widths[chosen],
-        clauses.accepted[chosen],
+        take_rows(clauses.columns, chosen), clauses.flips[chosen], clauses.widths[chosen], clauses.accepted[chosen]
     )
 
 
@@ -168,8 +147,8 @@ def take_column(rows: NDArray[Number], chosen: NDArray[np.int64], column: int) -
 def set_coefficients(clauses: Literals) -> NDArray[np.int8]:
     """Return for clauses of at most three literals the coefficient of each set of its columns, shape (m, 8).
 
-    With N(S) the number of records that have a one in every column of S, a clause is true of sum_S coefficient(S) N(S) records,
-    exactly (Moebius inversion over the subsets). Bit j of a subset's number is literal j.
+    With N(S) the number of records that have a one in every column of S, a clause is true of sum_S coefficient(S) N(S)
+    records, exactly (Moebius inversion over the subsets). Bit j of a subset's number is literal j.
     """
     flips, widths = clauses.flips, clauses.widths
     made = np.zeros((widths.size, SETS), np.int8)

@@ -4,11 +4,11 @@ Importing this module imports numba. By inclusion and exclusion every such claus
 and from how many records its columns have in common, two by two and all three (`set_coefficients`); only what has a
 coefficient other than 0 is counted.
 
-The list of one column is walked through and looked up in the bits of another one. These are made from its list once for all
-clauses that need them; so most columns are bits for a moment only, whatever their number, and what a walk costs grows with
-the shorter list, not with the table. Columns with more ones than they have words (n / 64) are kept as bits all the time, so
-that no set of two columns costs more than their bits do. What a clause costs is known before it is counted, in steps through
-lists (`list_steps`).
+The list of one column is walked through and looked up in the bits of another one. These are made from its list once for
+all clauses that need them; so most columns are bits for a moment only, whatever their number, and what a walk costs
+grows with the shorter list, not with the table. Columns with more ones than they have words (n / 64) are kept as bits
+all the time, so that no set of two columns costs more than their bits do. What a clause costs is known before it is
+counted, in steps through lists (`list_steps`).
 """
 
 from __future__ import annotations
@@ -44,21 +44,14 @@ class Lists(NamedTuple):
 
 
 class ListClauses(NamedTuple):
-    """m clauses of at most three literals over columns that are lists, and what of their sets is needed.
-
-    Attributes
-    ----------
-    columns : (m, 3) int32
-        In the order of the lengths of their lists; beyond the width of a clause, anything.
-    widths : (m,) int8
-        Number of literals.
-    coefficients : (m, 8) int8
-        As in `set_coefficients`.
-    """
+    """m clauses of at most three literals over columns that are lists, and what of their sets is needed."""
 
     columns: NDArray[np.int32]
+    """Shape (m, 3). In the order of the lengths of their lists; beyond the width of a clause, anything."""
     widths: NDArray[np.int8]
+    """Shape (m,). Number of literals."""
     coefficients: NDArray[np.int8]
+    """Shape (m, 8). As in `set_coefficients`."""
 
     @classmethod
     def of(cls, clauses: Literals) -> ListClauses:
@@ -103,11 +96,7 @@ def _add_uses(clauses: ListClauses, uses: NDArray[np.int64]) -> None:
 
 @kernel
 def _list_steps(
-    starts: NDArray[np.int64],
-    words: int,
-    clauses: ListClauses,
-    uses: NDArray[np.int64],
-    steps: NDArray[np.float64],
+    starts: NDArray[np.int64], words: int, clauses: ListClauses, uses: NDArray[np.int64], steps: NDArray[np.float64]
 ) -> None:
     """Write what counting each clause by lists costs, in steps through lists.
 
@@ -140,11 +129,7 @@ def _list_steps(
 
 @kernel
 def _start_counts(
-    starts: NDArray[np.int64],
-    rows: int,
-    clauses: ListClauses,
-    most: NDArray[np.int64],
-    counts: NDArray[np.int64],
+    starts: NDArray[np.int64], rows: int, clauses: ListClauses, most: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> None:
     """Write what the empty set and single columns add to each count, and how many records its first two may share.
 
@@ -177,9 +162,7 @@ def _ask(_typing_context, array, index):  # type: ignore[no-untyped-def]
         number = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
         function = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
-        builder.call(
-            function, [place, number(0), number(2), number(1)]
-        )  # to read, into the second-level cache
+        builder.call(function, [place, number(0), number(2), number(1)])  # to read, into the second-level cache
         return context.get_dummy_value()
 
     return types.void(array, index), generate
@@ -298,11 +281,7 @@ def count_short_pairs(
 
 @kernel
 def count_longest(
-    lists: Lists,
-    clauses: ListClauses,
-    kept: NDArray[np.uint32],
-    spans: NDArray[np.int64],
-    found_in: NDArray[np.int64],
+    lists: Lists, clauses: ListClauses, kept: NDArray[np.uint32], spans: NDArray[np.int64], found_in: NDArray[np.int64]
 ) -> None:
     """Write the part of the third, longest column in the counts of clauses.
 
@@ -331,11 +310,7 @@ def count_longest(
 
 @kernel
 def _ask_needed(
-    lists: Lists,
-    clauses: ListClauses,
-    i: np.uint64,
-    kept: NDArray[np.uint32],
-    spans: NDArray[np.int64],
+    lists: Lists, clauses: ListClauses, i: np.uint64, kept: NDArray[np.uint32], spans: NDArray[np.int64]
 ) -> None:
     """Ask for the lists that `count_longest` will walk through for clause i."""
     starts, listed, places = lists.starts, lists.listed, lists.places

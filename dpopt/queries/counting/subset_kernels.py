@@ -38,21 +38,12 @@ def count_subsets(
     ----------
     words : (d, W) uint64, C-contiguous
         Bit r of literal l: whether record r satisfies it; bits beyond the last record are 0.
-    groups : LiteralGroups
-    size : int
-    threads : int
-    progress : callable, optional
-        Called with the share of the first literals that are done, in the caller's thread; how often depends on the groups.
-
-    Raises
-    ------
-    WorkloadError
-        If the words are not those of the literals, or there are too many conjunctions.
+    progress
+        Called with the share of the first literals that are done, in the caller's thread; how often depends on the
+        groups.
     """
     if words.ndim != 2 or len(words) != groups.literals:
-        raise WorkloadError(
-            f"expected packed columns of {groups.literals} literals, found shape {words.shape}"
-        )
+        raise WorkloadError(f"expected packed columns of {groups.literals} literals, found shape {words.shape}")
     befores = np.array([groups.before(rest) for rest in range(size)])  # (size, d + 1)
     counts = [np.zeros(groups.conjunctions(j + 1), dtype=np.int64) for j in range(size)]
     offsets = np.cumsum([0, *(one.size for one in counts)]).astype(np.int64)

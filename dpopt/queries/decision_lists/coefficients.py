@@ -4,14 +4,14 @@ With s = how many of the first i literals of a row are true at a point, "none of
 
     q_i(s) = sum_{a, b} c_i(a, b) C(s, a) C(i - s, b),
 
-a sum over conjunctions of a of these literals and the negations of b others. Since x(y) = b_1 + sum_i d_i [none of the first i
-is true] with d_i = b_{i+1} - b_i, a row counts
+a sum over conjunctions of a of these literals and the negations of b others. Since x(y) = b_1 + sum_i d_i [none of the
+first i is true] with d_i = b_{i+1} - b_i, a row counts
 
     u_p(a, b) = sum_{i >= p} d_i c_i(a, b)
 
-in each conjunction of j = a + b literals on variables of the row, the last of which stands at place p, with a of them as they
-stand there and b negated; and b_1 + sum_i d_i c_i(0, 0) in the empty one. The coefficients are whole multiples of a public
-unit 2^-g, so that counts are whole numbers and their noise is discrete.
+in each conjunction of j = a + b literals on variables of the row, the last of which stands at place p, with a of them
+as they stand there and b negated; and b_1 + sum_i d_i c_i(0, 0) in the empty one. The coefficients are whole multiples
+of a public unit 2^-g, so that counts are whole numbers and their noise is discrete.
 """
 
 from __future__ import annotations
@@ -32,33 +32,19 @@ _LARGEST = 2**62
 
 @dataclass(frozen=True, eq=False)
 class ListCoefficients:
-    """Whole numbers 2^g c_i(a, b). Public.
-
-    Parameters
-    ----------
-    family : ListFamily
-        The rows that they are for, of up to k literals.
-    values : (k + 1, t + 1, t + 1) int64
-        Of i, a and b; 0 for i = 0 and for a + b above i or t.
-    bits : int
-        g, from 0 to 20.
-
-    Raises
-    ------
-    WorkloadError
-        If the shape is another one, a coefficient stands where none can, or they are too large to be added up.
-    """
+    """Whole numbers 2^g c_i(a, b). Public."""
 
     family: ListFamily
+    """The rows that they are for, of up to k literals."""
     values: NDArray[np.int64]
+    """Shape (k + 1, t + 1, t + 1). Of i, a and b; 0 for i = 0 and for a + b above i or t."""
     bits: int
+    """g, from 0 to 20."""
 
     def __post_init__(self) -> None:
         k, t = self.family.length, self.values.shape[-1] - 1
         if self.values.shape != (k + 1, t + 1, t + 1) or not 0 <= t <= k or self.values.dtype != np.int64:
-            raise WorkloadError(
-                f"found coefficients of shape {self.values.shape}; expected ({k + 1}, t + 1, t + 1)"
-            )
+            raise WorkloadError(f"found coefficients of shape {self.values.shape}; expected ({k + 1}, t + 1, t + 1)")
         if not 0 <= self.bits <= LARGEST_BITS:
             raise WorkloadError(f"found units of 2^-{self.bits}; expected 2^0 to 2^-{LARGEST_BITS}")
         i, a, b = np.nonzero(self.values)
@@ -80,9 +66,7 @@ class ListCoefficients:
 
     def up_to(self, size: int) -> ListCoefficients:
         """Return the same without the larger sizes, which are not used."""
-        return ListCoefficients(
-            self.family, np.ascontiguousarray(self.values[:, : size + 1, : size + 1]), self.bits
-        )
+        return ListCoefficients(self.family, np.ascontiguousarray(self.values[:, : size + 1, : size + 1]), self.bits)
 
     def conjunctions(self, size: int) -> int:
         """Return how many conjunctions of a size there are over all variables: 2^j C(m, j)."""
@@ -91,9 +75,9 @@ class ListCoefficients:
     def sensitivity(self, size: int, *, replaced: bool, squared: bool) -> int:
         """Return the largest distance of the counts of a size between neighbours, in units: L1, or the square of L2.
 
-        **Add-remove.** The largest norm of what one row counts, over all ways in which its output may change. **Replace-one.**
-        Twice that norm; for disjunctions and conjunctions in L2 the largest distance of two rows; for the empty conjunction the
-        largest difference. At least 1. Privacy: C10 in docs/privacy. Test:
+        **Add-remove.** The largest norm of what one row counts, over all ways in which its output may change.
+        **Replace-one.** Twice that norm; for disjunctions and conjunctions in L2 the largest distance of two rows; for
+        the empty conjunction the largest difference. At least 1. Privacy: C10 in docs/privacy. Test:
         `tests/queries/test_list_kernels.py`.
         """
         if not 0 <= size <= self.largest_size:
@@ -129,13 +113,13 @@ class ListCoefficients:
         """Return the largest squared L2 distance between two rows that change their output once, in the same direction.
 
         Such rows of i and h literals count c_i and c_h. If they share e literals and o variables with opposite
-        literals, they meet in the conjunctions on shared variables only, and of those with j' of the e and j - j' of the o,
-        a conjunction agrees with alpha and beta of the first row's literals and with alpha and j - j' - beta of the other's.
+        literals, they meet in the conjunctions on shared variables only, and of those with j' of the e and j - j' of
+        the o, a conjunction agrees with alpha and beta of the first row's literals and with alpha and j - j' - beta of
+        the other's.
         """
         k, variables = self.family.length, len(self.family.variables)
         norms = [0] + [
-            comb(i, size)
-            * sum(comb(size, a) * int(self.values[i, a, size - a]) ** 2 for a in range(size + 1))
+            comb(i, size) * sum(comb(size, a) * int(self.values[i, a, size - a]) ** 2 for a in range(size + 1))
             for i in range(1, k + 1)
         ]
         best = max(norms)  # against a row that always gives the same
@@ -145,8 +129,7 @@ class ListCoefficients:
                 for equal in range(h + 1):
                     for opposite in range(max(0, i + h - variables - equal), h - equal + 1):
                         inner = sum(
-                            comb(equal, part) * comb(opposite, size - part) * products[part]
-                            for part in range(size + 1)
+                            comb(equal, part) * comb(opposite, size - part) * products[part] for part in range(size + 1)
                         )
                         best = max(best, norms[i] + norms[h] - 2 * inner)
         return best
@@ -156,10 +139,7 @@ class ListCoefficients:
         one, other = ([int(self.values[row, a, size - a]) for a in range(size + 1)] for row in (i, h))
         return [
             sum(
-                comb(part, alpha)
-                * comb(size - part, beta)
-                * one[alpha + beta]
-                * other[alpha + size - part - beta]
+                comb(part, alpha) * comb(size - part, beta) * one[alpha + beta] * other[alpha + size - part - beta]
                 for alpha in range(part + 1)
                 for beta in range(size - part + 1)
             )

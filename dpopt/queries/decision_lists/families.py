@@ -1,9 +1,9 @@
 """What is public of a table whose rows are decision lists: the variables, the longest list, and how its output may change.
 
-A decision list "if x3 then 1; if not x7 then 0; else 1" gives a bit at each point y of {0,1}^m: that of its first literal that
-is true there, or the last one. A disjunction of literals is a list all of whose literals give 1, with 0 at the end; a
-conjunction is one whose negated literals give 0, with 1 at the end. A query is a point; its answer is the share of the rows
-that give 1 there.
+A decision list "if x3 then 1; if not x7 then 0; else 1" gives a bit at each point y of {0,1}^m: that of its first
+literal that is true there, or the last one. A disjunction of literals is a list all of whose literals give 1, with 0 at
+the end; a conjunction is one whose negated literals give 0, with 1 at the end. A query is a point; its answer is the
+share of the rows that give 1 there.
 """
 
 from __future__ import annotations
@@ -50,28 +50,15 @@ class DeclaredRows:
 
 @dataclass(frozen=True)
 class ListFamily:
-    """All rows that a table may hold. Public.
-
-    Parameters
-    ----------
-    variables : tuple of str
-        The m variables.
-    length : int
-        k: the most literals of a row, from 1 to 12 and to m.
-    kind : RowKind
-    changes : int
-        How often the output changes at most along a row, from 1 to k; 1 for disjunctions and conjunctions.
-
-    Raises
-    ------
-    WorkloadError
-        If a name is no name, stands twice or is "else", or a number is out of range.
-    """
+    """All rows that a table may hold. Public."""
 
     variables: tuple[str, ...]
+    """The m variables."""
     length: int
+    """k: the most literals of a row, from 1 to 12 and to m."""
     kind: RowKind
     changes: int
+    """How often the output changes at most along a row, from 1 to k; 1 for disjunctions and conjunctions."""
 
     def __post_init__(self) -> None:
         _check_names(self.variables)
@@ -100,18 +87,12 @@ class ListFamily:
 
         Parameters
         ----------
-        variables : str or sequence of str
+        variables
             Names; in a text with commas between them, x1..x30 for a range.
-        length : int
-        rows : str or RowKind
+        rows
             "lists", "disjunctions" or "conjunctions".
-        changes : int, optional
+        changes
             As many as can be if left out.
-
-        Raises
-        ------
-        WorkloadError
-            As the class, or if there is no such kind of rows.
         """
         try:
             kind = RowKind(rows)
@@ -138,13 +119,7 @@ class ListFamily:
         return freeze(np.ascontiguousarray(bits[kept]))
 
     def point(self, text: str) -> NDArray[np.uint8]:
-        """Return a point, (m,), of "x1=1,x2=0,..." that names every variable, or of m digits 0 and 1.
-
-        Raises
-        ------
-        WorkloadError
-            If a variable is missing, unknown or named twice, or a value is neither 0 nor 1.
-        """
+        """Return a point, (m,), of "x1=1,x2=0,..." that names every variable, or of m digits 0 and 1."""
         given = text.strip()
         if re.fullmatch("[01]+", given):
             if len(given) != len(self.variables):
@@ -156,12 +131,8 @@ class ListFamily:
             if name not in self._numbers:
                 raise WorkloadError(f"{part.strip()!r} names no variable; expected {self._examples()}")
             if value not in {"0", "1"} or name in found:
-                reason = (
-                    "the variable has a value already" if name in found else "the value is neither 0 nor 1"
-                )
-                raise WorkloadError(
-                    f"{part.strip()!r}: {reason}; expected each variable once, as in x1=1,x2=0"
-                )
+                reason = "the variable has a value already" if name in found else "the value is neither 0 nor 1"
+                raise WorkloadError(f"{part.strip()!r}: {reason}; expected each variable once, as in x1=1,x2=0")
             found[name] = int(value)
         missing = [name for name in self.variables if name not in found]
         if missing:
@@ -172,13 +143,7 @@ class ListFamily:
         return np.array([found[name] for name in self.variables], dtype=np.uint8)
 
     def checked(self, points: NDArray[Any]) -> NDArray[np.uint8]:
-        """Return points as they are, (q, m), row by row.
-
-        Raises
-        ------
-        WorkloadError
-            If the shape is another one, or a value is neither 0 nor 1.
-        """
+        """Return points as they are, (q, m), row by row."""
         given = np.asarray(points)
         if given.ndim != 2 or given.shape[1] != len(self.variables):
             raise WorkloadError(

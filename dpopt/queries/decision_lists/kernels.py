@@ -1,8 +1,8 @@
 """Counting conjunctions in decision lists, and adding up those that are true at points: compiled loops.
 
-Conjunctions of j literals on variables v_1 < ... < v_j have the number 2^j (C(v_1, 1) + ... + C(v_j, j)) + sum_d 2^(d-1) e_d,
-where e_d = 1 if v_d itself is in it and 0 if its negation is: variables in the combinatorial number system, then signs.
-Importing this module imports numba.
+Conjunctions of j literals on variables v_1 < ... < v_j have the number 2^j (C(v_1, 1) + ... + C(v_j, j)) + sum_d
+2^(d-1) e_d, where e_d = 1 if v_d itself is in it and 0 if its negation is: variables in the combinatorial number
+system, then signs. Importing this module imports numba.
 """
 
 from __future__ import annotations
@@ -93,9 +93,9 @@ def count_in_lists(
         Rows after `normalised`.
     coefficients : (k + 1, t + 1, t + 1) int64
         `ListCoefficients.values`.
-    unit : int
+    unit
         2^g.
-    number : int
+    number
         m.
     """
     size = coefficients.shape[-1] - 1
@@ -174,14 +174,14 @@ def _count(
 def polynomial_in_bits(counts: list[Integers], number: int) -> list[Integers]:
     """Return the coefficients of the sum of all counts whose conjunction is true at y, as a polynomial in y_1, ..., y_m.
 
-    Of each set of variables of size 0, ..., t, in the combinatorial number system: a conjunction with negations is a product
-    of bits and of (1 - bit).
+    Of each set of variables of size 0, ..., t, in the combinatorial number system: a conjunction with negations is a
+    product of bits and of (1 - bit).
 
     Parameters
     ----------
-    counts : list of int64 arrays
+    counts
         Of all conjunctions of 0, ..., t literals, noise and all; empty where a size was not counted.
-    number : int
+    number
         m.
     """
     size = len(counts) - 1
@@ -223,7 +223,7 @@ def values_at(polynomial: list[Integers], points: NDArray[np.uint8]) -> Integers
 
     Parameters
     ----------
-    polynomial : list of int64 arrays
+    polynomial
         As `polynomial_in_bits` gives it.
     points : (q, m) uint8
     """
@@ -237,12 +237,7 @@ def values_at(polynomial: list[Integers], points: NDArray[np.uint8]) -> Integers
 
 @kernel
 def _values_at(
-    coefficients: Integers,
-    points: NDArray[np.uint8],
-    binomial: Integers,
-    starts: Integers,
-    size: int,
-    found: Integers,
+    coefficients: Integers, points: NDArray[np.uint8], binomial: Integers, starts: Integers, size: int, found: Integers
 ) -> None:
     number = points.shape[1]
     ones = np.empty(number, np.int64)

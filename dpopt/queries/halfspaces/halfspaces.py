@@ -1,12 +1,13 @@
 """Halfspaces through the origin: public projections, canonical directions, the scaling of points, and queries.
 
-A record is a point x of R^d. The query of a vector y asks for which share of the records <x, y> > 0. A release counts, for each
-of m public projections A_i of R^d to R^T and each of h canonical directions u_j of R^T, on which side of <A_i x, u_j> = 0
-records lie. Since <A_i x, u_j> = <x, A_i' u_j>, each count is itself that of a halfspace of R^d, with the normal A_i' u_j.
+A record is a point x of R^d. The query of a vector y asks for which share of the records <x, y> > 0. A release counts,
+for each of m public projections A_i of R^d to R^T and each of h canonical directions u_j of R^T, on which side of <A_i
+x, u_j> = 0 records lie. Since <A_i x, u_j> = <x, A_i' u_j>, each count is itself that of a halfspace of R^d, with the
+normal A_i' u_j.
 
-Everything is in whole numbers: coordinates in units of 2^-26, entries of A_i from -63 to 63, coordinates of u_j in units of
-2^-12. Every product and every sum of them is below 2^53, hence exact in double precision in any order: on which side a record
-lies depends on that record alone.
+Everything is in whole numbers: coordinates in units of 2^-26, entries of A_i from -63 to 63, coordinates of u_j in
+units of 2^-12. Every product and every sum of them is below 2^53, hence exact in double precision in any order: on
+which side a record lies depends on that record alone.
 
 Source: Blum, Ligett and Roth, "A learning theory approach to noninteractive database privacy", Definitions 6.1 and 6.5.
 """
@@ -42,8 +43,8 @@ _CANDIDATES = 4096
 class Scaling(enum.Enum):
     """How points are brought into the unit ball.
 
-    `UNIT`: they have length 1, or are refused. `NORMALISE`: each is divided by its length. `BOUNDS`: each column has public
-    bounds; it is centred, divided by half their distance, and by the root of d.
+    `UNIT`: they have length 1, or are refused. `NORMALISE`: each is divided by its length. `BOUNDS`: each column has
+    public bounds; it is centred, divided by half their distance, and by the root of d.
     """
 
     UNIT = "unit"
@@ -57,15 +58,8 @@ class PointColumns:
 
     Attributes
     ----------
-    names : tuple of str
-    scaling : Scaling
     bounds : tuple of (low, high)
         One pair for each column if the scaling is `BOUNDS`; else empty.
-
-    Raises
-    ------
-    PlanError
-        If names repeat or are missing, or bounds do not fit.
     """
 
     names: tuple[str, ...]
@@ -74,16 +68,15 @@ class PointColumns:
 
     def __post_init__(self) -> None:
         if len(self.names) < 2 or len(set(self.names)) < len(self.names):
-            raise PlanError(
-                f"found the columns {', '.join(self.names) or 'none'}; expected two or more different ones"
-            )
+            raise PlanError(f"found the columns {', '.join(self.names) or 'none'}; expected two or more different ones")
         expected = len(self.names) if self.scaling is Scaling.BOUNDS else 0
         if len(self.bounds) != expected:
             raise PlanError(f"found {len(self.bounds)} pairs of bounds for {len(self.names)} columns")
         for name, (low, high) in zip(self.names, self.bounds, strict=False):
             if not (np.isfinite(low) and np.isfinite(high) and low < high):
                 raise PlanError(
-                    f"column {name!r}: found the bounds {low:g} and {high:g}; expected two numbers, the first one smaller"
+                    f"column {name!r}: found the bounds {low:g} and {high:g}; expected two numbers, the first one "
+                    f"smaller"
                 )
 
     @property
@@ -94,20 +87,16 @@ class PointColumns:
 
 @dataclass(frozen=True, eq=False)
 class Projections:
-    """m public projections of R^d to R^T, and h canonical directions of R^T that stand for themselves and their antipodes.
-
-    Attributes
-    ----------
-    matrices : (m, T, d) int64
-        Entries are sums of `copies` random signs. With one copy they are the paper's A_i but for the factor T^(-1/2), which
-        changes no side. With more they are the paper's for the point of R^(copies d) that repeats each coordinate `copies`
-        times (divided by the root of `copies`, an isometry), and their distribution is nearly the same in all directions.
-    directions : (h, T) int64
-        No two of them parallel. T = 1: the one direction. T = 2: by angle, pi / h apart but for rounding.
-    """
+    """m public projections of R^d to R^T, and h canonical directions of R^T that stand for themselves and their antipodes."""
 
     matrices: NDArray[np.int64]
+    """Shape (m, T, d). Entries are sums of `copies` random signs. With one copy they are the paper's A_i but for the
+    factor T^(-1/2), which changes no side. With more they are the paper's for the point of R^(copies d) that repeats
+    each coordinate `copies` times (divided by the root of `copies`, an isometry), and their distribution is nearly the
+    same in all directions."""
     directions: NDArray[np.int64]
+    """Shape (h, T). No two of them parallel. T = 1: the one direction. T = 2: by angle, pi / h apart but for
+    rounding."""
 
     def __post_init__(self) -> None:
         if self.matrices.ndim != 3 or self.directions.ndim != 2:
@@ -115,8 +104,8 @@ class Projections:
         m, t, d = self.matrices.shape
         if self.directions.shape[1] != t or not 1 <= t <= LARGEST_DIMENSION or t * d > MOST_COORDINATES:
             raise PlanError(
-                f"found projections of R^{d} to R^{t} and directions of R^{self.directions.shape[1]}; expected T from 1 to "
-                f"{LARGEST_DIMENSION}, the same for both, and d T up to {MOST_COORDINATES:,}"
+                f"found projections of R^{d} to R^{t} and directions of R^{self.directions.shape[1]}; expected T from "
+                f"1 to {LARGEST_DIMENSION}, the same for both, and d T up to {MOST_COORDINATES:,}"
             )
         h = len(self.directions)
         if not (m and h and m * h <= MOST_FEATURES):
@@ -136,17 +125,17 @@ class Projections:
 
         Parameters
         ----------
-        columns : int
+        columns
             d.
-        dimension : int
+        dimension
             T.
-        number : int
+        number
             m.
-        directions : int
+        directions
             h; half of |U|, since antipodes are left out.
-        seed : int
+        seed
             Public; 0 to 2^64 - 1.
-        copies : int
+        copies
             1 to 63: how many signs an entry adds up.
 
         Raises
@@ -156,28 +145,24 @@ class Projections:
         """
         if not 1 <= dimension <= LARGEST_DIMENSION or columns < 2 or columns * dimension > MOST_COORDINATES:
             raise PlanError(
-                f"found d = {columns} and T = {dimension}; expected d from 2, T from 1 to {LARGEST_DIMENSION}, and d T up to "
-                f"{MOST_COORDINATES:,}"
+                f"found d = {columns} and T = {dimension}; expected d from 2, T from 1 to {LARGEST_DIMENSION}, and d T "
+                f"up to {MOST_COORDINATES:,}"
             )
         if not 1 <= copies <= COPIES or not 0 <= seed < 2**64:
-            raise PlanError(
-                f"found {copies} copies and the seed {seed}; expected 1 to {COPIES}, and 0 to 2^64 - 1"
-            )
+            raise PlanError(f"found {copies} copies and the seed {seed}; expected 1 to {COPIES}, and 0 to 2^64 - 1")
         if number < 1 or directions < 1 or number * directions > MOST_FEATURES:
             raise PlanError(
-                f"found {number:,} projections with {directions:,} directions each; expected 1 to {MOST_FEATURES:,} in all"
+                f"found {number:,} projections with {directions:,} directions each; expected 1 to {MOST_FEATURES:,} in "
+                f"all"
             )
         if dimension == 1 and directions != 1:
-            raise PlanError(
-                f"a line has one direction and its antipode; found {directions} directions for T = 1"
-            )
+            raise PlanError(f"a line has one direction and its antipode; found {directions} directions for T = 1")
         entries = number * dimension * columns
         words = PublicRandom(seed).words(entries)
         kept = words & np.uint64(2**copies - 1)
         signs = 2 * np.bitwise_count(kept).astype(np.int64) - copies
         return cls(
-            freeze(signs.reshape(number, dimension, columns)),
-            freeze(canonical_directions(dimension, directions)),
+            freeze(signs.reshape(number, dimension, columns)), freeze(canonical_directions(dimension, directions))
         )
 
     @property
@@ -230,13 +215,7 @@ def _rounded(units: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def unit_query(text: str, dimension: int) -> NDArray[np.float64]:
-    """Return the unit vector of a query such as "0.3,-0.1,0", (d,).
-
-    Raises
-    ------
-    WorkloadError
-        If it has not d numbers, or is no direction.
-    """
+    """Return the unit vector of a query such as "0.3,-0.1,0", (d,)."""
     try:
         found = np.array([float(part) for part in text.split(",")])
     except ValueError:
@@ -247,13 +226,7 @@ def unit_query(text: str, dimension: int) -> NDArray[np.float64]:
 
 
 def unit_queries(vectors: NDArray[np.float64], dimension: int) -> NDArray[np.float64]:
-    """Return query vectors divided by their lengths, (q, d).
-
-    Raises
-    ------
-    WorkloadError
-        If they have not d numbers each, or one is zero or not finite.
-    """
+    """Return query vectors divided by their lengths, (q, d)."""
     if vectors.ndim != 2 or vectors.shape[1] != dimension or not len(vectors):
         raise WorkloadError(
             f"found queries of the shape {vectors.shape}; expected at least one, each of {dimension} numbers"

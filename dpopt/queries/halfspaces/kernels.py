@@ -10,10 +10,7 @@ from dpopt.compilation import kernel
 
 @kernel
 def weighted_sides(
-    points: NDArray[np.float64],
-    normals: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    sums: NDArray[np.float64],
+    points: NDArray[np.float64], normals: NDArray[np.float64], weights: NDArray[np.float64], sums: NDArray[np.float64]
 ) -> None:
     """Write sum_k w_jk s_k(x) for each point x and each j into sums: s_k(x) is 1 where <x, v_k> > 0, else -1.
 

@@ -18,27 +18,18 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bins:
-    """Bins in order.
-
-    Attributes
-    ----------
-    name : str
-        What is counted: the name of the column.
-    number : int
-        How many bins there are.
-    labels : tuple of str or None
-        A text for each bin; None for bins that are known by their positions 0, 1, ...
-    edges : tuple of float or None
-        Bin i is [edges[i], edges[i + 1]); a bin for missing values may follow the last interval.
-    date_format : str or None
-        The edges are dates, in seconds since 1970, which are named in this form. Files from before it have none.
-    """
+    """Bins in order."""
 
     name: str
+    """What is counted: the name of the column."""
     number: int
+    """How many bins there are."""
     labels: tuple[str, ...] | None = None
+    """A text for each bin; None for bins that are known by their positions 0, 1, ..."""
     edges: tuple[float, ...] | None = None
+    """Bin i is [edges[i], edges[i + 1]); a bin for missing values may follow the last interval."""
     date_format: str | None = None
+    """The edges are dates, in seconds since 1970, which are named in this form. Files from before it have none."""
 
     def __post_init__(self) -> None:
         if self.number < 1:
@@ -51,8 +42,8 @@ class Bins:
             and all(low < high for low, high in pairwise(self.edges))
         ):
             raise WorkloadError(
-                f"{self.name}: found {len(self.edges):,} edges for {self.number:,} bins; expected increasing finite numbers, "
-                "one more than there are intervals"
+                f"{self.name}: found {len(self.edges):,} edges for {self.number:,} bins; expected increasing finite "
+                f"numbers, one more than there are intervals"
             )
         if self.date_format is not None:
             try:
@@ -73,14 +64,14 @@ class Bins:
 
         Parameters
         ----------
-        ordered : bool
-            Whether the declared values of a categorical attribute stand in a meaningful order; without one it is refused, by
-            WorkloadError: a range of such values means nothing.
+        ordered
+            Whether the declared values of a categorical attribute stand in a meaningful order; without one it is
+            refused, by WorkloadError: a range of such values means nothing.
         """
         if attribute.kind is not AttributeKind.NUMERIC and not ordered:
             raise WorkloadError(
-                f"attribute {attribute.name!r} is {attribute.kind.value}, and nothing says that its values are ordered; if "
-                "they are declared in their order, say so (--ordered)"
+                f"attribute {attribute.name!r} is {attribute.kind.value}, and nothing says that its values are "
+                f"ordered; if they are declared in their order, say so (--ordered)"
             )
         labels = tuple(attribute.label(code) for code in range(attribute.size))
         edges = tuple(map(float, attribute.edges)) if attribute.kind is AttributeKind.NUMERIC else None
@@ -93,10 +84,11 @@ class Bins:
     def range_of(self, text: str) -> tuple[int, int]:
         """Return the range start, stop that a text ``a:b`` names.
 
-        Of numbers and dates it holds a <= x < b, and a and b are edges of bins, dates in the form of their column; of positions
-        the bins a, ..., b - 1; of declared values those from a to b, both included. A side that is left out stands for the end.
-        Where a bin for missing values follows the numbers, its label names it ("missing:missing"), and ":" alone holds it too;
-        "a:" does not. Where ends hold colons themselves, as times do, the range is divided where both ends can be read.
+        Of numbers and dates it holds a <= x < b, and a and b are edges of bins, dates in the form of their column; of
+        positions the bins a, ..., b - 1; of declared values those from a to b, both included. A side that is left out
+        stands for the end. Where a bin for missing values follows the numbers, its label names it ("missing:missing"),
+        and ":" alone holds it too; "a:" does not. Where ends hold colons themselves, as times do, the range is divided
+        where both ends can be read.
 
         Raises
         ------
@@ -129,9 +121,7 @@ class Bins:
             found = [ends for ends in found if all(map(self._is_end, ends))]
         if len(found) != 1:
             form = self.date_format
-            dates = (
-                "10:20" if form is None else f"{self.edge_text(0)}:{self.edge_text(-1)} in the form {form!r}"
-            )
+            dates = "10:20" if form is None else f"{self.edge_text(0)}:{self.edge_text(-1)} in the form {form!r}"
             raise WorkloadError(f"found the range {text!r}; expected two ends and a colon, such as {dates}")
         return found[0]
 
@@ -175,9 +165,7 @@ class Bins:
         if self.date_format is not None:
             return date_number(text, self.date_format)
         edges, labels = self.edges or (), self.labels or ()
-        if labels and not labels[0].startswith(
-            f"[{number_text(edges[0])}, "
-        ):  # dates, on file without a form
+        if labels and not labels[0].startswith(f"[{number_text(edges[0])}, "):  # dates, on file without a form
             ends = [*(label[1:].startswith(f"{text}, ") for label in labels[: self.intervals]), False]
             ends[-1] = labels[self.intervals - 1].endswith(f", {text}]")
             if any(ends):

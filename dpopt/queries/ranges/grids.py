@@ -1,11 +1,13 @@
 """Grids of cells, an axis for each ordered domain: blocks of cells, loads and texts of boxes, and boxes that divide a grid.
 
-Blocks: the bins of each axis are joined in blocks of 1, 2, 4, ... bins; a block of the grid is a product of these, so that a
-level is a tuple with one height for each axis, (0, ..., 0) for single cells. Cells can be put in the order of a tree.
+Blocks: the bins of each axis are joined in blocks of 1, 2, 4, ... bins; a block of the grid is a product of these, so
+that a level is a tuple with one height for each axis, (0, ..., 0) for single cells. Cells can be put in the order of a
+tree.
 
-Boxes: a box is a product of ranges; as text, a range for each column, with commas between them. It has the bins start, ...,
-stop - 1 of each axis; c boxes are two arrays (c, D) of int64. Boxes that divide a grid stand in the order of the cuts, without
-data: the parts of a box take its place, the lower one first, so that what lies in one box of an earlier cut stays side by side.
+Boxes: a box is a product of ranges; as text, a range for each column, with commas between them. It has the bins start,
+..., stop - 1 of each axis; c boxes are two arrays (c, D) of int64. Boxes that divide a grid stand in the order of the
+cuts, without data: the parts of a box take its place, the lower one first, so that what lies in one box of an earlier
+cut stays side by side.
 """
 
 from __future__ import annotations
@@ -28,13 +30,7 @@ _MOST_PARTS = 16  # between commas of a box
 
 
 def sides_of(text: str, axes: Sequence[Bins]) -> list[tuple[int, int]]:
-    """Return the range of each column that a text names: "20:40,0:10" (`Bins.range_of`). Labels may hold commas themselves.
-
-    Raises
-    ------
-    WorkloadError
-        If the text names no box, or more than one.
-    """
+    """Return the range of each column that a text names: "20:40,0:10" (`Bins.range_of`). Labels may hold commas themselves."""
     parts = text.split(",")
     if len(axes) == 1:
         return [axes[0].range_of(text)]
@@ -123,21 +119,21 @@ def check_boxes(starts: NDArray[np.int64], stops: NDArray[np.int64], shape: Sequ
     if bad.any():
         place = int(np.argmax(bad))
         raise WorkloadError(
-            f"found the box {starts[place].tolist()} to {stops[place].tolist()}; expected 0 <= start < stop <= {list(shape)}"
+            f"found the box {starts[place].tolist()} to {stops[place].tolist()}; expected 0 <= start < stop <= "
+            f"{list(shape)}"
         )
 
 
 def halvings(heights: Level) -> list[tuple[int, int]]:
     """Return which side is halved at each step from the whole grid down: the axis, and the height of the halves along it.
 
-    The side to be halved is the one of whose halvings the largest share is left; of equal ones the longest, and the first. So a
-    short side is first halved early, when blocks still hold many records, and sides of equal length take turns.
+    The side to be halved is the one of whose halvings the largest share is left; of equal ones the longest, and the
+    first. So a short side is first halved early, when blocks still hold many records, and sides of equal length take
+    turns.
     """
     left, halved = list(heights), []
     while any(left):
-        shares = [
-            (rest / height, height) if rest else (0.0, 0) for rest, height in zip(left, heights, strict=True)
-        ]
+        shares = [(rest / height, height) if rest else (0.0, 0) for rest, height in zip(left, heights, strict=True)]
         axis = max(range(len(left)), key=shares.__getitem__)
         left[axis] -= 1
         halved.append((axis, left[axis]))
@@ -192,7 +188,6 @@ def cut_boxes(
     Parameters
     ----------
     starts, stops : (c, D) int64
-    axis : int
     ends : (c,) int64
         start <= end < stop along the axis.
 
@@ -214,15 +209,11 @@ def cut_boxes(
     return below, above, parts
 
 
-def box_of_cells(
-    shape: Sequence[int], starts: NDArray[np.int64], stops: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def box_of_cells(shape: Sequence[int], starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the number of the box that each cell of the grid lies in, (cells,) in C order."""
     size = tuple(bins + 1 for bins in shape)
     if prod(size) > _MOST_CELLS:
-        raise WorkloadError(
-            f"found a grid of {prod(shape):,} cells; boxes are of at most about {_MOST_CELLS:,}"
-        )
+        raise WorkloadError(f"found a grid of {prod(shape):,} cells; boxes are of at most about {_MOST_CELLS:,}")
     marks = np.zeros((2, *size), dtype=np.int64)  # numbers of boxes, and how many boxes there are
     numbers = np.arange(len(starts), dtype=np.int64)
     for corner in np.ndindex(*(2,) * len(shape)):
@@ -246,9 +237,7 @@ def sums_before(cells: NDArray[_Number]) -> NDArray[_Number]:
     return sums
 
 
-def sums_of_boxes(
-    before: NDArray[_Number], starts: NDArray[np.int64], stops: NDArray[np.int64]
-) -> NDArray[_Number]:
+def sums_of_boxes(before: NDArray[_Number], starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[_Number]:
     """Return the sum over each box, (c,), from `sums_before`."""
     found = np.zeros(len(starts), dtype=before.dtype)
     for corner in np.ndindex(*(2,) * before.ndim):
@@ -257,9 +246,7 @@ def sums_of_boxes(
     return found
 
 
-def rectangle_sums(
-    cells: NDArray[_Number], starts: NDArray[np.int64], stops: NDArray[np.int64]
-) -> NDArray[_Number]:
+def rectangle_sums(cells: NDArray[_Number], starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[_Number]:
     """Return what lies in each axis-aligned rectangle (box) of a grid, (c,), in time that does not depend on their sizes.
 
     Parameters
@@ -268,11 +255,6 @@ def rectangle_sums(
         A number for each cell: public counts, or those of a release (`GridHistogram.counts`).
     starts, stops : (c, D) int64
         The first bin of each rectangle along each axis, and the one after its last.
-
-    Raises
-    ------
-    WorkloadError
-        A rectangle outside the grid, or without a cell.
 
     Examples
     --------

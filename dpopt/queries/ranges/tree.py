@@ -37,21 +37,12 @@ DEEPEST = 200
 class Tree:
     """A rooted tree with ordered children.
 
-    Nodes are numbered level by level from the root, which is 0, and each level from left to right: the children of a node
-    stand side by side.
-
-    Attributes
-    ----------
-    children : (v,) int64
-        How many children each node has; 0 for leaves.
-
-    Raises
-    ------
-    TreeError
-        If the numbers of children are those of no such tree, or the tree is too large or too deep.
+    Nodes are numbered level by level from the root, which is 0, and each level from left to right: the children of a
+    node stand side by side.
     """
 
     children: NDArray[np.int64]
+    """Shape (v,). How many children each node has; 0 for leaves."""
 
     def __post_init__(self) -> None:
         number, children = self.children.size, self.children
@@ -64,9 +55,7 @@ class Tree:
                 f"the numbers of children of a tree's {number:,} nodes are at least 0 and add up to {number - 1:,}"
             )
         if children[-1] or np.any(self.first_child[:-1] <= np.arange(number - 1)):
-            raise TreeError(
-                "nodes stand level by level from the root, so that children come after their parents"
-            )
+            raise TreeError("nodes stand level by level from the root, so that children come after their parents")
         if len(self.levels) > DEEPEST:
             raise TreeError(f"a tree has at most {DEEPEST} levels, found {len(self.levels):,}")
 
@@ -75,16 +64,9 @@ class Tree:
         """Return the tree over `bins` bins in which every node joins `branching` nodes below it, the last one what is left.
 
         All leaves have the same depth; nothing is padded.
-
-        Raises
-        ------
-        TreeError
-            If there is no bin, the branching is below 2, or the tree would be too large.
         """
         if bins < 1 or branching < 2:
-            raise TreeError(
-                f"expected at least 1 bin and a branching of at least 2, found {bins} and {branching}"
-            )
+            raise TreeError(f"expected at least 1 bin and a branching of at least 2, found {bins} and {branching}")
         if bins > LARGEST_TREE:
             raise TreeError(f"a tree has at most {LARGEST_TREE:,} nodes, found {bins:,} bins")
         levels, width = [np.zeros(bins, dtype=np.int64)], bins
@@ -98,20 +80,12 @@ class Tree:
 
     @classmethod
     def of_levels(cls, levels: Iterable[Sequence[int]]) -> Tree:
-        """Return the tree whose level d (0 is the root's) has nodes with these numbers of children.
-
-        Raises
-        ------
-        TreeError
-            If a level has not as many nodes as the one above has children.
-        """
+        """Return the tree whose level d (0 is the root's) has nodes with these numbers of children."""
         given = [np.asarray(level, dtype=np.int64) for level in levels]
         expected = 1
         for depth, level in enumerate(given):
             if level.size != expected:
-                raise TreeError(
-                    f"level {depth} has {level.size:,} nodes; the level above has {expected:,} children"
-                )
+                raise TreeError(f"level {depth} has {level.size:,} nodes; the level above has {expected:,} children")
             expected = int(level.sum())
         if not given or expected:
             raise TreeError("the lowest level has nodes without children")
@@ -205,13 +179,7 @@ class Tree:
         return sums
 
     def totals(self, bins: NDArray[_Number]) -> NDArray[_Number]:
-        """Return the sum of the bins (n,) of each node, (v,).
-
-        Raises
-        ------
-        TreeError
-            If there is not one value for each bin.
-        """
+        """Return the sum of the bins (n,) of each node, (v,)."""
         if bins.shape != (self.bins,):
             raise TreeError(f"expected {self.bins:,} bins, found an array of shape {bins.shape}")
         sums = np.zeros(len(self), dtype=bins.dtype)
@@ -225,33 +193,13 @@ _MOST_COMPARED = 10_000  # labels
 
 
 def read_hierarchy(path: str | os.PathLike[str], bins: Bins) -> Tree:
-    """Read a file of a hierarchy of these bins.
-
-    Raises
-    ------
-    TreeError
-        If the file cannot be read, is no JSON list, or is no hierarchy of the bins (see `hierarchy_of`).
-    """
+    """Read a file of a hierarchy of these bins."""
     name = f"the hierarchy {os.fspath(path)!r}"
     return hierarchy_of(read_json_value(path, name, TreeError), bins, name)
 
 
 def hierarchy_of(given: Any, bins: Bins, name: str = "the hierarchy") -> Tree:
-    """Return the tree of a hierarchy: the whole list is its root, groups are nodes, and bins its leaves, in their order.
-
-    Parameters
-    ----------
-    given : list
-        Nested lists of labels and positions.
-    name : str
-        Names the hierarchy in messages.
-
-    Raises
-    ------
-    TreeError
-        If something in it is no bin, a bin is missing, stands in it twice or out of order, or a group is empty; the message
-        names it.
-    """
+    """Return the tree of a hierarchy: the whole list is its root, groups are nodes, and bins its leaves, in their order."""
     if not isinstance(given, list):
         raise TreeError(f"{name}: expected a list of groups and bins, found {shown(given)}")
     numbers = {label: position for position, label in reversed(list(enumerate(bins.labels or ())))}
@@ -300,9 +248,7 @@ def _position(leaf: Any, bins: Bins, numbers: dict[str, int], name: str) -> int:
             raise TreeError(f"{name}: found the position {leaf}; bins are numbered 0 to {bins.number - 1:,}")
         return leaf
     if not isinstance(leaf, str):
-        raise TreeError(
-            f"{name}: found {shown(leaf)}; expected lists, labels of bins in quotation marks, or positions"
-        )
+        raise TreeError(f"{name}: found {shown(leaf)}; expected lists, labels of bins in quotation marks, or positions")
     if bins.labels is None:
         raise TreeError(f"{name}: found {leaf!r}, and the bins have no labels; name them by positions from 0")
     if leaf not in numbers:
@@ -319,17 +265,14 @@ def _check_order(found: list[int], bins: Bins, name: str) -> None:
     times = Counter(found)
     twice, most = times.most_common(1)[0] if times else (0, 0)
     if most > 1:
-        raise TreeError(
-            f"{name}: the bin {bins.label(twice)!r} stands in it {most} times; each bin stands once"
-        )
+        raise TreeError(f"{name}: the bin {bins.label(twice)!r} stands in it {most} times; each bin stands once")
     missing = bins.number - len(times)
     if missing:
         first = next(place for place in range(bins.number) if place not in times)
         others = f", and {missing - 1:,} more" if missing > 1 else ""
-        raise TreeError(
-            f"{name}: the bin {bins.label(first)!r}{others} is missing; every bin stands in it once"
-        )
+        raise TreeError(f"{name}: the bin {bins.label(first)!r}{others} is missing; every bin stands in it once")
     place = next(place for place, position in enumerate(found) if position != place)
     raise TreeError(
-        f"{name}: found the bin {bins.label(found[place])!r} where {bins.label(place)!r} is expected; bins stand in their order"
+        f"{name}: found the bin {bins.label(found[place])!r} where {bins.label(place)!r} is expected; bins stand in "
+        f"their order"
     )

@@ -1,8 +1,9 @@
 """Sums of all bins weighted by sine or cosine waves: what to measure so that ranges, or prefixes, have little variance (ST-6).
 
-With the eigenvalues l_k and eigenvectors U of the inverse of G for all ranges (sines) or for prefixes (cosines), the strategy
-of equal d is A = diag(l^(-1/4)) U' diag(s), where s scales each column to norm 1. It is square, so that bins are diag(1 / s) U
-diag(l^(1/4)) y of what was measured, and a query w has the variance |l^(1/4) U' diag(1 / s) w|^2: by fast Fourier transforms.
+With the eigenvalues l_k and eigenvectors U of the inverse of G for all ranges (sines) or for prefixes (cosines), the
+strategy of equal d is A = diag(l^(-1/4)) U' diag(s), where s scales each column to norm 1. It is square, so that bins
+are diag(1 / s) U diag(l^(1/4)) y of what was measured, and a query w has the variance |l^(1/4) U' diag(1 / s) w|^2: by
+fast Fourier transforms.
 
     ranges     U_ik = (2 / (n + 1))^(1/2) sin(2 pi p q / (2 n + 2)),   p = k,       q = i,       l = 4 sin^2(pi p / (2 n + 2))
     prefixes   U_ik = 2 / (2 n + 1)^(1/2) cos(2 pi p q / (8 n + 4)),   p = 2 k - 1, q = 2 i - 1, l = 4 sin^2(pi p / (4 n + 2))
@@ -25,32 +26,22 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Waves:
-    """The waves over n bins.
-
-    Attributes
-    ----------
-    prefixes : bool
-        Whether they are those of prefixes; otherwise of all ranges.
-    rows, columns : (n,) int64
-        p of each wave and q of each bin.
-    table : (period,) float64
-        One sine or cosine, 2 pi m / period.
-    eigenvalues : (n,) float64
-        l.
-    norms : (n,) float64
-        s.
-    inverse : (2 n + 1,) float64
-        g: the covariance of bins i and j, times s_i s_j, is g(|i - j|) less (ranges) or plus (prefixes) g(i + j + c), with bins
-        from 0 and c = 2 or 1.
-    """
+    """The waves over n bins."""
 
     prefixes: bool
+    """Whether they are those of prefixes; otherwise of all ranges."""
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
+    """Shape (n,). p of each wave and q of each bin."""
     table: Numbers
+    """Shape (period,). One sine or cosine, 2 pi m / period."""
     eigenvalues: Numbers
+    """Shape (n,). l."""
     norms: Numbers
+    """Shape (n,). s."""
     inverse: Numbers
+    """Shape (2 n + 1,). g: the covariance of bins i and j, times s_i s_j, is g(|i - j|) less (ranges) or plus
+    (prefixes) g(i + j + c), with bins from 0 and c = 2 or 1."""
 
     @property
     def bins(self) -> int:
@@ -116,9 +107,7 @@ class Waves:
         near = np.zeros(2 * size)
         near[:number] = self.inverse[:number]
         block = 1
-        while (
-            block < size
-        ):  # pairs i < j in neighbouring blocks: sums and differences of places by convolution
+        while block < size:  # pairs i < j in neighbouring blocks: sums and differences of places by convolution
             left, right = one.reshape(-1, 2 * block)[:, :block], two.reshape(-1, 2 * block)[:, block:]
             moved = np.fft.rfft(right, 2 * block)
             sums = np.fft.irfft(np.fft.rfft(left, 2 * block) * moved, 2 * block)

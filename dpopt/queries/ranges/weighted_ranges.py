@@ -2,9 +2,10 @@
 
 Weights say how much a range matters. Its variance depends on its loads (LB-5).
 
-For a range and blocks of B bins, a(B) = sum over blocks of (bins of the range in the block)^2 / B, the squared norm of its
-projection onto functions constant on blocks. The load of level h is a(2^h) - a(2^(h+1)), of the last one a alone: what of the
-range is answered by that level's blocks and not by the next one's. Loads are not negative and add up to the range's size.
+For a range and blocks of B bins, a(B) = sum over blocks of (bins of the range in the block)^2 / B, the squared norm of
+its projection onto functions constant on blocks. The load of level h is a(2^h) - a(2^(h+1)), of the last one a alone:
+what of the range is answered by that level's blocks and not by the next one's. Loads are not negative and add up to the
+range's size.
 """
 
 from __future__ import annotations
@@ -31,22 +32,15 @@ _HEADERS = (["range"], ["range", "weight"])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedRanges:
-    """Ranges start, ..., stop - 1 of n bins.
-
-    Attributes
-    ----------
-    starts, stops : (q,) int64
-        0 <= start < stop <= n.
-    weights : (q,) float64
-        At least 0, not all 0; only their ratios matter.
-    bins : int
-        n.
-    """
+    """Ranges start, ..., stop - 1 of n bins."""
 
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
+    """Shape (q,). 0 <= start < stop <= n."""
     weights: NDArray[np.float64]
+    """Shape (q,). At least 0, not all 0; only their ratios matter."""
     bins: int
+    """n."""
 
     def __post_init__(self) -> None:
         try:
@@ -59,7 +53,8 @@ class WeightedRanges:
             raise WorkloadError("expected at least one range")
         if not self.starts.shape == self.stops.shape == self.weights.shape:
             raise WorkloadError(
-                f"found {self.starts.size:,} starts, {self.stops.size:,} stops and {self.weights.size:,} weights of ranges"
+                f"found {self.starts.size:,} starts, {self.stops.size:,} stops and {self.weights.size:,} weights of "
+                f"ranges"
             )
         bad = (self.starts < 0) | (self.stops > self.bins) | (self.starts >= self.stops)
         if bad.any():
@@ -81,11 +76,6 @@ class WeightedRanges:
         """Read a CSV file: in each line a range, as `Bins.range_of` takes it, and after a comma its weight, 1 if left out.
 
         A first line "range,weight" and empty lines count for nothing.
-
-        Raises
-        ------
-        WorkloadError
-            If the file cannot be read, holds no range or over 1,048,576, or a line is no range; the message names the line.
         """
         name = f"the file of ranges {os.fspath(path)!r}"
         starts: list[int] = []
@@ -94,9 +84,7 @@ class WeightedRanges:
         for line, cells in _lines(Path(path), name):
             place = f"{name}, line {line}"
             if len(cells) > 2:
-                raise WorkloadError(
-                    f"{place}: found {len(cells)} cells; expected a range and perhaps its weight"
-                )
+                raise WorkloadError(f"{place}: found {len(cells)} cells; expected a range and perhaps its weight")
             if len(starts) >= MOST_RANGES:
                 raise WorkloadError(f"{place}: a file holds at most {MOST_RANGES:,} ranges; give fewer")
             try:
@@ -110,9 +98,7 @@ class WeightedRanges:
             raise WorkloadError(f"{name} holds no range; expected one in each line, such as 10:20")
         if not any(weights):
             raise WorkloadError(f"{name}: all weights are 0; give at least one range a weight above 0")
-        return cls(
-            np.array(starts, dtype=np.int64), np.array(stops, dtype=np.int64), np.array(weights), bins.number
-        )
+        return cls(np.array(starts, dtype=np.int64), np.array(stops, dtype=np.int64), np.array(weights), bins.number)
 
 
 def _lines(path: Path, name: str) -> Iterator[tuple[int, list[str]]]:

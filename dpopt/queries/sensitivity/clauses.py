@@ -1,22 +1,23 @@
 """By how much one record moves the counts of clauses, bounded by weak duality in whole numbers never below the truth.
 
-What is bounded: write q_i(x) in {0, 1} for whether clause i is true of record x. One record added or removed moves the counts
-by q(x), replacing x by x' moves them by q(x) - q(x'). All entries are 0, 1 or -1, so L1 and squared L2 are one number, at most
+What is bounded: write q_i(x) in {0, 1} for whether clause i is true of record x. One record added or removed moves the
+counts by q(x), replacing x by x' moves them by q(x) - q(x'). All entries are 0, 1 or -1, so L1 and squared L2 are one
+number, at most
 
     add-remove   B = max_x sum_i q_i(x)            over all records x of the schema, whether or not they obey its rules
     replace-one  D = max_{x, x'} sum_i |q_i(x) - q_i(x')|.
 
-The dual: both are as hard as a best response, so they are bounded by weak duality. Clauses over the same set S of attributes
-are gathered; f_S(x_S) is how many of them are true, a table over the codes that they name and "any other code". For any
-messages theta_{S, a}(v), whole numbers over a common denominator K,
+The dual: both are as hard as a best response, so they are bounded by weak duality. Clauses over the same set S of
+attributes are gathered; f_S(x_S) is how many of them are true, a table over the codes that they name and "any other
+code". For any messages theta_{S, a}(v), whole numbers over a common denominator K,
 
     K B <= sum_a max_v sum_{S with a} theta_{S, a}(v) + sum_S max_{x_S} (K f_S(x_S) - sum_{a in S} theta_{S, a}(x_a)).
 
-The right-hand side is minimized over whole theta_{S, a}(v) by a block coordinate descent (`dual_bound`); whatever it finds, the
-bound is evaluated anew from the messages alone, in integers. Privacy: C3 in docs/privacy.
+The right-hand side is minimized over whole theta_{S, a}(v) by a block coordinate descent (`dual_bound`); whatever it
+finds, the bound is evaluated anew from the messages alone, in integers. Privacy: C3 in docs/privacy.
 
-Source: Globerson and Jaakkola 2007, "Fixing max-product" (the descent); Sontag, Globerson and Jaakkola 2011, "Introduction to
-dual decomposition for inference", section 1.5 (the bound). Checked against all pairs of records by
+Source: Globerson and Jaakkola 2007, "Fixing max-product" (the descent); Sontag, Globerson and Jaakkola 2011,
+"Introduction to dual decomposition for inference", section 1.5 (the bound). Checked against all pairs of records by
 `tests/queries/test_sensitivity.py`.
 """
 
@@ -43,8 +44,8 @@ MOST_CELLS = 1 << 26  # of all tables together: 256 MB
 def gather(clauses: Clauses, sizes: NDArray[np.int64]) -> tuple[ClauseSets, NDArray[np.int64]]:
     """Return the clauses by their sets of attributes, and the positions of those that are left out.
 
-    Left out are sets of more than WIDEST attributes, and the sets with the largest tables once all others have MOST_CELLS
-    cells. Every clause names at least one attribute.
+    Left out are sets of more than WIDEST attributes, and the sets with the largest tables once all others have
+    MOST_CELLS cells. Every clause names at least one attribute.
     """
     everything = _gather(clauses, sizes, np.arange(len(clauses)))
     cells = everything.numbers_of_cells()
@@ -105,13 +106,11 @@ def _gather(clauses: Clauses, sizes: NDArray[np.int64], chosen: NDArray[np.int64
 def largest_without_tables(clauses: Clauses, sizes: NDArray[np.int64]) -> int:
     """Return how many clauses are true together at most, by counting.
 
-    Conjunctions of "=" literals over the same attributes are true together only if they are equal: of each set of attributes
-    the most frequent one counts. All other clauses count.
+    Conjunctions of "=" literals over the same attributes are true together only if they are equal: of each set of
+    attributes the most frequent one counts. All other clauses count.
     """
     widths = clauses.widths()
-    plain = (clauses.signs.sum(axis=1) == widths) & (
-        clauses.accepted == np.uint32(1) << widths.astype(np.uint32)
-    )
+    plain = (clauses.signs.sum(axis=1) == widths) & (clauses.accepted == np.uint32(1) << widths.astype(np.uint32))
     chosen = np.flatnonzero(plain)
     if not chosen.size:
         return len(clauses)
@@ -146,8 +145,8 @@ def largest_entries(sets: ClauseSets, tables: NDArray[np.int32]) -> NDArray[np.i
 def dual_bound(sets: ClauseSets, tables: NDArray[np.int32]) -> int:
     """Return a whole number that the sum over sets of their entries exceeds at no record.
 
-    The descent ends when a sweep gains less than a part in 1,000, and after WORK cells; it changes how good the bound is, never
-    whether it is one.
+    The descent ends when a sweep gains less than a part in 1,000, and after WORK cells; it changes how good the bound
+    is, never whether it is one.
     """
     from dpopt.queries.sensitivity.kernels import sweep_messages
 
@@ -181,9 +180,7 @@ def dual_value(sets: ClauseSets, tables: NDArray[np.int32], messages: NDArray[np
     return (int(attributes.sum()) + int(entries.sum())) // DENOMINATOR
 
 
-def _largest(
-    sets: ClauseSets, tables: NDArray[np.int32], scale: int, messages: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _largest(sets: ClauseSets, tables: NDArray[np.int32], scale: int, messages: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return for each set the largest scale * entry - messages of the cell, over the cells that exist, (S,)."""
     from dpopt.queries.sensitivity import kernels as sensitivity_kernels
 
@@ -198,19 +195,13 @@ MOST_PAIRS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class CountSensitivity:
-    """Upper bounds on what one record moves in a vector of counts; each bounds L1 and squared L2 alike.
-
-    Attributes
-    ----------
-    add_remove, replace : int
-        For one record added or removed, and for one record replaced; at least 0.
-    how : str
-        One sentence on how they were found, for the release.
-    """
+    """Upper bounds on what one record moves in a vector of counts; each bounds L1 and squared L2 alike."""
 
     add_remove: int
     replace: int
+    """For one record added or removed, and for one record replaced; at least 0."""
     how: str
+    """One sentence on how they were found, for the release."""
 
     def __post_init__(self) -> None:
         if self.add_remove < 0 or not 0 <= self.replace <= 2 * self.add_remove:
@@ -220,14 +211,12 @@ class CountSensitivity:
             )
 
 
-def count_sensitivity(
-    clauses: Clauses, sizes: NDArray[np.integer], *, replaced: bool = True
-) -> CountSensitivity:
+def count_sensitivity(clauses: Clauses, sizes: NDArray[np.integer], *, replaced: bool = True) -> CountSensitivity:
     """Return bounds on the moves of the clauses' counts, from the public clauses and schema alone.
 
-    Neighbouring relations: one record added or removed, and one record replaced, of any records of the schema. Sensitivity and
-    theorem: the head of this file. Checked by `tests/queries/test_sensitivity.py`: never below the truth on tiny universes,
-    equal to it on whole marginals.
+    Neighbouring relations: one record added or removed, and one record replaced, of any records of the schema.
+    Sensitivity and theorem: the head of this file. Checked by `tests/queries/test_sensitivity.py`: never below the
+    truth on tiny universes, equal to it on whole marginals.
 
     Parameters
     ----------
@@ -235,13 +224,9 @@ def count_sensitivity(
         m clauses; equal ones count as often as they occur.
     sizes : (d,) integers
         Number of codes of each attribute, at least 1.
-    replaced : bool
-        Whether to look for the best bound for one record replaced, which takes as long again; else it is twice the other one.
-
-    Raises
-    ------
-    WorkloadError
-        A clause names an attribute or a code that does not exist.
+    replaced
+        Whether to look for the best bound for one record replaced, which takes as long again; else it is twice the
+        other one.
     """
     codes: NDArray[np.int64] = np.asarray(sizes, dtype=np.int64)
     clauses.check_against(codes)

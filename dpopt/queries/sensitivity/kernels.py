@@ -20,24 +20,22 @@ _NONE = np.int64(-(1 << 62))
 class ClauseSets(NamedTuple):
     """m clauses ordered by their sets of attributes, their literals ordered by attribute; made by `gather`.
 
-    Set s has the axes first_axis[s] to first_axis[s + 1] - 1 and the clauses first_clause[s] to first_clause[s + 1] - 1. Axis x
-    belongs to attribute axis_attribute[x]; its positions are the codes named[first_named[x]:first_named[x + 1]] that the
-    clauses name, increasing, and last "any other code", which exists if real_other[x]. The table of set s has a cell for each
-    choice of positions, the last axis running fastest, from first_cell[s] on. Each position of each axis has a message, axis x
-    from first_message[x] on.
+    Set s has the axes first_axis[s] to first_axis[s + 1] - 1 and the clauses first_clause[s] to first_clause[s + 1] -
+    1. Axis x belongs to attribute axis_attribute[x]; its positions are the codes named[first_named[x]:first_named[x +
+    1]] that the clauses name, increasing, and last "any other code", which exists if real_other[x]. The table of set s
+    has a cell for each choice of positions, the last axis running fastest, from first_cell[s] on. Each position of each
+    axis has a message, axis x from first_message[x] on.
 
     Attributes
     ----------
-    offsets : (d + 1,) int64
-        Where the codes of each attribute start in an array over all codes.
-    order : (m,) int64
-        Which of the clauses given to `gather` each clause is.
     positions, signs, accepted : (m, k) int32, (m, k) bool, (m,) uint32
         The clauses; position of each literal's code on its axis.
     """
 
     offsets: NDArray[np.int64]
+    """Shape (d + 1,). Where the codes of each attribute start in an array over all codes."""
     order: NDArray[np.int64]
+    """Shape (m,). Which of the clauses given to `gather` each clause is."""
     first_axis: NDArray[np.int64]
     axis_attribute: NDArray[np.int64]
     first_named: NDArray[np.int64]
@@ -80,9 +78,9 @@ class ClauseSets(NamedTuple):
 def fill_tables(sets: ClauseSets, tables: NDArray[np.int32]) -> None:
     """Write how many clauses of each set are true in each cell of its table.
 
-    A clause is a function of the w indicators "the code is the one that literal j names". As a polynomial in them it has a
-    coefficient for each set T of literals, which is added to the cell with the named codes on T and "other" elsewhere; adding
-    "other" to every named position, axis by axis, then evaluates.
+    A clause is a function of the w indicators "the code is the one that literal j names". As a polynomial in them it
+    has a coefficient for each set T of literals, which is added to the cell with the named codes on T and "other"
+    elsewhere; adding "other" to every named position, axis by axis, then evaluates.
     """
     coefficients = np.empty(1 << WIDEST, dtype=np.int64)
     strides = np.empty(WIDEST, dtype=np.int64)
@@ -141,11 +139,7 @@ def _advance(digits: NDArray[np.int64], lengths: NDArray[np.int64], width: int) 
 
 @kernel
 def largest_entries(
-    sets: ClauseSets,
-    tables: NDArray[np.int32],
-    scale: int,
-    messages: NDArray[np.int64],
-    largest: NDArray[np.int64],
+    sets: ClauseSets, tables: NDArray[np.int32], scale: int, messages: NDArray[np.int64], largest: NDArray[np.int64]
 ) -> None:
     """Write for each set the largest scale * entry - sum of the messages of the cell's positions, over cells that exist."""
     digits, lengths = np.empty(WIDEST, dtype=np.int64), np.empty(WIDEST, dtype=np.int64)
@@ -193,8 +187,9 @@ def sweep_messages(
 ) -> None:
     """Update the messages of every set once, in order or in reverse: block coordinate descent on the dual.
 
-    With u what the other sets send to a code (the largest over the codes of "other") and M the largest scale * entry + sum of u
-    over the cells at a position, the new message is M / w - u: the set's own term becomes 0 and no block does better.
+    With u what the other sets send to a code (the largest over the codes of "other") and M the largest scale * entry +
+    sum of u over the cells at a position, the new message is M / w - u: the set's own term becomes 0 and no block does
+    better.
     """
     first_named, named, first_message = sets.first_named, sets.named, sets.first_message
     digits, lengths = np.empty(WIDEST, dtype=np.int64), np.empty(WIDEST, dtype=np.int64)

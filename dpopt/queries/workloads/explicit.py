@@ -28,16 +28,12 @@ def named_marginals(listed: object, schema: Schema, domains: Domains) -> Margina
         place = f"marginal number {number + 1}"
         names = json_list(item, place, WorkloadError)
         if not 1 <= len(names) <= LARGEST_WIDTH:
-            raise WorkloadError(
-                f"{place} names {len(names)} attributes; between 1 and {LARGEST_WIDTH} are possible"
-            )
+            raise WorkloadError(f"{place} names {len(names)} attributes; between 1 and {LARGEST_WIDTH} are possible")
         marginal = [_position(name, schema, place) for name in names]
         if len(set(marginal)) != len(marginal):
             raise WorkloadError(f"{place} names an attribute twice: {shown(names)}")
         if frozenset(marginal) in seen:
-            raise WorkloadError(
-                f"{place} has the same attributes as an earlier one: {shown(names)}; keep one of them"
-            )
+            raise WorkloadError(f"{place} has the same attributes as an earlier one: {shown(names)}; keep one of them")
         seen.add(frozenset(marginal))
         marginals.append(marginal)
     if not marginals:
@@ -48,13 +44,8 @@ def named_marginals(listed: object, schema: Schema, domains: Domains) -> Margina
 def listed_queries(listed: object, schema: Schema) -> Clauses:
     """Return clauses given as lists of literals.
 
-    A query is a list of literals [name, "=" or "!=", value] that must all be true, or an object
-    {"literals": [...], "accepted": [numbers of true literals for which the query is true]}.
-
-    Raises
-    ------
-    WorkloadError
-        Naming the query, counted from 1.
+    A query is a list of literals [name, "=" or "!=", value] that must all be true, or an object {"literals": [...],
+    "accepted": [numbers of true literals for which the query is true]}.
     """
     queries = []
     for number, item in enumerate(json_list(listed, "workload: 'queries'", WorkloadError)):
@@ -79,9 +70,7 @@ def _query(item: object, schema: Schema, place: str) -> tuple[list[Literal], int
         described = json_object(item, place, WorkloadError)
         refuse_unknown_keys(described, ("literals", "accepted"), place, WorkloadError)
         if len(described) != 2:
-            raise WorkloadError(
-                f"{place}: an object needs both 'literals' and 'accepted', found {shown(item)}"
-            )
+            raise WorkloadError(f"{place}: an object needs both 'literals' and 'accepted', found {shown(item)}")
         item, numbers = described["literals"], described["accepted"]
     listed = json_list(item, place, WorkloadError)
     if not 1 <= len(listed) <= LARGEST_WIDTH:
@@ -123,11 +112,7 @@ def _code(attribute: Attribute, value: object, place: str) -> int:
     if code is None:
         labels = ", ".join(attribute.label(code) for code in range(min(attribute.size, 6)))
         more = f", ... ({attribute.size} in all)" if attribute.size > 6 else ""
-        form = (
-            'the label of a bin or {"bin": index}'
-            if attribute.kind is AttributeKind.NUMERIC
-            else "a declared value"
-        )
+        form = 'the label of a bin or {"bin": index}' if attribute.kind is AttributeKind.NUMERIC else "a declared value"
         if attribute.date_format is not None:
             form += f", or a date in the form {attribute.date_format!r} that has a bin of its own"
         raise WorkloadError(

@@ -94,23 +94,21 @@ def random_conjunctions(
 ) -> Clauses:
     """Return `count` independent random conjunctions of `width` literals over distinct attributes.
 
-    The set of attributes is uniform; then the value of each is uniform among its codes and "=" or "!=" has
-    probability 1/2 each. Attributes increase within a clause. The same clause can occur more than once. With `positive`
-    every literal is "=", and names the second code of an attribute with two: what is there, not what is missing.
+    The set of attributes is uniform; then the value of each is uniform among its codes and "=" or "!=" has probability
+    1/2 each. Attributes increase within a clause. The same clause can occur more than once. With `positive` every
+    literal is "=", and names the second code of an attribute with two: what is there, not what is missing.
     """
     check_width(width, schema)
     draw = _Draw("conjunctions", count, seed)
     return _random_clauses(1 << width, width, draw, schema, domains, signed=not positive, second=positive)
 
 
-def random_thresholds(
-    width: int, least: int, count: int, seed: int, schema: Schema, domains: Domains
-) -> Clauses:
+def random_thresholds(width: int, least: int, count: int, seed: int, schema: Schema, domains: Domains) -> Clauses:
     """Return `count` independent random thresholds: at least `least` of `width` literals are true.
 
     The literals are drawn as those of conjunctions are, and are the same for the same seed. As for every query with
-    answers 0 and 1, the answer on n records lies in [0, 1], and its sensitivity is 1/n: replacing one record moves
-    the count by at most 1, and so does adding or removing one, where n is a public number.
+    answers 0 and 1, the answer on n records lies in [0, 1], and its sensitivity is 1/n: replacing one record moves the
+    count by at most 1, and so does adding or removing one, where n is a public number.
     """
     check_width(width, schema)
     if not 1 <= least <= width:
@@ -127,8 +125,9 @@ def random_parities(width: int, count: int, seed: int, schema: Schema, domains: 
     Attributes and values are drawn as for conjunctions. There are no signs: "!=" in place of "=" would turn a parity
     into its negation, and workloads are closed under negation. Range and sensitivity are those of `random_thresholds`.
 
-    Source: Gaboardi, Gallego Arias, Hsu, Roth and Wu (2014), "Dual Query", section 6. The parity q of the paper is +1 for an
-    even number of true conditions and -1 for an odd one; the query here is (1 - q) / 2, and its negation (1 + q) / 2.
+    Source: Gaboardi, Gallego Arias, Hsu, Roth and Wu (2014), "Dual Query", section 6. The parity q of the paper is +1
+    for an even number of true conditions and -1 for an odd one; the query here is (1 - q) / 2, and its negation (1 + q)
+    / 2.
     """
     check_width(width, schema)
     return _random_clauses(
@@ -150,9 +149,7 @@ def all_parities(width: int, schema: Schema, domains: Domains) -> Clauses:
             f"{int(domains.counts[other[0]])}. Choose random ones with 'count=', such as 'parity:{width},count=100000'"
         )
     sets = comb(len(schema), width)
-    check_count(
-        sets, f"parities over {width} of {len(schema)} attributes", "choose some at random with 'count='"
-    )
+    check_count(sets, f"parities over {width} of {len(schema)} attributes", "choose some at random with 'count='")
     attributes = _all_sets(width, len(schema))
     return Clauses(
         freeze(attributes),

@@ -38,12 +38,12 @@ def popular_conjunctions(
 ) -> Clauses:
     """Return `count` independent random conjunctions of `width` literals "attribute = 1" or "attribute != 1".
 
-    **Distribution.** The items of a clause are `width` independent draws, the item of rank r with probability w_r / sum of
-    w, given that they are distinct: a draw with an item twice is made again as a whole. So a set {i, j, k} has a probability
-    proportional to w_i w_j w_k, and its items are sorted by attribute. The weights are whole numbers, w_r = isqrt(2^80 //
-    r^(2a)), the integer part of 2^40 / r^a, and draws are exact, so the same seed gives the same clauses on every machine
-    and for ever. Each sign is "=" or "!=" with probability 1/2, independent of everything else; "=" always, if `positive`.
-    The same clause can occur more than once.
+    **Distribution.** The items of a clause are `width` independent draws, the item of rank r with probability w_r / sum
+    of w, given that they are distinct: a draw with an item twice is made again as a whole. So a set {i, j, k} has a
+    probability proportional to w_i w_j w_k, and its items are sorted by attribute. The weights are whole numbers, w_r =
+    isqrt(2^80 // r^(2a)), the integer part of 2^40 / r^a, and draws are exact, so the same seed gives the same clauses
+    on every machine and for ever. Each sign is "=" or "!=" with probability 1/2, independent of everything else; "="
+    always, if `positive`. The same clause can occur more than once.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def popular_conjunctions(
     seed
         Public seed, below 2^64.
     ranks : (number of items,) int64
-        Positions of binary attributes, the most popular first, all different. Attributes left out are never asked about. Public
-        knowledge: counted in the table, they would reveal something about records.
+        Positions of binary attributes, the most popular first, all different. Attributes left out are never asked
+        about. Public knowledge: counted in the table, they would reveal something about records.
     schema
         The public schema.
     twice_exponent
@@ -67,12 +67,6 @@ def popular_conjunctions(
     -------
     Clauses
         Attributes increase within a clause.
-
-    Raises
-    ------
-    WorkloadError
-        If an item is no binary attribute or occurs twice, there are fewer items than the width, no clause or too many, or
-        nearly every draw would have an item twice.
     """
     check_width(width, schema)
     if count < 1:
@@ -97,17 +91,11 @@ def popular_conjunctions(
 
 
 def popularity_weights(items: int, twice_exponent: int) -> NDArray[np.uint64]:
-    """Return the weights of the ranks 1 .. items, whole numbers: isqrt(2^80 // rank^twice_exponent), (items,) uint64.
-
-    Raises
-    ------
-    WorkloadError
-        If there are more than 4,194,304 items, or so many that the last one has no weight.
-    """
+    """Return the weights of the ranks 1 .. items, whole numbers: isqrt(2^80 // rank^twice_exponent), (items,) uint64."""
     if items > MOST_ITEMS or items**twice_exponent > 1 << _UNIT:
         raise WorkloadError(
-            f"{items:,} ranked items are too many for the exponent {twice_exponent / 2:g} (at most {MOST_ITEMS:,}, and the "
-            "last one must have a weight); rank fewer, or give another 'exponent='"
+            f"{items:,} ranked items are too many for the exponent {twice_exponent / 2:g} (at most {MOST_ITEMS:,}, and "
+            f"the last one must have a weight); rank fewer, or give another 'exponent='"
         )
     if twice_exponent % 2 == 0:  # then the root is exact: the integer part of 2^40 / rank^exponent
         ranks = np.arange(1, items + 1, dtype=np.uint64)
@@ -122,13 +110,8 @@ def popularity_weights(items: int, twice_exponent: int) -> NDArray[np.uint64]:
 def read_ranks(path: str | os.PathLike[str], schema: Schema) -> NDArray[np.int64]:
     """Return the positions of the attributes that a file ranks, one on each line, the most popular first.
 
-    The lines are names of attributes if all of them are; numbers of columns, counted from 0, if none of them is a name. Empty
-    lines are left out.
-
-    Raises
-    ------
-    WorkloadError
-        If the file cannot be read, names no attribute, a line is neither, or some lines are names and others are not.
+    The lines are names of attributes if all of them are; numbers of columns, counted from 0, if none of them is a name.
+    Empty lines are left out.
     """
     text = read_text(path, f"the file of ranks {os.fspath(path)!r}", WorkloadError)
     lines = [line.strip() for line in text.split("\n")]
@@ -141,14 +124,10 @@ def read_ranks(path: str | os.PathLike[str], schema: Schema) -> NDArray[np.int64
     found = [positions.get(line, -1) for _, line in named]
     if min(found) >= 0:
         return np.array(found, dtype=np.int64)
-    numbers = [
-        int(line) if line.isascii() and line.isdigit() and len(line) <= 10 else -1 for _, line in named
-    ]
+    numbers = [int(line) if line.isascii() and line.isdigit() and len(line) <= 10 else -1 for _, line in named]
     last = len(schema) - 1
     # What is neither name nor number of a column is the mistake; where there is none, names stand beside numbers.
-    strange = next(
-        (at for at, number in enumerate(numbers) if found[at] < 0 and not 0 <= number <= last), None
-    )
+    strange = next((at for at, number in enumerate(numbers) if found[at] < 0 and not 0 <= number <= last), None)
     mixed = next((at for at, position in enumerate(found) if position >= 0), None)
     wrong = mixed if strange is None else strange
     if wrong is not None:
@@ -158,8 +137,8 @@ def read_ranks(path: str | os.PathLike[str], schema: Schema) -> NDArray[np.int64
             other = next(at for at, position in enumerate(found) if position < 0)
             also = " (and a number)" if 0 <= numbers[wrong] <= last else ""
             problem = (
-                f"is a name{also}, and other lines are not, such as line {named[other][0]}; give names or column numbers, one "
-                "or the other"
+                f"is a name{also}, and other lines are not, such as line {named[other][0]}; give names or column "
+                f"numbers, one or the other"
             )
         raise WorkloadError(f"the ranks {os.fspath(path)!r}, line {line}: {text!r} {problem}")
     return np.array(numbers, dtype=np.int64)
@@ -171,16 +150,11 @@ def ranks_to_text(ranks: NDArray[np.int64]) -> str:
 
 
 def ranks_from_text(text: object) -> NDArray[np.int64]:
-    """Return the ranks that a workload keeps.
-
-    Raises
-    ------
-    WorkloadError
-        If it is no text of column numbers.
-    """
+    """Return the ranks that a workload keeps."""
     if not isinstance(text, str) or not re.fullmatch(r"[0-9]{1,10}( [0-9]{1,10})*", text):
         raise WorkloadError(
-            "workload: 'ranks' is one text of column numbers with a blank between them, the most popular first, such as "
+            "workload: 'ranks' is one text of column numbers with a blank between them, the most popular first, such "
+            "as "
             f'"12 5 88"; found {repr(text)[:60]}'
         )
     return np.array([int(number) for number in text.split(" ")], dtype=np.int64)
@@ -191,8 +165,8 @@ def _checked_items(ranks: Sequence[int] | NDArray[np.int64], width: int, schema:
     items = frozen(np.asarray(ranks), np.int64)
     if items.ndim != 1 or items.size < width:
         raise WorkloadError(
-            f"conjunctions of {width} items need at least {width} ranked items, found {items.size}; rank more, or ask smaller "
-            "ones"
+            f"conjunctions of {width} items need at least {width} ranked items, found {items.size}; rank more, or ask "
+            f"smaller ones"
         )
     beyond = (items < 0) | (items >= len(schema))
     if beyond.any():
@@ -205,8 +179,8 @@ def _checked_items(ranks: Sequence[int] | NDArray[np.int64], width: int, schema:
     if twice.size:
         first, second = order[twice[0]], order[twice[0] + 1]
         raise WorkloadError(
-            f"the ranks name {schema.attributes[int(items[first])].name!r} twice, at the places {first + 1} and {second + 1}; "
-            "every item has one rank"
+            f"the ranks name {schema.attributes[int(items[first])].name!r} twice, at the places {first + 1} and "
+            f"{second + 1}; every item has one rank"
         )
     wide = schema.sizes[items] != 2
     if wide.any():
@@ -246,9 +220,7 @@ def _elementary_symmetric(shares: NDArray[np.float64], width: int) -> float:
     return float(padded[0, width])
 
 
-def _distinct_places(
-    random: PublicRandom, size: int, width: int, bounds: NDArray[np.uint64]
-) -> NDArray[np.int64]:
+def _distinct_places(random: PublicRandom, size: int, width: int, bounds: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Return `size` draws of `width` places, (size, width), each place in proportion to its weight, given that they differ.
 
     `bounds` are the cumulative weights. Rows with a place twice are drawn again, all together, until none is left.

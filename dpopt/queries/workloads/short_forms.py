@@ -26,8 +26,8 @@ from dpopt.schema.schema import Schema
 
 FORMS = (
     "'marginals:K', 'marginals:K,count=N,seed=S', 'conjunctions:K,count=N,seed=S', 'threshold:RofK,count=N,seed=S', "
-    "'parity:K', 'parity:K,count=N,seed=S' (each also with ',occurring'), 'popular:K,count=N,seed=S,ranks=FILE' (this and "
-    "conjunctions also with ',positive'), or the path of a JSON file"
+    "'parity:K', 'parity:K,count=N,seed=S' (each also with ',occurring'), 'popular:K,count=N,seed=S,ranks=FILE' (this "
+    "and conjunctions also with ',positive'), or the path of a JSON file"
 )
 POPULAR = "popular"
 _FAMILIES = ("marginals", "conjunctions", "threshold", "parity", POPULAR)
@@ -51,49 +51,30 @@ def is_short_form(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ShortForm:
-    """A parsed short form.
-
-    Parameters
-    ----------
-    family
-        'marginals', 'conjunctions', 'threshold', 'parity' or 'popular'.
-    width
-        Number of attributes of each query (K).
-    least
-        Thresholds: how many literals must be true (R). None in other families.
-    count
-        How many marginals or queries are chosen at random; None for all of them.
-    seed
-        Public seed of the choice, below 2^64.
-    occurring
-        Whether only values that the schema declares as occurring are named.
-    positive
-        Whether every literal is "=", and "= second value" of attributes with two values.
-    exponent
-        Popular items: the exponent of the ranks as it is written.
-    ranks_file
-        Popular items: the file with the ranks, read once and named nowhere; None where the ranks are kept elsewhere.
-    """
+    """A parsed short form."""
 
     family: str
+    """'marginals', 'conjunctions', 'threshold', 'parity' or 'popular'."""
     width: int
+    """Number of attributes of each query (K)."""
     least: int | None
+    """Thresholds: how many literals must be true (R). None in other families."""
     count: int | None
+    """How many marginals or queries are chosen at random; None for all of them."""
     seed: int
+    """Public seed of the choice, below 2^64."""
     occurring: bool
+    """Whether only values that the schema declares as occurring are named."""
     positive: bool = False
+    """Whether every literal is "=", and "= second value" of attributes with two values."""
     exponent: str = "1"
+    """Popular items: the exponent of the ranks as it is written."""
     ranks_file: str | None = None
+    """Popular items: the file with the ranks, read once and named nowhere; None where the ranks are kept elsewhere."""
 
     @classmethod
     def parse(cls, text: str) -> ShortForm:
-        """Return the workload that a text declares; blanks around words, numbers and punctuation make no difference.
-
-        Raises
-        ------
-        WorkloadError
-            Naming the part that is not understood.
-        """
+        """Return the workload that a text declares; blanks around words, numbers and punctuation make no difference."""
         family, colon, rest = text.strip().partition(":")
         family = family.strip()
         if family not in _FAMILIES or not colon:
@@ -102,9 +83,7 @@ class ShortForm:
         least, width = _shape(shape, family, text)
         given = _options(options, family, text)
         if family in _EXAMPLES and "count" not in given:
-            raise WorkloadError(
-                f"the workload {text!r} needs the number of queries, such as '{_EXAMPLES[family]}'"
-            )
+            raise WorkloadError(f"the workload {text!r} needs the number of queries, such as '{_EXAMPLES[family]}'")
         if "seed" in given and "count" not in given:
             every = "all marginals" if family == "marginals" else "all parities"
             raise WorkloadError(f"the workload {text!r} takes {every}, so a seed has no effect; leave it out")
@@ -145,15 +124,11 @@ class ShortForm:
             The public schema.
         ranks : (number of items,) int64, optional
             Positions of the items, the most popular first; for popular items, and only there.
-
-        Raises
-        ------
-        WorkloadError
-            If the schema has no such queries, or there are too many (refused before anything is built).
         """
         if (ranks is None) == (self.family == POPULAR):
             raise WorkloadError(
-                f"the workload '{self.text()}' needs the ranks of its items: 'ranks=FILE', or the key 'ranks' in a JSON file"
+                f"the workload '{self.text()}' needs the ranks of its items: 'ranks=FILE', or the key 'ranks' in a "
+                f"JSON file"
                 if ranks is None
                 else f"the workload '{self.text()}' has no use for ranks; they go with 'popular:K,...'"
             )
@@ -196,9 +171,7 @@ def _shape(shape: str, family: str, text: str) -> tuple[int | None, int]:
             f"the workload {text!r} has the shape {shape!r}; expected RofK, such as "
             f"'{_EXAMPLES[family]}': at least 2 of 4 literals"
         )
-    return _whole(least.strip(), "number of true literals", text), _whole(
-        width.strip(), "number of attributes", text
-    )
+    return _whole(least.strip(), "number of true literals", text), _whole(width.strip(), "number of attributes", text)
 
 
 def _options(options: list[str], family: str, text: str) -> dict[str, str]:

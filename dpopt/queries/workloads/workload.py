@@ -30,8 +30,8 @@ WORKLOAD_VERSION = 1
 class Workload(Shown):
     """m queries over a schema, in a fixed order.
 
-    The queries are stored once; algorithms treat a workload as closed under negation (2 m signed queries). Marginals are
-    held as shapes, and their cells written out as clauses only when somebody asks for `clauses`.
+    The queries are stored once; algorithms treat a workload as closed under negation (2 m signed queries). Marginals
+    are held as shapes, and their cells written out as clauses only when somebody asks for `clauses`.
 
     Parameters
     ----------
@@ -84,9 +84,7 @@ class Workload(Shown):
         object.__setattr__(self, "fingerprint", computed)
         object.__setattr__(self, "specification", MappingProxyType(copy.deepcopy(dict(self.specification))))
 
-    def __reduce__(
-        self,
-    ) -> tuple[type[Workload], tuple[Schema, Clauses | MarginalSet, dict[str, object], str]]:
+    def __reduce__(self) -> tuple[type[Workload], tuple[Schema, Clauses | MarginalSet, dict[str, object], str]]:
         # What was written out is left behind; unpickling checks the fingerprint.
         return Workload, (self.schema, self.queries, dict(self.specification), self.fingerprint)
 
@@ -98,11 +96,7 @@ class Workload(Shown):
     def _said(self) -> list[str]:
         form = self.specification.get("workload")
         listed = "marginals by name" if "marginals" in self.specification else "listed"
-        return [
-            listed if form is None else str(form),
-            f"{len(self):,} queries",
-            f"{len(self.schema):,} attributes",
-        ]
+        return [listed if form is None else str(form), f"{len(self):,} queries", f"{len(self.schema):,} attributes"]
 
     def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         return ("query",), ((self.describe(place),) for place in range(min(len(self), 5)))
@@ -140,11 +134,7 @@ class Workload(Shown):
         return self.queries.describe(i, self.schema)
 
     def answers_on(
-        self,
-        records: NDArray[np.int32],
-        weights: NDArray[np.float64] | None = None,
-        *,
-        threads: int = USUAL,
+        self, records: NDArray[np.int32], weights: NDArray[np.float64] | None = None, *, threads: int = USUAL
     ) -> NDArray[np.float64]:
         """Return the share of the records, or of their weight, of which each query is true.
 
@@ -202,8 +192,8 @@ def parse_workload(text: str, schema: Schema) -> Workload:
     Raises
     ------
     WorkloadError
-        If the text has another form, or there are more than 50 million queries, or 2 billion cells of marginals (refused
-        before anything is built).
+        If the text has another form, or there are more than 50 million queries, or 2 billion cells of marginals
+        (refused before anything is built).
 
     Examples
     --------
@@ -236,11 +226,6 @@ def workload_from_json(obj: Mapping[str, object], schema: Schema) -> Workload:
         and optionally `"fingerprint"`, which is then checked.
     schema
         The public schema.
-
-    Raises
-    ------
-    WorkloadError
-        If the object has another form or does not fit the schema, or the fingerprint is another one.
     """
     spec = json_object(dict(obj) if isinstance(obj, Mapping) else obj, "workload", WorkloadError)
     version = spec.get("dpopt_workload")
@@ -253,9 +238,7 @@ def workload_from_json(obj: Mapping[str, object], schema: Schema) -> Workload:
     )
     given = [key for key in forms if key in spec]
     if len(given) != 1:
-        raise WorkloadError(
-            f"workload: expected exactly one of the keys {', '.join(forms)}; found {len(given)}"
-        )
+        raise WorkloadError(f"workload: expected exactly one of the keys {', '.join(forms)}; found {len(given)}")
     fingerprint = spec.get("fingerprint", "")
     if not isinstance(fingerprint, str):
         raise WorkloadError(f"workload: 'fingerprint' is text, found {shown(fingerprint)}")
@@ -266,13 +249,12 @@ def workload_from_json(obj: Mapping[str, object], schema: Schema) -> Workload:
     if given[0] == "workload":
         text = spec["workload"]
         if not isinstance(text, str):
-            raise WorkloadError(
-                f"workload: 'workload' is a short form such as \"marginals:3\", found {shown(text)}"
-            )
+            raise WorkloadError(f"workload: 'workload' is a short form such as \"marginals:3\", found {shown(text)}")
         form = ShortForm.parse(text)
         if form.ranks_file is not None:
             raise WorkloadError(
-                "workload: 'workload' names a file of ranks; a JSON file keeps the ranks themselves, under the key 'ranks'"
+                "workload: 'workload' names a file of ranks; a JSON file keeps the ranks themselves, under the key "
+                "'ranks'"
             )
         ranks = ranks_from_text(spec["ranks"]) if "ranks" in spec else None
         return _from_short_form(form, ranks, schema, fingerprint)

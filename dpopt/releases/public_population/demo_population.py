@@ -38,8 +38,8 @@ def demo_schema() -> Schema:
 def demo_codes(people: int = PEOPLE) -> NDArray[np.int32]:
     """Return the population, (people, 15) codes; the same for ever.
 
-    Each attribute is drawn from a distribution that depends on those before it: education on age, work on age and education,
-    income on work, education and sex, and so on.
+    Each attribute is drawn from a distribution that depends on those before it: education on age, work on age and
+    education, income on work, education and sex, and so on.
     """
     draw = _Drawer(people)
     age = draw.choose([11, 12, 13, 14, 14, 13, 11, 8, 4])
@@ -48,13 +48,10 @@ def demo_codes(people: int = PEOPLE) -> NDArray[np.int32]:
     region = draw.choose([18, 22, 20, 25, 15])
     area = draw.choose_by(region, [[40, 40, 20], [60, 30, 10], [35, 35, 30], [55, 30, 15], [70, 20, 10]])
     education = draw.choose_by(
-        np.where(adult, 1 + (age >= 7), age == 1),
-        [[100, 0, 0, 0], [20, 75, 5, 0], [5, 40, 30, 25], [12, 60, 18, 10]],
+        np.where(adult, 1 + (age >= 7), age == 1), [[100, 0, 0, 0], [20, 75, 5, 0], [5, 40, 30, 25], [12, 60, 18, 10]]
     )
     working_distribution = [[100, 0, 0, 0], [25, 20, 55, 0], [10, 20, 70, 0], [6, 12, 82, 0], [5, 6, 9, 80]]
-    work = draw.choose_by(
-        np.where(old, 4, np.where(adult, 1 + np.minimum(education, 2), 0)), working_distribution
-    )
+    work = draw.choose_by(np.where(old, 4, np.where(adult, 1 + np.minimum(education, 2), 0)), working_distribution)
     employed = (work == 1) | (work == 2)
     sector = draw.choose_by(
         np.where(employed, 1 + area, 0),
@@ -107,9 +104,7 @@ def demo_codes(people: int = PEOPLE) -> NDArray[np.int32]:
         area * 2 + (income >= 3),
         [[62, 32, 5, 1], [35, 50, 13, 2], [35, 50, 13, 2], [12, 52, 30, 6], [18, 50, 26, 6], [5, 35, 45, 15]],
     )
-    smoker = draw.choose_by(
-        np.where(adult, 1 + education, 0), [[99, 1], [64, 36], [70, 30], [78, 22], [87, 13]]
-    )
+    smoker = draw.choose_by(np.where(adult, 1 + education, 0), [[99, 1], [64, 36], [70, 30], [78, 22], [87, 13]])
     insured = draw.choose_by(np.where(employed, 2, old * 1), [[25, 75], [4, 96], [8, 92]])
     health = draw.choose_by(
         np.clip(age // 2 + smoker, 0, 5),

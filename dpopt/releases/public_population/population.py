@@ -41,13 +41,11 @@ def random_codes(
     return found
 
 
-def random_bits(
-    named: NDArray[np.int64], codes: NDArray[np.int32], domains: Domains, seed: int
-) -> BitRecords:
+def random_bits(named: NDArray[np.int64], codes: NDArray[np.int32], domains: Domains, seed: int) -> BitRecords:
     """Return records whose codes of some attributes are given and those of all others are public random codes, as bits.
 
-    Every attribute has the codes 0 and 1. The records are those of `random_codes`; of records times attributes nothing is held
-    but bits.
+    Every attribute has the codes 0 and 1. The records are those of `random_codes`; of records times attributes nothing
+    is held but bits.
 
     Parameters
     ----------
@@ -57,9 +55,7 @@ def random_bits(
         Their codes.
     """
     rows, width = len(codes), domains.counts.size
-    columns = np.empty(
-        (width, octets_for(rows)), dtype=np.uint8
-    )  # bit 7 - i % 8 of columns[a, i // 8]: record i
+    columns = np.empty((width, octets_for(rows)), dtype=np.uint8)  # bit 7 - i % 8 of columns[a, i // 8]: record i
     columns[named] = np.packbits(codes.T.astype(np.bool_), axis=1)
     left_out = np.setdiff1d(np.arange(width), named)
     for attributes, drawn in _random_columns(rows, domains, left_out, seed):
@@ -90,34 +86,28 @@ MOST_ATTRIBUTES = 100
 
 
 def has_binary_population(workload: Workload, density: float | None) -> bool:
-    """Return whether errors are predicted on a population of zeros and ones: for `Schema.binary`, or with a declared density.
-
-    Raises PlanError if a density is declared and an attribute has not two values.
-    """
+    """Return whether errors are predicted on zeros and ones: for `Schema.binary`, or with a declared density."""
     if density is None:
         return workload.schema.is_binary
     others = np.flatnonzero(workload.schema.sizes != 2)
     if others.size:
         attribute = workload.schema.attributes[int(others[0])]
         raise PlanError(
-            f"--density is the share of ones in a table of zeros and ones; {attribute.name!r} has {attribute.size} values. "
-            "Leave the option out"
+            f"--density is the share of ones in a table of zeros and ones; {attribute.name!r} has {attribute.size} "
+            f"values. Leave the option out"
         )
     return True
 
 
 def public_table(workload: Workload, rows: int, *, seed: int, density: float | None = None) -> PrivateDataset:
-    """Return so many records of a public population over the schema of a workload.
-
-    Raises PlanError if there are more binary attributes than are written out.
-    """
+    """Return so many records of a public population over the schema of a workload."""
     schema = workload.schema
     if not has_binary_population(workload, density):
         return PrivateDataset.from_codes(schema, public_population(schema, rows, seed=seed))
     if len(schema) > MOST_ATTRIBUTES:
         raise PlanError(
-            f"not predicted: on a table of {len(schema):,} binary attributes (more than {MOST_ATTRIBUTES}) a simulation of "
-            "this algorithm takes as long as a run; give --no-predict, or use dualquery"
+            f"not predicted: on a table of {len(schema):,} binary attributes (more than {MOST_ATTRIBUTES}) a "
+            f"simulation of this algorithm takes as long as a run; give --no-predict, or use dualquery"
         )
     distribution = binary_population(len(schema), seed=seed, density=density, ranks=workload.ranks)
     return PrivateDataset.from_codes(schema, list(distribution.records(rows, seed=seed).T))
@@ -133,26 +123,25 @@ def public_population(schema: Schema, rows: int, *, seed: int) -> list[NDArray[n
     """Return the columns of codes of a public population, one (rows,) array per attribute.
 
     Each attribute has a Zipf distribution over its codes in random order, rank r with mass proportional to r**-tau; the
-    exponents are spread evenly over the attributes, from nearly flat to one value almost always. Attributes depend on each
-    other in two ways. A hidden class, with geometric shares, draws with probability lambda from its own order of the same
-    masses: weak dependences among all attributes. And each attribute, in a random order, takes with probability mu the place
-    in its distribution that an earlier attribute has in its own: strong dependences of some pairs. lambda and mu are powers
-    of numbers spread evenly over (0, 1). Codes that the schema declares as not occurring have no mass. Under rules, records
-    that break them are changed in few codes until they obey.
+    exponents are spread evenly over the attributes, from nearly flat to one value almost always. Attributes depend on
+    each other in two ways. A hidden class, with geometric shares, draws with probability lambda from its own order of
+    the same masses: weak dependences among all attributes. And each attribute, in a random order, takes with
+    probability mu the place in its distribution that an earlier attribute has in its own: strong dependences of some
+    pairs. lambda and mu are powers of numbers spread evenly over (0, 1). Codes that the schema declares as not
+    occurring have no mass. Under rules, records that break them are changed in few codes until they obey.
 
-    What the width of a table says: from 13 to 24 attributes the exponents move from [0.5, 5.8] to [0.3, 3.8] and the power of
-    mu from 1.5 to 0.3; from 13 to 41 attributes, with the square of the place between the two, the power of lambda moves from
-    1.5 to 5, and with its fourth power the exponents of attributes with at most 20 codes become up to ten times as large: wide
-    tables have more columns that hardly vary. These numbers were set on the entropies and the mutual informations of
-    public tables of 7 to 48 attributes; experiments/accuracy_leader compares prediction and measurement.
+    What the width of a table says: from 13 to 24 attributes the exponents move from [0.5, 5.8] to [0.3, 3.8] and the
+    power of mu from 1.5 to 0.3; from 13 to 41 attributes, with the square of the place between the two, the power of
+    lambda moves from 1.5 to 5, and with its fourth power the exponents of attributes with at most 20 codes become up to
+    ten times as large: wide tables have more columns that hardly vary. These numbers were set on the entropies and the
+    mutual informations of public tables of 7 to 48 attributes; experiments/accuracy_leader compares prediction and
+    measurement.
 
     Parameters
     ----------
-    schema : Schema
+    schema
         The public schema.
-    rows : int
-        Number of records.
-    seed : int
+    seed
         The same seed gives the same population for ever.
     """
     stream = public_stream(seed, "population")
@@ -184,9 +173,7 @@ def public_population(schema: Schema, rows: int, *, seed: int) -> list[NDArray[n
             own = masses[permutation(stream, len(codes))]
             distribution = (1 - dependence[position]) * common + dependence[position] * own
             members = classes == hidden
-            ranks = np.searchsorted(np.cumsum(distribution), points[members], side="right").clip(
-                max=len(codes) - 1
-            )
+            ranks = np.searchsorted(np.cumsum(distribution), points[members], side="right").clip(max=len(codes) - 1)
             column[members] = codes[ranks]
         columns[position], places[position] = column, points
     return _obeying(schema, columns, seed) if schema.rules else columns
@@ -219,13 +206,12 @@ class BinaryPopulation:
 
     Parameters
     ----------
-    shares : (C,) float64
-        Share of each class; they add up to 1.
     ones : (d, C) float32
         Share of ones of each attribute in each class.
     """
 
     shares: NDArray[np.float64] = field(repr=False)
+    """Shape (C,). Share of each class; they add up to 1."""
     ones: NDArray[np.float32] = field(repr=False)
 
     def __len__(self) -> int:
@@ -239,8 +225,8 @@ class BinaryPopulation:
     def answers(self, clauses: Clauses) -> NDArray[np.float64]:
         """Return the share of the records of which each clause over codes 0 and 1 is true, (m,), without drawing any.
 
-        In a class the number of true literals is a sum of independent indicators; its distribution is built up literal by
-        literal and summed over the accepted numbers. Conjunctions need its last entry alone.
+        In a class the number of true literals is a sum of independent indicators; its distribution is built up literal
+        by literal and summed over the accepted numbers. Conjunctions need its last entry alone.
         """
         found = np.empty(len(clauses))
         for begin in range(0, len(clauses), _CHUNK):
@@ -302,35 +288,34 @@ def binary_population(
 ) -> BinaryPopulation:
     """Return a public population of `count` binary attributes, or its distribution on some of them.
 
-    **Without a declared density** tables are dense: the share of ones p of an attribute is uniform on [0, 1]. In each of six
-    hidden classes, with geometric shares, it is moved by lambda min(p, 1 - p) (u - mean of u over the classes), with u uniform
-    on [0, 1] and lambda the square of a uniform number: most attributes are nearly independent of all others.
+    **Without a declared density** tables are dense: the share of ones p of an attribute is uniform on [0, 1]. In each
+    of six hidden classes, with geometric shares, it is moved by lambda min(p, 1 - p) (u - mean of u over the classes),
+    with u uniform on [0, 1] and lambda the square of a uniform number: most attributes are nearly independent of all
+    others.
 
-    **With a declared density**, the share of ones in the whole table, tables are sparse as purchases and visits are: the
-    item of rank r has a share of ones in proportion to (r + 10)^-0.65, up to half of (1 + density); their mean is `density`.
-    Records differ in two ways. A record is active in one of five degrees, from a quarter to eight times the mean, and it has
-    one of 16 interests: every item belongs to one interest, whose records hold half of its ones. Given both, items are
-    independent and the item is there with probability 1 - exp(-t a b), t fitted to its share of ones, a the activity, b what
-    interest adds. The numbers were set on the popularities, the sizes of records and the triples of five public tables of
-    purchases, visits and ratings (2,900 to 31,000 records of 9,700 to 41,000 items).
+    **With a declared density**, the share of ones in the whole table, tables are sparse as purchases and visits are:
+    the item of rank r has a share of ones in proportion to (r + 10)^-0.65, up to half of (1 + density); their mean is
+    `density`. Records differ in two ways. A record is active in one of five degrees, from a quarter to eight times the
+    mean, and it has one of 16 interests: every item belongs to one interest, whose records hold half of its ones. Given
+    both, items are independent and the item is there with probability 1 - exp(-t a b), t fitted to its share of ones, a
+    the activity, b what interest adds. The numbers were set on the popularities, the sizes of records and the triples
+    of five public tables of purchases, visits and ratings (2,900 to 31,000 records of 9,700 to 41,000 items).
 
     Parameters
     ----------
-    count : int
+    count
         Attributes d.
-    seed : int
+    seed
         The same seed gives the same population for ever.
-    density : float, optional
-        Declared share of ones, above 0 and below 1: public knowledge, such as the average basket divided by the number of
-        items.
+    density
+        Declared share of ones, above 0 and below 1: public knowledge, such as the average basket divided by the number
+        of items.
     ranks : (r,) int64, optional
-        Attributes by popularity, most popular first; the others follow in random order. A random order if left out. Plays a
-        part only with a declared density.
+        Attributes by popularity, most popular first; the others follow in random order. A random order if left out.
+        Plays a part only with a declared density.
     named : (a,) int64, optional
-        Attributes whose distribution is wanted, in this order; all if left out. Their distribution does not depend on the
-        others.
-
-    Raises PlanError if the density is out of range.
+        Attributes whose distribution is wanted, in this order; all if left out. Their distribution does not depend on
+        the others.
     """
     wanted = np.arange(count) if named is None else named
     if density is None:

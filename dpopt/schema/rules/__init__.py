@@ -11,6 +11,6 @@ Out      `Rule`, its description in words, its JSON form; `compile_rules`, which
 | compile_rules.py, translation.py | rules to gates: the passage, formula by formula, form by form |
 | nodes.py, code_sets.py | what gates are made of: monotone nodes, sets of codes, exact comparisons |
 
-To add a form of rules: a type in rule.py or formula.py, its keys in rule_json.py, its nodes in translation.py, its meaning in
-plain Python in tests/schema/rules/rule_examples.py, and a line in docs/how-to/rules.md.
+To add a form of rules: a type in rule.py or formula.py, its keys in rule_json.py, its nodes in translation.py, its
+meaning in plain Python in tests/schema/rules/rule_examples.py, and a line in docs/how-to/rules.md.
 """

@@ -133,14 +133,14 @@ def code_of_number(attribute: Attribute, value: Named) -> int:
     inside = [code for code, side in enumerate(sides) if side != "none"]
     if not inside:
         low, high = map(attribute.number_text, (attribute.edges[0], attribute.edges[-1]))
-        raise SchemaError(
-            f"{attribute.name!r} cannot be {values_text(value)}; its values lie in [{low}, {high}]"
-        )
+        raise SchemaError(f"{attribute.name!r} cannot be {values_text(value)}; its values lie in [{low}, {high}]")
     if sides[inside[0]] != "all":
         label = attribute.label(inside[0])
         raise SchemaError(
-            f"{attribute.name!r} = {values_text(value)} is undecided: the bin {label} holds other values too; name the bin "
-            f'by its label or by {{"bin": {inside[0]}}} (in Python Bin({inside[0]})), or give the number a bin of its own'
+            f"{attribute.name!r} = {values_text(value)} is undecided: the bin {label} holds other values too; name the "
+            f"bin "
+            f'by its label or by {{"bin": {inside[0]}}} (in Python Bin({inside[0]})), or give the number a bin of its '
+            f"own"
         )
     return inside[0]
 
@@ -148,8 +148,8 @@ def code_of_number(attribute: Attribute, value: Named) -> int:
 def _no_such_value(attribute: Attribute, value: Named) -> str:
     if value is None:
         return (
-            f"{attribute.name!r} has no missing values, and null (a missing value) is none of its values; leave the condition "
-            "out, or declare 'missing' for this column"
+            f"{attribute.name!r} has no missing values, and null (a missing value) is none of its values; leave the "
+            f"condition out, or declare 'missing' for this column"
         )
     labels = [attribute.label(code) for code in range(attribute.size)]
     text = values_text(value)
@@ -180,8 +180,8 @@ def _codes_in_order(attribute: Attribute, condition: Literal) -> int:
         if side == "some":
             asked = as_json([attribute.name, condition.relation, condition.value])
             raise SchemaError(
-                f"'{condition.describe()}' is true of some values of the bin {attribute.label(code)} and false of others; "
-                f"move an edge of {attribute.name!r}, or compare representatives: "
+                f"'{condition.describe()}' is true of some values of the bin {attribute.label(code)} and false of "
+                f"others; move an edge of {attribute.name!r}, or compare representatives: "
                 f'{{"compare": {asked}, "by": "representative"}}'
             )
         codes |= (side == "all") << code
@@ -196,8 +196,8 @@ def _limit(attribute: Attribute, condition: Literal) -> float:
     if isinstance(limit, str):
         pair = [name, limit] if "<" in relation else [limit, name]
         hint = (
-            f'; to compare two columns use {{"ordered": {as_json(pair)}, "by": "representative"}}, or within a condition '
-            f'{{"compare": {as_json([name, relation, limit])}, "missing": "fails"}}'
+            f'; to compare two columns use {{"ordered": {as_json(pair)}, "by": "representative"}}, or within a '
+            f'condition {{"compare": {as_json([name, relation, limit])}, "missing": "fails"}}'
         )
         raise SchemaError(
             f"{attribute.measured!r} {relation}: expected a finite number, found {as_json(limit)}"
@@ -299,8 +299,8 @@ def linear_form(comparison: Comparison, columns: Columns) -> LinearForm:
     if rest or counts or moved or any(one.date_format is None for one in compared):
         raise SchemaError(
             f"{dated.name!r} holds dates in the form {dated.date_format!r}: they are compared with dates, such as "
-            f"{dated.number_text(dated.edges[0])!r}, and not with numbers; for the time between two dates declare one of them "
-            "as a length after the other ('after', 'unit')"
+            f"{dated.number_text(dated.edges[0])!r}, and not with numbers; for the time between two dates declare one "
+            f"of them as a length after the other ('after', 'unit')"
         )
     for number, text, unknown in dates:
         try:
@@ -317,9 +317,9 @@ def _refuse_other_kinds(compared: Sequence[Attribute]) -> None:
     if other is not None:
         first = plain[0]
         raise SchemaError(
-            f"{first.name!r} holds {first.quantity} and {other.name!r} holds {other.quantity}: a rule compares columns of one "
-            "kind, which are dates, times of day, durations of one unit, or numbers. For the time between two dates declare "
-            "one of them as a length after the other ('after', 'unit')"
+            f"{first.name!r} holds {first.quantity} and {other.name!r} holds {other.quantity}: a rule compares columns "
+            f"of one kind, which are dates, times of day, durations of one unit, or numbers. For the time between two "
+            f"dates declare one of them as a length after the other ('after', 'unit')"
         )
     units = {one.unit for one in compared} - {None}
     of_one = len(units) == 1 and len({one.after for one in compared} - {None}) < 2
@@ -328,8 +328,8 @@ def _refuse_other_kinds(compared: Sequence[Attribute]) -> None:
         one = next(one for one in compared if one.after is not None)
         raise SchemaError(
             f"{one.name!r} is declared as a length after {one.after!r}: a rule sees the length, and compares it with "
-            f"numbers, also of columns (of its unit), or with lengths after {one.after!r}. That the two are in order holds by "
-            "that declaration: no rule "
+            f"numbers, also of columns (of its unit), or with lengths after {one.after!r}. That the two are in order "
+            f"holds by that declaration: no rule "
             "needs to say it"
         )
 
@@ -360,9 +360,7 @@ def exact(number: float) -> Fraction:
     return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
 
 
-def _inequality(
-    form: LinearForm, attributes: dict[int, Attribute], by: str | None, *, strict: bool
-) -> Inequality:
+def _inequality(form: LinearForm, attributes: dict[int, Attribute], by: str | None, *, strict: bool) -> Inequality:
     """Return "form >= 0", or "form > 0" if strict.
 
     The least value of coefficient * column over a half-open bin need not be attained. So that "> 0" is decided rightly

@@ -41,11 +41,6 @@ def compile_rules(
         The schema's, in order.
     index
         The position of an attribute's name; raises SchemaError with the closest names.
-
-    Raises
-    ------
-    SchemaError
-        If a rule names what is not there, or has a condition that bins do not decide; the message names the rule.
     """
     if not rules:
         return NO_RULES
@@ -120,11 +115,7 @@ class _Gates:
             inputs = node.parts if isinstance(node, And | Or) else (number,)
             sets = [found for found in map(nodes.__getitem__, inputs) if isinstance(found, InSet)]
             terms = [(found.attribute, self._bits(found)) for found in sets]
-            parts = {
-                part: 1
-                for part in inputs
-                if isinstance(node, And | Or) and not isinstance(nodes[part], InSet)
-            }
+            parts = {part: 1 for part in inputs if isinstance(node, And | Or) and not isinstance(nodes[part], InSet)}
             bound = {TRUE: 0, FALSE: 1}.get(number, len(inputs) if isinstance(node, And) else 1)
         self._require_small(bound, terms, parts)
         children = [(self._gate(part, nodes, rule, made), coefficient) for part, coefficient in parts.items()]
@@ -138,14 +129,12 @@ class _Gates:
     def _bits(self, literal: InSet) -> list[int]:
         return [literal.codes >> code & 1 for code in range(self._sizes[literal.attribute])]
 
-    def _require_small(
-        self, bound: int, terms: Sequence[tuple[int, list[int]]], parts: dict[int, int]
-    ) -> None:
+    def _require_small(self, bound: int, terms: Sequence[tuple[int, list[int]]], parts: dict[int, int]) -> None:
         total = bound + sum(max(values) for _, values in terms) + sum(parts.values())
         if total >= LARGEST_SUM:
             raise SchemaError(
-                "the numbers of a comparison are too large to be added exactly (2**53 in the finest common unit); round edges, "
-                "representatives or coefficients to coarser units"
+                "the numbers of a comparison are too large to be added exactly (2**53 in the finest common unit); "
+                "round edges, representatives or coefficients to coarser units"
             )
         self._numbers += sum(len(values) for _, values in terms)
         if self._numbers > MOST_NUMBERS:

@@ -12,15 +12,7 @@ from typing import ClassVar, TypeAlias
 
 from dpopt.errors import SchemaError
 from dpopt.schema.attribute import is_number, number_text
-from dpopt.schema.rules.values import (
-    SHOWN,
-    Named,
-    as_json,
-    require_name,
-    require_one_of,
-    require_value,
-    values_text,
-)
+from dpopt.schema.rules.values import SHOWN, Named, as_json, require_name, require_one_of, require_value, values_text
 
 EQUALITIES = ("=", "!=")
 MEMBERSHIPS = ("in", "not in")
@@ -37,28 +29,16 @@ LARGEST_FORMULA = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A condition on one attribute.
-
-    Parameters
-    ----------
-    attribute
-        Its name.
-    relation
-        "=" or "!=" one value; "in" or "not in" several; "<", "<=", ">" or ">=" a number, or a date as its column writes it;
-        or "is".
-    value
-        The value; a tuple of values for "in" and "not in"; "missing" or "given" for "is". The order relations are false of
-        a missing value; "!=" and "not in" are true of it unless it is named.
-
-    Raises
-    ------
-    SchemaError
-        If relation and value do not fit together.
-    """
+    """A condition on one attribute."""
 
     attribute: str
+    """Its name."""
     relation: str
+    """"=" or "!=" one value; "in" or "not in" several; "<", "<=", ">" or ">=" a number, or a date as its column writes
+    it; or "is"."""
     value: Named | tuple[Named, ...]
+    """The value; a tuple of values for "in" and "not in"; "missing" or "given" for "is". The order relations are false
+    of a missing value; "!=" and "not in" are true of it unless it is named."""
 
     def __post_init__(self) -> None:
         require_name(self.attribute)
@@ -79,9 +59,7 @@ class Literal:
                 f"found {as_json(self.value)}"
             )
         if self.relation == "is" and self.value not in STATES:
-            raise SchemaError(
-                f"{self.attribute!r} is: expected missing or given, found {as_json(self.value)}"
-            )
+            raise SchemaError(f"{self.attribute!r} is: expected missing or given, found {as_json(self.value)}")
         for value in self.value if isinstance(self.value, tuple) else (self.value,):
             require_value(value)
 
@@ -239,26 +217,18 @@ class Comparison:
     ----------
     left, right
         A number, the name of a numeric attribute, a count, or a sum; a sequence of pairs (coefficient, term) is a sum.
-    relation
-        "<", "<=", ">", ">=", "=" or "!=".
-    by
-        What stands for a bin: "representative", the number that it is written as; or "every value", which is true only
-        if the comparison holds whatever values of their bins the columns have. None: the first, where a column is named.
-    missing
-        Whether the comparison "holds" or "fails" if one of the named columns is missing. None: it holds, where the
-        comparison is a rule of its own or no column can be missing; inside a formula it is required.
-
-    Raises
-    ------
-    SchemaError
-        If a part is none of these.
     """
 
     left: Expression
     relation: str
+    """"<", "<=", ">", ">=", "=" or "!="."""
     right: Expression
     by: str | None = None
+    """What stands for a bin: "representative", the number that it is written as; or "every value", which is true only
+    if the comparison holds whatever values of their bins the columns have. None: the first, where a column is named."""
     missing: str | None = None
+    """Whether the comparison "holds" or "fails" if one of the named columns is missing. None: it holds, where the
+    comparison is a rule of its own or no column can be missing; inside a formula it is required."""
 
     def __post_init__(self) -> None:
         require_one_of(self.relation, COMPARISONS, "comparison")
@@ -355,9 +325,7 @@ def _term(found: object) -> Term:
         return found
     if isinstance(found, int | float) and is_number(found):
         return found
-    raise SchemaError(
-        f"expected a finite number, the name of a numeric attribute or a count, found {as_json(found)}"
-    )
+    raise SchemaError(f"expected a finite number, the name of a numeric attribute or a count, found {as_json(found)}")
 
 
 def _expression(found: object) -> Expression:

@@ -1,7 +1,7 @@
 """Monotone nodes over sets of codes, simplified while they are made: what formulas become before they are gates.
 
-Negations are gone: a formula asks for the node that is true if it is, or for the node that is true if it is not. A set of
-codes is a whole number with one bit per code.
+Negations are gone: a formula asks for the node that is true if it is, or for the node that is true if it is not. A set
+of codes is a whole number with one bit per code.
 """
 
 from __future__ import annotations
@@ -50,8 +50,6 @@ class Sum:
 
     Attributes
     ----------
-    bound : int
-        At least 2.
     terms : tuple of (attribute, numbers)
         A number from 0 to the bound for each code; attributes increase.
     children : tuple of (node, coefficient)
@@ -59,6 +57,7 @@ class Sum:
     """
 
     bound: int
+    """At least 2."""
     terms: tuple[tuple[int, tuple[int, ...]], ...]
     children: tuple[tuple[int, int], ...]
 
@@ -105,15 +104,11 @@ class Nodes:
             children[part] = children.get(part, 0) + 1
         return self.sum_at_least(number, {}, children)
 
-    def sum_at_least(
-        self, bound: int, numbers: Mapping[int, Sequence[int]], children: Mapping[int, int]
-    ) -> int:
+    def sum_at_least(self, bound: int, numbers: Mapping[int, Sequence[int]], children: Mapping[int, int]) -> int:
         """Return the node that is true if numbers and coefficients of true children add up to the bound.
 
         Parameters
         ----------
-        bound
-            Of either sign.
         numbers
             For attributes, a number of either sign for each code.
         children
@@ -156,10 +151,7 @@ class Nodes:
         """Return a sum over two attributes as "and" of "or": for each number of the one, it is more or the other suffices."""
         return self.all_of(
             self.any_of(
-                (
-                    self._reaching(one, terms[one], level + 1),
-                    self._reaching(other, terms[other], bound - level),
-                )
+                (self._reaching(one, terms[one], level + 1), self._reaching(other, terms[other], bound - level))
             )
             for level in sorted(set(terms[one]))
         )

@@ -1,7 +1,7 @@
 """Rules on records: a formula or a short form, with a name.
 
-**Rules are public.** They are declared from general knowledge (a questionnaire, a code book, the distribution), never read off
-the table, and every release shows them. Every synthetic record obeys them.
+**Rules are public.** They are declared from general knowledge (a questionnaire, a code book, the distribution), never
+read off the table, and every release shows them. Every synthetic record obeys them.
 """
 
 from __future__ import annotations
@@ -11,13 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from dpopt.errors import SchemaError
-from dpopt.schema.rules.formula import (
-    IF_MISSING,
-    READINGS,
-    Formula,
-    require_formula,
-    require_moderate,
-)
+from dpopt.schema.rules.formula import IF_MISSING, READINGS, Formula, require_formula, require_moderate
 from dpopt.schema.rules.values import (
     Named,
     as_json,
@@ -48,21 +42,14 @@ class Forbid:
 
 @dataclass(frozen=True, slots=True)
 class Combinations:
-    """Combinations of values of several attributes, either none of which may occur, or one of which must.
-
-    Parameters
-    ----------
-    attributes
-        Names of the attributes, different.
-    rows
-        The combinations: for each attribute the values of which any fits.
-    allowed
-        True: every record has one of them. False: no record has any.
-    """
+    """Combinations of values of several attributes, either none of which may occur, or one of which must."""
 
     attributes: tuple[str, ...]
+    """Names of the attributes, different."""
     rows: tuple[tuple[tuple[Named, ...], ...], ...]
+    """The combinations: for each attribute the values of which any fits."""
     allowed: bool
+    """True: every record has one of them. False: no record has any."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "attributes", _names(self.attributes, least=1))
@@ -72,7 +59,8 @@ class Combinations:
             if len(entries) != len(self.attributes):
                 raise SchemaError(
                     f"a combination has {_counted(len(entries), 'value')} for the "
-                    f"{_counted(len(self.attributes), 'attribute')} {', '.join(self.attributes)}: {row_as_json(entries)}"
+                    f"{_counted(len(self.attributes), 'attribute')} {', '.join(self.attributes)}: "
+                    f"{row_as_json(entries)}"
                 )
             rows.append(tuple(map(_values, entries)))
         object.__setattr__(self, "rows", tuple(rows))
@@ -87,23 +75,16 @@ class Combinations:
 
 @dataclass(frozen=True, slots=True)
 class Determines:
-    """One attribute determines another, by a public table.
-
-    Parameters
-    ----------
-    source, target
-        Names of the two attributes.
-    mapping
-        Pairs (values of the source, values of the target): with one of the first, a record has one of the second. Every
-        value of the source, missing included, stands in exactly one pair.
-    both_ways
-        The target determines the source too, by the same table; then its values stand in exactly one pair as well.
-    """
+    """One attribute determines another, by a public table."""
 
     source: str
     target: str
+    """Names of the two attributes."""
     mapping: tuple[tuple[tuple[Named, ...], tuple[Named, ...]], ...]
+    """Pairs (values of the source, values of the target): with one of the first, a record has one of the second. Every
+    value of the source, missing included, stands in exactly one pair."""
     both_ways: bool = False
+    """The target determines the source too, by the same table; then its values stand in exactly one pair as well."""
 
     def __post_init__(self) -> None:
         _names((self.source, self.target), least=2)
@@ -129,24 +110,16 @@ class Determines:
 
 @dataclass(frozen=True, slots=True)
 class Ordering:
-    """Several numeric columns in increasing order.
-
-    Parameters
-    ----------
-    attributes
-        Names of two or more numeric attributes, smallest first.
-    strict
-        True: no two are equal.
-    by
-        What stands for a bin: "representative", or "every value", as in `Comparison`.
-    missing
-        "holds": those that are given are in order. "fails": all must be given.
-    """
+    """Several numeric columns in increasing order."""
 
     attributes: tuple[str, ...]
+    """Names of two or more numeric attributes, smallest first."""
     by: str = READINGS[0]
+    """What stands for a bin: "representative", or "every value", as in `Comparison`."""
     strict: bool = False
+    """True: no two are equal."""
     missing: str = "holds"
+    """"holds": those that are given are in order. "fails": all must be given."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "attributes", _names(self.attributes, least=2))
@@ -215,21 +188,13 @@ class Rule:
 
 
 def rule_titles(rules: Sequence[Rule]) -> tuple[str, ...]:
-    """Return a different title for each rule; rules of the same words are distinguished by their numbers, from 1.
-
-    Raises
-    ------
-    SchemaError
-        If two rules have the same name.
-    """
+    """Return a different title for each rule; rules of the same words are distinguished by their numbers, from 1."""
     titles: list[str] = []
     for number, rule in enumerate(rules, start=1):
         title = rule.title()
         if title in titles:
             if rule.name:
-                raise SchemaError(
-                    f"rule number {number} has the same name as an earlier one: {title!r}; rename one"
-                )
+                raise SchemaError(f"rule number {number} has the same name as an earlier one: {title!r}; rename one")
             title = f"{title} (rule number {number})"
         titles.append(title)
     return tuple(titles)

@@ -1,7 +1,7 @@
 """The JSON form of rules, read strictly and written canonically.
 
-A rule is an object with the keys of one form, and a `name` if wanted; a formula is a literal [name, relation, value] or an
-object with the keys of one form. docs/how-to/rules.md shows every form.
+A rule is an object with the keys of one form, and a `name` if wanted; a formula is a literal [name, relation, value] or
+an object with the keys of one form. docs/how-to/rules.md shows every form.
 """
 
 from __future__ import annotations
@@ -58,13 +58,7 @@ def rule_to_json(rule: Rule) -> dict[str, object]:
 
 
 def rule_from_json(item: object, number: int) -> Rule:
-    """Return the rule that a JSON object declares; `number` (from 0) is its place in the list.
-
-    Raises
-    ------
-    SchemaError
-        If a key is unknown or missing, or a part has the wrong form; the message names the rule.
-    """
+    """Return the rule that a JSON object declares; `number` (from 0) is its place in the list."""
     place = f"rule number {number + 1}"
     declared = dict(json_object(item, place, SchemaError))
     named, name = "name" in declared, declared.pop("name", "")
@@ -196,9 +190,7 @@ def _formula(item: object, depth: int) -> Formula:  # noqa: PLR0911  one for eac
             raise SchemaError(f"a literal is [name, relation, value], found {shown(item)}")
         return Literal(item[0], item[1], _values(item[2]))
     if not isinstance(item, dict):
-        raise SchemaError(
-            f"expected a literal [name, relation, value] or a formula {{...}}, found {shown(item)}"
-        )
+        raise SchemaError(f"expected a literal [name, relation, value] or a formula {{...}}, found {shown(item)}")
     head = _head(item, _FORMULA_KEYS, "a formula")
     match head:
         case "and":

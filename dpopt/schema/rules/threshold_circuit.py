@@ -34,50 +34,31 @@ class ThresholdCircuit:
     A literal "attribute in S" is a term with values 1 on S and 0 elsewhere; an "and" of w inputs has bound w, an "or"
     has bound 1, "at least r of" has bound r. Gates come after their children, and every coefficient of a child is
     positive, so the circuit is monotone: a larger value or a further true child never makes a gate false.
-
-    Parameters
-    ----------
-    names
-        The R rules in the user's words.
-    bounds : (G,) int64
-        Right-hand side of each gate.
-    required : (G,) bool
-        True: the gate must be true of every record.
-    rule_of : (G,) int32
-        The rule that the gate belongs to, 0 .. R - 1; children belong to the rule of their parent.
-    term_starts : (G + 1,) int64
-        Gate g owns the terms term_starts[g] to term_starts[g + 1] - 1.
-    term_attributes : (t,) int32
-        Attribute of each term; strictly increasing within a gate.
-    value_starts : (t + 1,) int64
-        Term i owns the values value_starts[i] to value_starts[i + 1] - 1, one for each code of its attribute.
-    values : (e,) int64
-        What the term adds for each code; of either sign.
-    child_starts : (G + 1,) int64
-        Gate g owns the children child_starts[g] to child_starts[g + 1] - 1.
-    children : (c,) int32
-        Number of the child gate, below that of its parent.
-    coefficients : (c,) int64
-        What the child adds where it is true; > 0.
-
-    Raises
-    ------
-    SchemaError
-        Shapes that do not fit, a child that does not come before its parent or belongs to another rule, a coefficient
-        below 1, sums that could reach 2**53, or a rule without a required gate.
     """
 
     names: tuple[str, ...]
+    """The R rules in the user's words."""
     bounds: NDArray[np.int64]
+    """Shape (G,). Right-hand side of each gate."""
     required: NDArray[np.bool_]
+    """Shape (G,). True: the gate must be true of every record."""
     rule_of: NDArray[np.int32]
+    """Shape (G,). The rule that the gate belongs to, 0 .. R - 1; children belong to the rule of their parent."""
     term_starts: NDArray[np.int64]
+    """Shape (G + 1,). Gate g owns the terms term_starts[g] to term_starts[g + 1] - 1."""
     term_attributes: NDArray[np.int32]
+    """Shape (t,). Attribute of each term; strictly increasing within a gate."""
     value_starts: NDArray[np.int64]
+    """Shape (t + 1,). Term i owns the values value_starts[i] to value_starts[i + 1] - 1, one for each code of its
+    attribute."""
     values: NDArray[np.int64]
+    """Shape (e,). What the term adds for each code; of either sign."""
     child_starts: NDArray[np.int64]
+    """Shape (G + 1,). Gate g owns the children child_starts[g] to child_starts[g + 1] - 1."""
     children: NDArray[np.int32]
+    """Shape (c,). Number of the child gate, below that of its parent."""
     coefficients: NDArray[np.int64]
+    """Shape (c,). What the child adds where it is true; > 0."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(self.names))
@@ -169,11 +150,6 @@ class ThresholdCircuit:
         Returns
         -------
         true : (r, G) bool
-
-        Raises
-        ------
-        SchemaError
-            If records have fewer codes than the rules name: the compiled loop would read beyond them.
         """
         from dpopt.schema.rules.circuit_kernels import true_gates  # imports numba
 
@@ -181,8 +157,8 @@ class ThresholdCircuit:
         named = int(self.term_attributes.max(initial=-1)) + 1
         if table.ndim != 2 or table.shape[1] < named:
             raise SchemaError(
-                f"records are an array of shape {table.shape}; expected a row for each record, with a code for each attribute, "
-                f"{named} of them at least, since rules name attribute number {named - 1}"
+                f"records are an array of shape {table.shape}; expected a row for each record, with a code for each "
+                f"attribute, {named} of them at least, since rules name attribute number {named - 1}"
             )
         result = np.zeros((table.shape[0], len(self)), dtype=np.bool_)
         true_gates(
@@ -241,9 +217,7 @@ class ThresholdCircuit:
     def update(self, digest: Hash) -> None:
         """Add the circuit to a hash: names left out, arrays little-endian, the same on every machine."""
         digest.update(
-            memoryview(
-                f"dpopt rules {self.number_of_rules} {len(self)} {self.children.size};".encode("ascii")
-            )
+            memoryview(f"dpopt rules {self.number_of_rules} {len(self)} {self.children.size};".encode("ascii"))
         )
         for field in fields(self)[1:]:
             array = getattr(self, field.name)
@@ -267,14 +241,8 @@ class ThresholdCircuit:
         }
         for name, size in expected.items():
             if getattr(self, name).shape != (size,):
-                raise SchemaError(
-                    f"rules: '{name}' has shape {getattr(self, name).shape}; expected ({size},)"
-                )
-        for name, size in (
-            ("term_starts", terms),
-            ("value_starts", self.values.size),
-            ("child_starts", entries),
-        ):
+                raise SchemaError(f"rules: '{name}' has shape {getattr(self, name).shape}; expected ({size},)")
+        for name, size in (("term_starts", terms), ("value_starts", self.values.size), ("child_starts", entries)):
             array = getattr(self, name)
             least = 1 if name == "value_starts" else 0
             if array[0] != 0 or array[-1] != size or (np.diff(array) < least).any():
@@ -315,8 +283,6 @@ def starts(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
     return freeze(np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64))))
 
 
-_NOTHING: list[Any] = [
-    np.zeros(int("starts" in field.name), dtype=np.int64) for field in fields(ThresholdCircuit)[1:]
-]
+_NOTHING: list[Any] = [np.zeros(int("starts" in field.name), dtype=np.int64) for field in fields(ThresholdCircuit)[1:]]
 NO_RULES = ThresholdCircuit((), *_NOTHING)
 """The circuit of no rules: every record obeys it."""

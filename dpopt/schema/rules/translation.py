@@ -43,16 +43,13 @@ def forbidden_node(positions: Sequence[int], rows: Sequence[Row], nodes: Nodes) 
 def allowed_node(positions: Sequence[int], rows: Sequence[Row], nodes: Nodes) -> int:
     """Return the node "a row fits".
 
-    For two attributes, as clauses "the first has none of these codes, or the second one of those"; for more, as an "or" of
-    rows, and what each attribute can be at all.
+    For two attributes, as clauses "the first has none of these codes, or the second one of those"; for more, as an "or"
+    of rows, and what each attribute can be at all.
     """
     if len(positions) == 2:
         ways = (
             (positions, _partners(rows, nodes.every_code(positions[0]))),
-            (
-                positions[::-1],
-                _partners([(right, left) for left, right in rows], nodes.every_code(positions[1])),
-            ),
+            (positions[::-1], _partners([(right, left) for left, right in rows], nodes.every_code(positions[1]))),
         )
         (one, other), partners = min(ways, key=lambda way: len(way[1]))
         return nodes.all_of(
@@ -63,28 +60,18 @@ def allowed_node(positions: Sequence[int], rows: Sequence[Row], nodes: Nodes) ->
         nodes.all_of(nodes.in_set(position, codes) for position, codes in zip(positions, row, strict=True))
         for row in merged(rows)
     )
-    at_all = [
-        nodes.in_set(position, _union(row[place] for row in rows)) for place, position in enumerate(positions)
-    ]
+    at_all = [nodes.in_set(position, _union(row[place] for row in rows)) for place, position in enumerate(positions)]
     return nodes.all_of([*at_all, fits])
 
 
 def determining_node(form: Determines, nodes: Nodes, columns: Columns) -> int:
     """Return the node of a mapping: for each set of values of the target, "none of its sources, or one of it".
 
-    Where each value of both attributes stands in one row, this says both ways: a value of the target has a source, whose
-    row it must be in.
-
-    Raises
-    ------
-    SchemaError
-        If a value of the source (both ways: or of the target) stands in no row, or in two.
+    Where each value of both attributes stands in one row, this says both ways: a value of the target has a source,
+    whose row it must be in.
     """
     source, target = columns.find(form.source)[0], columns.find(form.target)[0]
-    rows = [
-        (columns.set_of(form.source, left), columns.set_of(form.target, right))
-        for left, right in form.mapping
-    ]
+    rows = [(columns.set_of(form.source, left), columns.set_of(form.target, right)) for left, right in form.mapping]
     _require_once(form.source, [left for left, _ in rows], [pair[0] for pair in form.mapping], columns)
     if form.both_ways:
         _require_once(form.target, [right for _, right in rows], [pair[1] for pair in form.mapping], columns)
@@ -136,9 +123,7 @@ def _union(sets: Iterator[int]) -> int:
     return union
 
 
-def _require_once(
-    name: str, sets: Sequence[int], values: Sequence[tuple[Named, ...]], columns: Columns
-) -> None:
+def _require_once(name: str, sets: Sequence[int], values: Sequence[tuple[Named, ...]], columns: Columns) -> None:
     """Raise SchemaError unless every code of an attribute lies in exactly one of the sets."""
     attribute = columns.find(name)[1]
     seen = 0
@@ -176,13 +161,7 @@ class Translation:
         self._made: dict[tuple[int, bool], int] = {}
 
     def rule(self, form: Form) -> int:
-        """Return the node that is true of the records that obey a rule.
-
-        Raises
-        ------
-        SchemaError
-            If an attribute or a value does not exist, or the bins do not decide the condition.
-        """
+        """Return the node that is true of the records that obey a rule."""
         match form:
             case Forbid(formula):
                 return self._formula(formula, positive=False)
@@ -217,10 +196,7 @@ class Translation:
             case Negation(part):
                 return self._formula(part, positive=not positive)
             case Implication(condition, consequence):
-                sides = (
-                    self._formula(condition, positive=not positive),
-                    self._formula(consequence, positive=positive),
-                )
+                sides = (self._formula(condition, positive=not positive), self._formula(consequence, positive=positive))
                 return self._join(not positive)(sides)
             case Equivalence(left, right):
                 return self._equivalence(left, right, positive=positive)
@@ -235,9 +211,7 @@ class Translation:
     def _equivalence(self, left: Formula, right: Formula, *, positive: bool) -> int:
         """Return "(left or not right) and (not left or right)"; negated: the right side the other way round."""
         return self._nodes.all_of(
-            self._nodes.any_of(
-                (self._formula(left, positive=side), self._formula(right, positive=side != positive))
-            )
+            self._nodes.any_of((self._formula(left, positive=side), self._formula(right, positive=side != positive)))
             for side in (True, False)
         )
 
@@ -246,11 +220,7 @@ class Translation:
         if positive:
             sides = {"at least": (number, None), "at most": (None, number), "exactly": (number, number)}
         else:
-            sides = {
-                "at least": (None, number - 1),
-                "at most": (number + 1, None),
-                "exactly": (number + 1, number - 1),
-            }
+            sides = {"at least": (None, number - 1), "at most": (number + 1, None), "exactly": (number + 1, number - 1)}
         least, most = sides[formula.relation]
         bounds = [] if least is None else [self._at_least(least, parts)]
         bounds += [] if most is None else [self._at_most(most, parts)]
@@ -267,13 +237,12 @@ class Translation:
     def _comparison(self, comparison: Comparison, *, positive: bool, missing: str | None) -> int:
         form = linear_form(comparison, self._columns)
         attributes = {position: self._columns.at(position) for position in form.columns}
-        may_miss = {
-            position: attribute for position, attribute in attributes.items() if missing_set(attribute)
-        }
+        may_miss = {position: attribute for position, attribute in attributes.items() if missing_set(attribute)}
         if missing is None and may_miss:
             names = ", ".join(attribute.name for attribute in may_miss.values())
             raise SchemaError(
-                f"{comparison.describe()}: {names} can be missing; say with 'missing' whether the comparison then \"holds\" or "
+                f"{comparison.describe()}: {names} can be missing; say with 'missing' whether the comparison then "
+                f'"holds" or '
                 '"fails"'
             )
         all_of_them, found = inequalities(comparison.relation, form, attributes, comparison.by)
@@ -314,9 +283,7 @@ class Translation:
                 (low, high)
                 for place, low in enumerate(names)
                 for step, high in enumerate(names[place + 1 :])
-                if all(
-                    missing_set(self._columns.find(name)[1]) for name in names[place + 1 : place + 1 + step]
-                )
+                if all(missing_set(self._columns.find(name)[1]) for name in names[place + 1 : place + 1 + step])
             ]
         relation = "<" if form.strict else "<="
         return self._nodes.all_of(
@@ -329,9 +296,7 @@ class Translation:
     def _combinations(self, form: Combinations) -> int:
         positions = [self._columns.find(name)[0] for name in form.attributes]
         rows = [
-            tuple(
-                self._columns.set_of(name, values) for name, values in zip(form.attributes, row, strict=True)
-            )
+            tuple(self._columns.set_of(name, values) for name, values in zip(form.attributes, row, strict=True))
             for row in form.rows
         ]
         return (allowed_node if form.allowed else forbidden_node)(positions, rows, self._nodes)

@@ -7,8 +7,8 @@ are true minus its weight when r are, and r_j the number of true literals of cla
     gain[c] = sum over clauses j with a literal at c of (+1 for "=", -1 for "!=") * D_j(r_j).
 
 The gains of an attribute do not depend on its own code, because no clause names an attribute twice. One look at the
-gains of an attribute therefore gives the exact distribution of a heat-bath move, and a change of code touches only the gains
-that meet a clause at the old or at the new column. A sweep over 41 attributes with 390 columns and 1,750 clauses
+gains of an attribute therefore gives the exact distribution of a heat-bath move, and a change of code touches only the
+gains that meet a clause at the old or at the new column. A sweep over 41 attributes with 390 columns and 1,750 clauses
 takes a few microseconds.
 
 A literal is kept as one number: its column for "=", the complement ~column for "!="; an entry of a column likewise as
@@ -36,9 +36,7 @@ _ONE = 2.0**32  # Boltzmann factor 1 in the table
 class Index(NamedTuple):
     """A reduced MaxCsp laid out for the search: d attributes, c flat columns, m clauses, e literals."""
 
-    first_column: NDArray[
-        np.int64
-    ]  # (d + 1,) attribute a has the columns first_column[a] .. first_column[a + 1] - 1
+    first_column: NDArray[np.int64]  # (d + 1,) attribute a has the columns first_column[a] .. first_column[a + 1] - 1
     column_start: NDArray[np.int64]  # (c + 1,) first entry of each column
     entries: NDArray[np.int32]  # (e,) clause of each literal (complemented for "!="), sorted by column
     literals: NDArray[np.int32]  # (m, k) column of each literal (complemented for "!="); c in padding
@@ -103,9 +101,7 @@ def change(index: Index, state: State, attribute: int, column: int) -> int:
     """Give the attribute the code of another `column`; return the change of the objective."""
     old = state.chosen[attribute]
     difference = state.gain[column] - state.gain[old]
-    for side in range(
-        2
-    ):  # "=" literals at the old column turn false, those at the new one true; "!=" the other way
+    for side in range(2):  # "=" literals at the old column turn false, those at the new one true; "!=" the other way
         moving = column if side else old
         for entry in range(index.column_start[moving], index.column_start[moving + 1]):
             place = np.int64(index.entries[entry])
@@ -185,8 +181,8 @@ def anneal(
 ) -> tuple[int, int]:
     """Do one sweep of heat-bath moves per entry of `scales`; return the objective and the best objective.
 
-    `scales` holds RESOLUTION / temperature; `table` holds 2**32 exp(-i / RESOLUTION), rounded, and ends with 0.
-    `best` (d,) is overwritten with the columns of every sweep that ends above `best_objective`.
+    `scales` holds RESOLUTION / temperature; `table` holds 2**32 exp(-i / RESOLUTION), rounded, and ends with 0. `best`
+    (d,) is overwritten with the columns of every sweep that ends above `best_objective`.
     """
     sums = np.empty(widest(index), dtype=np.int64)
     for sweep in range(scales.size):

@@ -5,11 +5,12 @@ rules).
 
 Method. A feasible record is found first: the hint or the background record, walked towards the rules if it breaks some.
 From there the annealing stays feasible: heat-bath moves among codes that break nothing, and compound moves that change
-several attributes at once where rules tie them together (`rules_kernels`). At the end
-every code of every attribute is tried as a compound move followed by exact descent, until none improves.
+several attributes at once where rules tie them together (`rules_kernels`). At the end every code of every attribute is
+tried as a compound move followed by exact descent, until none improves.
 
-Measured before this was chosen (24 attributes with the rules of a census table, and tic-tac-toe): penalties for broken rules
-that rise during the annealing miss the best known value in every second to sixth run where compound moves reach it always.
+Measured before this was chosen (24 attributes with the rules of a census table, and tic-tac-toe): penalties for broken
+rules that rise during the annealing miss the best known value in every second to sixth run where compound moves reach
+it always.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ def search_under_rules(reduction: Reduction, limits: SolveLimits, deadline: floa
     Parameters
     ----------
     reduction
-        The reduced problem; the search starts from its background record. If that one obeys the rules, the answer
-        is at least as good.
+        The reduced problem; the search starts from its background record. If that one obeys the rules, the answer is at
+        least as good.
     limits
         Work (sweeps), threads and seed.
     deadline

@@ -1,24 +1,24 @@
 """Hard rules in the local search, compiled: sums of gates, compound moves, annealing and descent among feasible records.
 
-Sums: the search keeps the sum of every gate of the circuit. When an attribute changes its code, the sums of the gates that
-have a term of it change, and where a gate turns, so do those of its parents. For each attribute the gates that it can
-reach in this way are listed in advance, children before parents, so that one pass over the list is enough; the work
+Sums: the search keeps the sum of every gate of the circuit. When an attribute changes its code, the sums of the gates
+that have a term of it change, and where a gate turns, so do those of its parents. For each attribute the gates that it
+can reach in this way are listed in advance, children before parents, so that one pass over the list is enough; the work
 grows with the gates that an attribute touches, not with the width of a rule.
 
-Compound moves: where rules tie attributes together (two columns that determine each other, an age below 15 with four columns
-"missing"), no single attribute can change. A compound move gives one attribute the code that the search wants; while
-a required gate is false, it takes one of them and changes another attribute so that the gate's sum rises: the change
-with the best gain, less a charge for each gate that it breaks in turn. A gate that needs a child to turn true hands
-the question down to that child. No attribute is changed twice. If no change is left, everything is taken back.
+Compound moves: where rules tie attributes together (two columns that determine each other, an age below 15 with four
+columns "missing"), no single attribute can change. A compound move gives one attribute the code that the search wants;
+while a required gate is false, it takes one of them and changes another attribute so that the gate's sum rises: the
+change with the best gain, less a charge for each gate that it breaks in turn. A gate that needs a child to turn true
+hands the question down to that child. No attribute is changed twice. If no change is left, everything is taken back.
 
-Annealing: a visit of an attribute draws its code from the heat-bath distribution as if there were no rules. A code that breaks
-none is taken. For a code that breaks some, a compound move is tried: the drawn code has paid for its own gain in the draw, so
-the move is kept with probability min(1, exp(change of everything else / temperature)). If it fails, the attribute
-draws again among the codes that break nothing, which is the heat-bath distribution given the rules. Compound moves cost more
-than visits: they are paid from a credit that grows with every visit.
+Annealing: a visit of an attribute draws its code from the heat-bath distribution as if there were no rules. A code that
+breaks none is taken. For a code that breaks some, a compound move is tried: the drawn code has paid for its own gain in
+the draw, so the move is kept with probability min(1, exp(change of everything else / temperature)). If it fails, the
+attribute draws again among the codes that break nothing, which is the heat-bath distribution given the rules. Compound
+moves cost more than visits: they are paid from a credit that grows with every visit.
 
-Source: Glover (1996), "Ejection chains, reference structures and alternating path methods"; Järvisalo, Junttila and Niemelä
-(2008), "Justification-based non-clausal local search for SAT" (from a false gate down to a change).
+Source: Glover (1996), "Ejection chains, reference structures and alternating path methods"; Järvisalo, Junttila and
+Niemelä (2008), "Justification-based non-clausal local search for SAT" (from a false gate down to a change).
 """
 
 from __future__ import annotations
@@ -30,15 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.compilation import copy_into, kernel, part
-from dpopt.solvers.local_search.kernels import (
-    RESOLUTION,
-    Index,
-    State,
-    change,
-    draw_of_many,
-    next_unit,
-    widest,
-)
+from dpopt.solvers.local_search.kernels import RESOLUTION, Index, State, change, draw_of_many, next_unit, widest
 
 
 class Rules(NamedTuple):
@@ -266,13 +258,11 @@ def best_repair(ruled: Ruled, gate: int, repairs: Repairs) -> tuple[int, int]:
 
 
 @part
-def compound_move(
-    ruled: Ruled, attribute: int, column: int, longest: int, repairs: Repairs
-) -> tuple[int, int]:
+def compound_move(ruled: Ruled, attribute: int, column: int, longest: int, repairs: Repairs) -> tuple[int, int]:
     """Give the attribute a code and repair the rules; return the change of the objective and the number of changes.
 
-    From a record that obeys the rules to another one; after `longest` changes or without a way on, everything is
-    taken back and the number is returned as a negative one.
+    From a record that obeys the rules to another one; after `longest` changes or without a way on, everything is taken
+    back and the number is returned as a negative one.
     """
     state, status = ruled.state, ruled.status
     status.clock[0] += 1

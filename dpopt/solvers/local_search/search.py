@@ -3,9 +3,9 @@
 Problem: maximize sum_j w_j [clause j is true of x] over records x (a `MaxCsp`). It gives records of high weight in
 milliseconds and no bound.
 
-Method. A move takes one attribute a and draws its code from the distribution proportional to exp(gain(code) / temperature)
-given all other attributes (heat bath, Gibbs sampling); a sweep moves every attribute once. The temperature falls
-geometrically from 2 times the root mean square of the weights to 0.1 times the median absolute weight, so that a
+Method. A move takes one attribute a and draws its code from the distribution proportional to exp(gain(code) /
+temperature) given all other attributes (heat bath, Gibbs sampling); a sweep moves every attribute once. The temperature
+falls geometrically from 2 times the root mean square of the weights to 0.1 times the median absolute weight, so that a
 problem and its multiple are searched alike. Then exact descent: single attributes, and pairs of attributes. This is
 repeated from independent random numbers, `SWEEPS_PER_ANNEAL` sweeps each, and the best record is kept; so are the
 results of plain descent from the hint and from the background record, so the answer is never worse than the hint.
@@ -65,19 +65,21 @@ moves. At 4,250 attributes and 6,270 clauses of three literals, 941 sweeps in pl
 0.07 % of the value."""
 
 NOTHING_FOUND = "found no record that obeys the rules; a hint that obeys them, or cp-sat, may help"
-PAIRS_UP_TO = 2048  # flat columns; the work of a pair descent grows with their square, and above them it finds nothing more
+PAIRS_UP_TO = (
+    2048  # flat columns; the work of a pair descent grows with their square, and above them it finds nothing more
+)
 
 
 @dataclass(frozen=True, slots=True)
 class LocalSearch:
     """The local search as a `Solver`. `limits.work` counts sweeps (default 4,000; under rules 2,000).
 
-    Below 400 flat columns and over more than 1,000 attributes the default is smaller (`SWEEPS_PER_COLUMN`, `MOVES`). Same
-    seed, same answer. `limits.threads` anneals run at once; the answer does not depend on their number. `limits.seconds` is
-    looked at between batches of sweeps.
+    Below 400 flat columns and over more than 1,000 attributes the default is smaller (`SWEEPS_PER_COLUMN`, `MOVES`).
+    Same seed, same answer. `limits.threads` anneals run at once; the answer does not depend on their number.
+    `limits.seconds` is looked at between batches of sweeps.
 
-    Optimality is claimed only when all positive weights and no negative one come true. If no record that obeys the rules
-    was found, it ends LIMIT without a solution (INFEASIBLE where presolve shows that there is none).
+    Optimality is claimed only when all positive weights and no negative one come true. If no record that obeys the
+    rules was found, it ends LIMIT without a solution (INFEASIBLE where presolve shows that there is none).
     """
 
     name: str = NAME
@@ -96,20 +98,10 @@ class LocalSearch:
         """Say that the local search is always there: it is part of dpopt."""
         return Availability(AvailabilityStatus.AVAILABLE, "part of dpopt")
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
-        """Search for a record of high weight; see `dpopt.programs.solver.Solver`.
-
-        Raises
-        ------
-        ProgramError
-            The program is no MaxCsp, or the hint is no record of it.
-        """
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
+        """Search for a record of high weight; see `dpopt.programs.solver.Solver`."""
         if not isinstance(program, MaxCsp):
-            raise ProgramError(
-                f"{NAME} takes a MaxCsp, not a {type(program).__name__}; use highs or cbc for those"
-            )
+            raise ProgramError(f"{NAME} takes a MaxCsp, not a {type(program).__name__}; use highs or cbc for those")
         ruled = program.rules.number_of_rules > 0
         warm_up()
         if ruled:
@@ -131,9 +123,7 @@ class LocalSearch:
             found = Found(problem.objective(problem.sizes), np.empty(0, dtype=np.int64), 0)
         if found is None:
             late = deadline is not None and time.perf_counter() >= deadline
-            return _without_record(
-                Termination.LIMIT, Limit.TIME if late else Limit.WORK, NOTHING_FOUND, started
-            )
+            return _without_record(Termination.LIMIT, Limit.TIME if late else Limit.WORK, NOTHING_FOUND, started)
         wanted = limits.work or (SWEEPS_UNDER_RULES if problem.rules.number_of_rules else _sweeps(problem))
         return _result(program, smaller, found, wanted, started)
 
@@ -171,9 +161,7 @@ def _code_1_of_attribute_0() -> ThresholdCircuit:
     )
 
 
-def _search(
-    reduction: Reduction, limits: SolveLimits, deadline: float | None, *, hinted: bool
-) -> Found | None:
+def _search(reduction: Reduction, limits: SolveLimits, deadline: float | None, *, hinted: bool) -> Found | None:
     problem = reduction.problem
     if problem.rules.number_of_rules:
         return search_under_rules(reduction, limits, deadline)
@@ -257,8 +245,7 @@ def _result(program: MaxCsp, smaller: Presolve, found: Found, wanted: int, start
         seconds=time.perf_counter() - started,
         report={"sweeps": found.sweeps},
         history=tuple(
-            Progress(moment - started, float(value + smaller.constant), None)
-            for moment, value in found.history
+            Progress(moment - started, float(value + smaller.constant), None) for moment, value in found.history
         ),
     )
 
@@ -271,10 +258,6 @@ def _what_is_wrong(program: MaxCsp, record: NDArray[np.int32], objective: int) -
     return f"the record breaks the rule {broken[0]!r}" if broken else None
 
 
-def _without_record(
-    termination: Termination, limit: Limit | None, status: str, started: float
-) -> SolveResult:
+def _without_record(termination: Termination, limit: Limit | None, status: str, started: float) -> SolveResult:
     seconds = time.perf_counter() - started
-    return SolveResult(
-        termination, limit, solver=NAME, version=VERSION, native_status=status, seconds=seconds
-    )
+    return SolveResult(termination, limit, solver=NAME, version=VERSION, native_status=status, seconds=seconds)

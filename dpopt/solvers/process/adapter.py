@@ -1,11 +1,11 @@
 """What the adapters of foreign libraries share: their contract, incumbents over time, commands and temporary folders.
 
-An `Adapter` runs inside a child process; `History` takes down what the library reports. `run` calls a program, `run_on_mps` one
-that reads and writes files.
+An `Adapter` runs inside a child process; `History` takes down what the library reports. `run` calls a program,
+`run_on_mps` one that reads and writes files.
 
-`SolverFolder` is for a solver that works through files: locked while its process lives, removed after it. A folder belongs to
-whoever holds the lock in it, which the system takes away with the process, however that ends. So a folder without a lock is
-what a killed process left, and the next process that asks for a solver removes it.
+`SolverFolder` is for a solver that works through files: locked while its process lives, removed after it. A folder
+belongs to whoever holds the lock in it, which the system takes away with the process, however that ends. So a folder
+without a lock is what a killed process left, and the next process that asks for a solver removes it.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def remove_left_folders() -> None:
 def _locked(path: Path) -> BaseFileLock | None:
     """Lock a folder; None if it is not a folder of this user's alone, is gone, or is in use.
 
-    Nobody else can put anything into such a folder, or anything in its place: temporary files lie in a folder of the user's,
-    or in one where only the owner of a name may change it.
+    Nobody else can put anything into such a folder, or anything in its place: temporary files lie in a folder of the
+    user's, or in one where only the owner of a name may change it.
     """
     from filelock import FileLock, Timeout
 
@@ -105,13 +105,7 @@ def _remove(path: Path, lock: BaseFileLock) -> None:
 
 
 def run(command: Sequence[str], heard: Callable[[str], None]) -> str:
-    """Run a program, pass on each line when it is printed, and return all of them. It ends with this process.
-
-    Raises
-    ------
-    FileNotFoundError
-        The program is not there.
-    """
+    """Run a program, pass on each line when it is printed, and return all of them. It ends with this process."""
     lines = []
     with subprocess.Popen(  # noqa: S603  # a program that the registry names, on a file of ours
         command,
@@ -129,15 +123,12 @@ def run(command: Sequence[str], heard: Callable[[str], None]) -> str:
 
 
 def run_on_mps(
-    name: str,
-    write: Callable[[Path], None],
-    command: Callable[[str, str], Sequence[str]],
-    heard: Callable[[str], None],
+    name: str, write: Callable[[Path], None], command: Callable[[str, str], Sequence[str]], heard: Callable[[str], None]
 ) -> tuple[str, str]:
     """Run a program on an MPS file; return the solution file that it wrote ("" if it wrote none) and what it printed.
 
-    `write` writes the program, `command` makes the command from the paths of both files, which are in a temporary folder
-    that begins with `name`.
+    `write` writes the program, `command` makes the command from the paths of both files, which are in a temporary
+    folder that begins with `name`.
     """
     with tempfile.TemporaryDirectory(prefix=f"{name}-") as folder:
         model, answer = Path(folder) / "model.mps", Path(folder) / "answer.txt"

@@ -4,8 +4,8 @@ Why: limits are kept even by a library that ignores them; a crash or a hang ends
 and libraries that bundle different copies of the same solver never meet (OR-Tools and highspy crash together).
 
 How: `python -m dpopt.solvers.child` is started on the first solve, in a session of its own, and kept. Programs and
-answers travel as pickles over its standard input and output. The child is killed when a wall-clock limit passes, on
-any exception in the parent, and at exit; the folder of a library that works through files is removed with it.
+answers travel as pickles over its standard input and output. The child is killed when a wall-clock limit passes, on any
+exception in the parent, and at exit; the folder of a library that works through files is removed with it.
 
 A program without variables has one point, feasible or not, and is answered here (`without_variables`).
 """
@@ -74,7 +74,8 @@ class InChildProcess:
     grace
         Seconds past `limits.seconds` after which the child is killed.
     through_files
-        Whether the library works through temporary files: they get a folder of their own, which is removed with the child.
+        Whether the library works through temporary files: they get a folder of their own, which is removed with the
+        child.
     """
 
     def __init__(
@@ -103,18 +104,8 @@ class InChildProcess:
         """Say whether the library is there, without importing it."""
         return self._availability()
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
-        """Solve the program in the child; see `dpopt.programs.solver.Solver`.
-
-        Raises
-        ------
-        ProgramError
-            The adapter does not accept this kind of program, or the hint does not fit it.
-        SolverUnavailableError
-            The library is not there.
-        """
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
+        """Solve the program in the child; see `dpopt.programs.solver.Solver`."""
         self._check(program, hint)
         if not isinstance(program, MaxCsp) and program.number_of_variables == 0:
             return without_variables(program, self.name)  # libraries disagree about such programs, or crash
@@ -198,9 +189,7 @@ class _Child:
         self._replies: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         started: queue.SimpleQueue[subprocess.Popen[bytes] | OSError] = queue.SimpleQueue()
         threading.Thread(
-            target=_start_and_read,
-            args=(command, environment, self._noise, started, self._replies),
-            daemon=True,
+            target=_start_and_read, args=(command, environment, self._noise, started, self._replies), daemon=True
         ).start()
         process = started.get()
         if isinstance(process, OSError):
@@ -212,9 +201,7 @@ class _Child:
         """Return whether the child lives, is ours (not that of a process we were forked from), and fits."""
         return self._owner == os.getpid() and self._threads == threads and self._process.poll() is None
 
-    def ask(
-        self, request: tuple[Program, SolveLimits, Point | None], seconds: float | None
-    ) -> SolveResult | _Failure:
+    def ask(self, request: tuple[Program, SolveLimits, Point | None], seconds: float | None) -> SolveResult | _Failure:
         """Send a request and wait for the reply, at most so many seconds."""
         payload = pickle.dumps(request, protocol=pickle.HIGHEST_PROTOCOL)
         # From a thread of its own: a child that hangs before it reads must not hold up the clock.

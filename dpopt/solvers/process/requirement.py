@@ -31,8 +31,8 @@ class Requirement(Protocol):
 class Library:
     """A library of which at_least <= version < below, where given; whole numbers between dots.
 
-    `stage` is what follows for pip after the numbers of `at_least`, of a library that has pre-releases only (".dev17"); `why`
-    is what is wrong with other versions.
+    `stage` is what follows for pip after the numbers of `at_least`, of a library that has pre-releases only (".dev17");
+    `why` is what is wrong with other versions.
     """
 
     module: str
@@ -45,9 +45,7 @@ class Library:
     def availability(self) -> Availability:
         """Look the library up without importing it."""
         if importlib.util.find_spec(self.module) is None:
-            return Availability(
-                AvailabilityStatus.NOT_INSTALLED, f"{self.module} is not installed; {self._remedy()}"
-            )
+            return Availability(AvailabilityStatus.NOT_INSTALLED, f"{self.module} is not installed; {self._remedy()}")
         try:
             text = _installed_version(self.distribution)
         except importlib.metadata.PackageNotFoundError:

@@ -28,30 +28,21 @@ BETA = 0.05
 
 @dataclass(frozen=True, eq=False)
 class ListPlan(SynopsisPlan):
-    """What is measured of a table of decision lists.
-
-    Attributes
-    ----------
-    coefficients : ListCoefficients
-        By which rows count in conjunctions; with the declared family.
-    sizes : tuple of int
-        The counted sizes of conjunctions, increasing from 0: the empty conjunction.
-    scales : tuple of float
-        Scale of the noise of each, in units of the coefficients.
-    size : int
-        The public number of rows: n under replace-one, n0 under add-remove.
-    points : int
-        For so many points together the error is predicted.
-    """
+    """What is measured of a table of decision lists."""
 
     coefficients: ListCoefficients
+    """By which rows count in conjunctions; with the declared family."""
     relation: NeighbouringRelation
     budget: Budget
     gaussian: bool
     sizes: tuple[int, ...]
+    """The counted sizes of conjunctions, increasing from 0: the empty conjunction."""
     scales: tuple[float, ...]
+    """Scale of the noise of each, in units of the coefficients."""
     size: int
+    """The public number of rows: n under replace-one, n0 under add-remove."""
     points: int
+    """For so many points together the error is predicted."""
 
     def __post_init__(self) -> None:
         largest = self.coefficients.largest_size
@@ -107,10 +98,7 @@ class ListPlan(SynopsisPlan):
 
     def measurements(self) -> list[ListCounts]:
         """Return what is asked of the curator."""
-        return [
-            ListCounts(size, scale, self.gaussian)
-            for size, scale in zip(self.sizes, self.scales, strict=True)
-        ]
+        return [ListCounts(size, scale, self.gaussian) for size, scale in zip(self.sizes, self.scales, strict=True)]
 
     def charges(self) -> list[Charge]:
         """Return what each size costs."""

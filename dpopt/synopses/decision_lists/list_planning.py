@@ -46,27 +46,23 @@ def plan_lists(
 ) -> ListPlan:
     """Return the plan with about the least predicted error of the points that the budget covers.
 
-    minimize E + sum_j w_j S_j over the coefficients (models/decision_lists), the noise of each size scaled best. Errors and
-    sensitivities of what is found are computed exactly.
+    minimize E + sum_j w_j S_j over the coefficients (models/decision_lists), the noise of each size scaled best. Errors
+    and sensitivities of what is found are computed exactly.
 
     Parameters
     ----------
-    budget : Budget
+    budget
         With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
-    size : int
+    size
         The public number of rows.
-    points : int, optional
+    points
         Q: for how many points together the predicted error is to hold; all 2^m if left out.
-    largest : int, optional
+    largest
         The largest size of conjunctions; as far as 20 million are counted if left out.
-    solver : str or Solver, optional
+    solver
         Of linear programs; highs if left out.
-    negations : bool
+    negations
         False for comparisons: rows count in conjunctions of their own literals alone, as in the paper.
-
-    Raises PlanError if a number is out of range, or the accountant has no figure for either noise; AccountingError if
-    the budget is too small for any noise; PolynomialError or SolverUnavailableError if the solver takes no linear
-    programs, or cannot run here.
     """
     how: dict[str, Any] = {"size": size, "relation": relation, "points": points, "largest": largest}
     return certified_plan(family, budget, solver=solver, negations=negations, **how)[0]
@@ -115,10 +111,7 @@ def check_plannable(
 
 
 def largest_size(family: ListFamily, asked: int | None = None) -> int:
-    """Return the largest size of conjunctions that is counted.
-
-    Raises PlanError if so many conjunctions as asked for, or single literals, are too many.
-    """
+    """Return the largest size of conjunctions that is counted."""
     total, most = 1, 0
     for size in range(1, family.length + 1):
         total += 2**size * comb(len(family.variables), size)
@@ -129,8 +122,8 @@ def largest_size(family: ListFamily, asked: int | None = None) -> int:
         return most
     if not 1 <= asked <= most:
         raise PlanError(
-            f"found conjunctions of {asked} literals; expected 1 to {most} for rows of up to {family.length} literals on "
-            f"{len(family.variables)} variables: at most {MOST_COUNTED:,} conjunctions are counted"
+            f"found conjunctions of {asked} literals; expected 1 to {most} for rows of up to {family.length} literals "
+            f"on {len(family.variables)} variables: at most {MOST_COUNTED:,} conjunctions are counted"
         )
     return asked
 
@@ -150,12 +143,7 @@ class _Asked:
 
     @classmethod
     def of(
-        cls,
-        family: ListFamily,
-        budget: Budget,
-        relation: NeighbouringRelation,
-        size: int,
-        points: int | None,
+        cls, family: ListFamily, budget: Budget, relation: NeighbouringRelation, size: int, points: int | None
     ) -> _Asked:
         """Return what is asked for, if a plan can be made for it."""
         queries = 2 ** len(family.variables) if points is None else points
@@ -198,8 +186,8 @@ class _Asked:
     def _slopes(self, base: NDArray[np.float64], sensitivities: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how fast the noise of the best scales grows with each sensitivity.
 
-        Gaussian: sum_j base_j S_j, so that they are the base. Laplace: (sum_j (base_j S_j)^(2/3))^(3/2), which is concave: its
-        tangent bounds it, and the next program can only be better for it.
+        Gaussian: sum_j base_j S_j, so that they are the base. Laplace: (sum_j (base_j S_j)^(2/3))^(3/2), which is
+        concave: its tangent bounds it, and the next program can only be better for it.
         """
         if self.gaussian:
             return base
@@ -209,9 +197,7 @@ class _Asked:
 
     def _sensitivities(self, coefficients: ListCoefficients) -> NDArray[np.float64]:
         sizes = range(coefficients.largest_size + 1)
-        sensitivity = [
-            coefficients.sensitivity(j, replaced=self.replaced, squared=self.gaussian) for j in sizes
-        ]
+        sensitivity = [coefficients.sensitivity(j, replaced=self.replaced, squared=self.gaussian) for j in sizes]
         found = np.array(sensitivity, dtype=np.float64)
         return (np.sqrt(found) if self.gaussian else found) / 2.0**coefficients.bits
 

@@ -25,38 +25,23 @@ from dpopt.synopses.synopsis import PlannedSynopsis
 
 @dataclass(frozen=True, slots=True)
 class ListAnswer:
-    """Which share of the rows gives 1 at a point.
-
-    Attributes
-    ----------
-    value : float
-        The estimate, between 0 and 1.
-    bound : float
-        How far it is off at most, with the probability `confidence`: the sum of the next and of the noise. Under add-remove for
-        tables of at most n0 rows.
-    approximation : float
-        What is due to the polynomial, for any table.
-    standard_error : float
-        That of the noise, or a little more.
-    confidence : float
-    """
+    """Which share of the rows gives 1 at a point."""
 
     value: float
+    """The estimate, between 0 and 1."""
     bound: float
+    """How far it is off at most, with the probability `confidence`: the sum of the next and of the noise. Under
+    add-remove for tables of at most n0 rows."""
     approximation: float
+    """What is due to the polynomial, for any table."""
     standard_error: float
+    """That of the noise, or a little more."""
     confidence: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ListSummary(PlannedSynopsis):
-    """Noisy counts of conjunctions under differential privacy. Everything it holds may be published.
-
-    Attributes
-    ----------
-    noisy : tuple of int64 arrays
-        The noisy counts of each counted size, in the order of `dpopt.queries.decision_lists.kernels`.
-    """
+    """Noisy counts of conjunctions under differential privacy. Everything it holds may be published."""
 
     KEY = "dpopt_list_summary"
     WHAT = "summary of decision lists"
@@ -64,6 +49,7 @@ class ListSummary(PlannedSynopsis):
     PLAN = ListPlan
     plan: ListPlan
     noisy: tuple[NDArray[np.int64], ...]
+    """The noisy counts of each counted size, in the order of `dpopt.queries.decision_lists.kernels`."""
     privacy: Mapping[str, Any]
 
     def __post_init__(self) -> None:
@@ -76,10 +62,7 @@ class ListSummary(PlannedSynopsis):
 
     def _held(self) -> list[str]:
         family = self.plan.family
-        return [
-            f"{len(family.variables)} variables",
-            f"{family.kind.value} of up to {family.length} literals",
-        ]
+        return [f"{len(family.variables)} variables", f"{family.kind.value} of up to {family.length} literals"]
 
     def answer(self, point: str | NDArray[np.integer], *, confidence: float = 1.0 - BETA) -> ListAnswer:
         """Return which share of the rows gives 1 at a point, with its bound.
@@ -88,10 +71,6 @@ class ListSummary(PlannedSynopsis):
         ----------
         point : str or (m,) integers
             "x1=1,x2=0,..." with every variable, m digits, or an array of bits.
-        confidence : float
-            Of the bound.
-
-        Raises WorkloadError if it is no point, or the confidence is not between 0 and 1.
         """
         given = self.plan.family.point(point) if isinstance(point, str) else np.asarray(point)
         value = self.answers(given[None], cut=True)[0]
@@ -110,10 +89,8 @@ class ListSummary(PlannedSynopsis):
         ----------
         points : (q, m) integers
             Bits.
-        cut : bool
+        cut
             Whether answers below 0 and above 1 become 0 and 1.
-
-        Raises WorkloadError if these are no points.
         """
         from dpopt.queries.decision_lists.kernels import values_at
 
@@ -121,13 +98,11 @@ class ListSummary(PlannedSynopsis):
         return np.asarray(np.clip(found, 0.0, 1.0) if cut else found, dtype=np.float64)
 
     def bound(self, confidence: float = 1.0 - BETA, points: int = 1) -> float:
-        """Return how far the answers at so many points are off at most, all of them with this probability.
-
-        Raises WorkloadError if the probability is not between 0 and 1, or there is no point.
-        """
+        """Return how far the answers at so many points are off at most, all of them with this probability."""
         if not 0.0 < confidence < 1.0 or points < 1:
             raise WorkloadError(
-                f"the confidence must lie between 0 and 1, and be for one point at least; found {confidence!r} and {points}"
+                f"the confidence must lie between 0 and 1, and be for one point at least; found {confidence!r} and "
+                f"{points}"
             )
         return self.plan.approximation + self.plan.noise(1.0 - confidence, points)
 
@@ -151,22 +126,17 @@ _LOOKS_LIKE_A_FILE = (".txt", ".json", ".csv", "/", "\\")
 
 
 def read_declaration(
-    given: str | os.PathLike[str],
-    length: int | None = None,
-    kind: str | None = None,
-    changes: int | None = None,
+    given: str | os.PathLike[str], length: int | None = None, kind: str | None = None, changes: int | None = None
 ) -> ListFamily:
     """Return the declared family: names in a text, or a file that has them, and numbers that the file may have.
 
     Parameters
     ----------
-    given : str or path
-        Names with commas between them ("x1..x30" for a range); or the path of a file: JSON with the keys variables, k, kind and
-        changes, or text with one name on each line.
+    given
+        Names with commas between them ("x1..x30" for a range); or the path of a file: JSON with the keys variables, k,
+        kind and changes, or text with one name on each line.
     length, kind, changes :
         As for `ListFamily.of`; where the file says something else, it is an error.
-
-    Raises WorkloadError if k is given nowhere, two values contradict each other, or the file cannot be read.
     """
     said = {"k": length, "kind": kind, "changes": changes}
     stated: dict[str, Any] = {"variables": os.fspath(given)}
@@ -177,27 +147,18 @@ def read_declaration(
         if text.lstrip().startswith("{"):
             stated = json_object(parse_json(text, place, WorkloadError), place, WorkloadError)
     elif any(part in os.fspath(given) for part in _LOOKS_LIKE_A_FILE):
-        raise WorkloadError(
-            f"there is no file {given}; expected names with commas between them, or a file of them"
-        )
+        raise WorkloadError(f"there is no file {given}; expected names with commas between them, or a file of them")
     for key, value in said.items():
         if value is not None and stated.setdefault(key, value) != value:
-            raise WorkloadError(
-                f"{given} says {key} = {stated[key]!r}, and {value!r} was asked for; leave one out"
-            )
+            raise WorkloadError(f"{given} says {key} = {stated[key]!r}, and {value!r} was asked for; leave one out")
     if stated.get("k") is None:
-        raise WorkloadError(
-            "the largest number of literals of a row is public and has to be declared: give --k"
-        )
+        raise WorkloadError("the largest number of literals of a row is public and has to be declared: give --k")
     declared = decode(DeclaredRows, stated, "the declaration of rows", WorkloadError, partial=True)
     return ListFamily.of(declared.variables, declared.k, declared.kind, declared.changes)
 
 
 def read_points(path: str | os.PathLike[str], family: ListFamily) -> NDArray[np.uint8]:
-    """Read points, (q, m): a CSV file whose first line names every variable, in any order, or an .npy array of bits.
-
-    Raises WorkloadError if the file cannot be read, or does not hold such points.
-    """
+    """Read points, (q, m): a CSV file whose first line names every variable, in any order, or an .npy array of bits."""
     source = Path(path)
     try:
         if source.suffix == ".npy":

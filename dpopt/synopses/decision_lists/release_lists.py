@@ -47,8 +47,9 @@ def decision_lists(
     changes : int, optional
         How often the output of a list changes at most; k if left out. Public.
     n0 : int, optional
-        Under add-remove the public number of rows that answers are shares of; if left out it is measured with 1 % of the
-        budget, and rounded up so that hardly any table has more. Under replace it is public, and read off the table.
+        Under add-remove the public number of rows that answers are shares of; if left out it is measured with 1 % of
+        the budget, and rounded up so that hardly any table has more. Under replace it is public, and read off the
+        table.
     queries : int, optional
         Number of points for which the error is predicted simultaneously; all if left out.
     largest : int, optional
@@ -56,14 +57,13 @@ def decision_lists(
     solver : str or Solver, optional
         Solver of the linear programs of the plan (models/decision_lists); highs if left out.
     **asked
-        epsilon (delta=0: pure), or rho; neighbours, progress, budget, reading
-        (its encoding): see `dpopt.synopses.release.Asked`.
+        epsilon (delta=0: pure), or rho; neighbours, progress, budget, reading (its encoding): see
+        `dpopt.synopses.release.Asked`.
 
     Returns
     -------
     ListSummary
         Answers by `answer("x1=1,x2=0")`, and is kept by `write(path)`.
-
     Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
     the table.
 
@@ -79,12 +79,7 @@ def decision_lists(
     request = Request(**asked)
     request.refuse_reading("a row of lists is a record; leave them out")
     family = variables if isinstance(variables, ListFamily) else read_declaration(variables, k, kind, changes)
-    how: dict[str, Any] = {
-        "relation": request.relation,
-        "points": queries,
-        "largest": largest,
-        "solver": solver,
-    }
+    how: dict[str, Any] = {"relation": request.relation, "points": queries, "largest": largest, "solver": solver}
     return request.release(
         "lists",
         lambda budget, size: plan_lists(family, budget, size=size or 0, **how),

@@ -29,35 +29,25 @@ _POWERS = np.arange(2, 13, 2)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bias:
-    """What is known of the bias of an answer, in shares of records.
-
-    Attributes
-    ----------
-    weights : (k,) float64
-        The final weights of the signed sums.
-    moments : tuple of float
-        M_p at the worst margin for p = 2, 4, ..., 12.
-    worst : float
-        The largest error of a point of the sample.
-    inside : float
-        The share s of the records that may be within the margin.
-    nearer : tuple of float
-        N_p, if that is above 0.
-    """
+    """What is known of the bias of an answer, in shares of records."""
 
     weights: NDArray[np.float64]
+    """Shape (k,). The final weights of the signed sums."""
     moments: tuple[float, ...]
+    """M_p at the worst margin for p = 2, 4, ..., 12."""
     worst: float
+    """The largest error of a point of the sample."""
     inside: float = 0.0
+    """The share s of the records that may be within the margin."""
     nearer: tuple[float, ...] = ()
+    """N_p, if that is above 0."""
 
     def bound(self, beta: float) -> float:
         """Return what the bias stays below with probability 1 - beta over the public projections."""
         if not self.inside:
             return moment_bound(self.moments, beta)
         found: float = min(
-            ((1.0 - self.inside) * one ** (1.0 / power) + self.inside * other ** (1.0 / power))
-            / beta ** (1.0 / power)
+            ((1.0 - self.inside) * one ** (1.0 / power) + self.inside * other ** (1.0 / power)) / beta ** (1.0 / power)
             for one, other, power in zip(self.moments, self.nearer, _POWERS.tolist(), strict=True)
         )
         return found
@@ -70,9 +60,7 @@ class Bias:
 
 def moment_bound(moments: tuple[float, ...], beta: float) -> float:
     """Return the least of (M_p / beta)^(1/p): above it something with these moments is with probability beta at most."""
-    return float(
-        min((moment / beta) ** (1.0 / power) for moment, power in zip(moments, _POWERS, strict=True))
-    )
+    return float(min((moment / beta) ** (1.0 / power) for moment, power in zip(moments, _POWERS, strict=True)))
 
 
 def bias_of(
@@ -94,9 +82,7 @@ def bias_of(
         (models/halfspace_debiasing), found on other points than the bias.
     normals : (k, d) float64
         Unit vectors.
-    turns : int
-        Points for each margin.
-    inside : float
+    inside
         Share of the records that may be within the margin.
     """
     chosen = np.ones(1)

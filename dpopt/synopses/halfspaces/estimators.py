@@ -20,24 +20,16 @@ from dpopt.synopses.summaries.noise_bounds import noise_bound
 
 @dataclass(frozen=True, slots=True)
 class TheoryParameters:
-    """Parameters with which a theorem promises error alpha for all queries of margin gamma.
-
-    Attributes
-    ----------
-    dimension : int
-        T.
-    projections : int
-        m.
-    log10_directions : float
-        Common logarithm of |U|.
-    log10_records : float
-        Common logarithm of the number of records that the theorem needs.
-    """
+    """Parameters with which a theorem promises error alpha for all queries of margin gamma."""
 
     dimension: int
+    """T."""
     projections: int
+    """m."""
     log10_directions: float
+    """Common logarithm of |U|."""
     log10_records: float
+    """Common logarithm of the number of records that the theorem needs."""
 
 
 BETA = 0.05
@@ -45,13 +37,7 @@ BETA = 0.05
 
 
 def printed_parameters(columns: int, margin: float, alpha: float, epsilon: float) -> TheoryParameters:
-    """Return the parameters as ReleaseHalfspaces and Theorem 6.9 print them: m |U| ln(2 m |U| / beta) / epsilon records.
-
-    Raises
-    ------
-    PlanError
-        Numbers out of range.
-    """
+    """Return the parameters as ReleaseHalfspaces and Theorem 6.9 print them: m |U| ln(2 m |U| / beta) / epsilon records."""
     _check(columns, margin, alpha, epsilon)
     dimension = ceil(20.0 / (margin / 4.0) ** 2 * log(8.0 / alpha))
     number = ceil(16.0 / alpha**2 * columns * (log(4.0 * sqrt(columns) / margin) + log(1.0 / BETA)))
@@ -62,14 +48,10 @@ def printed_parameters(columns: int, margin: float, alpha: float, epsilon: float
 def corrected_parameters(columns: int, margin: float, alpha: float, epsilon: float) -> TheoryParameters:
     """Return parameters for which the proof holds, and no larger than it needs.
 
-    T >= 6 zeta^(-2) ln(2 / tau) suffices for signs (Achlioptas 2003) with zeta = gamma / 4 and tau = alpha / 8; a net of the
-    sphere with at most (1 + 8 / gamma)^T points (by volume); m >= (32 / alpha^2) (d ln(4 sqrt(d) / gamma) + ln(6 / beta)),
-    since noise of at most 1 has the Hoeffding exponent alpha^2 m / 32, and the union is over the net of queries.
-
-    Raises
-    ------
-    PlanError
-        Numbers out of range.
+    T >= 6 zeta^(-2) ln(2 / tau) suffices for signs (Achlioptas 2003) with zeta = gamma / 4 and tau = alpha / 8; a net
+    of the sphere with at most (1 + 8 / gamma)^T points (by volume); m >= (32 / alpha^2) (d ln(4 sqrt(d) / gamma) + ln(6
+    / beta)), since noise of at most 1 has the Hoeffding exponent alpha^2 m / 32, and the union is over the net of
+    queries.
     """
     _check(columns, margin, alpha, epsilon)
     dimension = ceil(6.0 / (margin / 4.0) ** 2 * log(16.0 / alpha))
@@ -103,9 +85,9 @@ _STEP = 0.01  # of the logarithm of a scale
 class Estimator(enum.Enum):
     """How signed sums of known halfspaces become the answer for another one.
 
-    `AVERAGE`: of each projection the canonical direction nearest to the projected query, all with the same weight (Blum, Ligett
-    and Roth, Definition 6.5). `REGRESSION`: weights of all directions by `SideRegression`, combined for the least worst bias
-    (models/halfspace_debiasing).
+    `AVERAGE`: of each projection the canonical direction nearest to the projected query, all with the same weight
+    (Blum, Ligett and Roth, Definition 6.5). `REGRESSION`: weights of all directions by `SideRegression`, combined for
+    the least worst bias (models/halfspace_debiasing).
     """
 
     AVERAGE = "average"
@@ -124,8 +106,6 @@ class Answering:
     ----------
     margin : float
         gamma.
-
-    Raises PlanError if the margin is not between 0 and 1, or there are too many halfspaces for a regression.
     """
 
     def __init__(self, plan: HalfspacePlan, estimator: Estimator, margin: float) -> None:
@@ -133,14 +113,12 @@ class Answering:
             raise PlanError(f"found the margin {margin!r}; expected one between 0 and 1")
         if estimator is Estimator.REGRESSION and plan.features > MOST_REGRESSED:
             raise PlanError(
-                f"a regression takes up to {MOST_REGRESSED:,} halfspaces, and {plan.features:,} are known; use --estimate "
-                "average, or release fewer"
+                f"a regression takes up to {MOST_REGRESSED:,} halfspaces, and {plan.features:,} are known; use "
+                f"--estimate average, or release fewer"
             )
         self.plan, self.estimator, self.margin = plan, estimator, margin
 
-    def of_queries(
-        self, queries: NDArray[np.float64], *, turns: int = TURNS, inside: float = 0.0
-    ) -> Iterator[Bias]:
+    def of_queries(self, queries: NDArray[np.float64], *, turns: int = TURNS, inside: float = 0.0) -> Iterator[Bias]:
         """Yield final weights and bias for each of some unit vectors, (q, d)."""
         for start in range(0, len(queries), _TOGETHER):
             some = queries[start : start + _TOGETHER]
@@ -171,9 +149,7 @@ class Answering:
     def _regression(self) -> SideRegression:
         plan = self.plan
         variance = plan.sums_scale**2 * (1.0 if plan.gaussian else 2.0) / plan.size**2
-        return SideRegression(
-            plan.projections.unit_normals, variance, tuple(share * self.margin for share in _RAMPS)
-        )
+        return SideRegression(plan.projections.unit_normals, variance, tuple(share * self.margin for share in _RAMPS))
 
 
 def _rounded_up(scales: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -23,64 +23,45 @@ REMOVED = {"measured": "sides", "heights": []}
 
 @dataclass(frozen=True)
 class Prediction:
-    """What errors to expect of queries whose margin is the planned one, in shares of records.
-
-    Attributes
-    ----------
-    error : float
-        With probability 95 % all `queries` together are off by at most this, whatever the records: the sum of the next two.
-    bias : float
-        What of it is due to projections; for records that do not depend on them.
-    noise : float
-        What of it is noise.
-    typical : float
-        Root of the mean squared bias of a record at the worst margin; tables of many different records come below it.
-    queries : int
-    direct : float
-        The error if each of these queries was counted with separate noise.
-    worth : int
-        From how many queries on that is more than `error`.
-    """
+    """What errors to expect of queries whose margin is the planned one, in shares of records."""
 
     error: float
+    """With probability 95 % all `queries` together are off by at most this, whatever the records: the sum of the next
+    two."""
     bias: float
+    """What of it is due to projections; for records that do not depend on them."""
     noise: float
+    """What of it is noise."""
     typical: float
+    """Root of the mean squared bias of a record at the worst margin; tables of many different records come below it."""
     queries: int
     direct: float
+    """The error if each of these queries was counted with separate noise."""
     worth: int
+    """From how many queries on that is more than `error`."""
 
 
 @dataclass(frozen=True, eq=False)
 class HalfspacePlan(SynopsisPlan):
-    """What a halfspace release measures.
-
-    Attributes
-    ----------
-    dimension, number, directions : int
-        T, m and h; |U| = 2 h.
-    seed, copies : int
-        Of the public projections.
-    scales : tuple of float
-        Of the noise: of the number of records first (add-remove only), then of sides.
-    size : int
-        The public number of records: n under replace-one, n0 under add-remove.
-    margin : float
-        gamma: for which margin the weights are made and errors are predicted; others can be asked for.
-    """
+    """What a halfspace release measures."""
 
     columns: PointColumns
     dimension: int
     number: int
     directions: int
+    """T, m and h; |U| = 2 h."""
     seed: int
     copies: int
+    """Of the public projections."""
     relation: NeighbouringRelation
     budget: Budget
     gaussian: bool
     scales: tuple[float, ...]
+    """Of the noise: of the number of records first (add-remove only), then of sides."""
     size: int
+    """The public number of records: n under replace-one, n0 under add-remove."""
     margin: float
+    """gamma: for which margin the weights are made and errors are predicted; others can be asked for."""
     prediction: Prediction
 
     def __post_init__(self) -> None:
@@ -97,12 +78,7 @@ class HalfspacePlan(SynopsisPlan):
     def projections(self) -> Projections:
         """The public projections."""
         return Projections.of(
-            self.columns.dimension,
-            self.dimension,
-            self.number,
-            self.directions,
-            seed=self.seed,
-            copies=self.copies,
+            self.columns.dimension, self.dimension, self.number, self.directions, seed=self.seed, copies=self.copies
         )
 
     @property
@@ -145,10 +121,7 @@ class HalfspacePlan(SynopsisPlan):
 
     @classmethod
     def from_json(cls, given: object) -> Self:
-        """Read what `to_json` gave, here or in an earlier version.
-
-        Raises PlanError if an earlier version released arcs or bins of angles, or as for every plan.
-        """
+        """Read what `to_json` gave, here or in an earlier version."""
         stated = json_object(given, "the plan", PlanError)
         if any(stated.get(key, usual) != usual for key, usual in REMOVED.items()):
             raise removed("a release of arcs or bins of angles", "sides, whose errors are no larger")
@@ -156,8 +129,4 @@ class HalfspacePlan(SynopsisPlan):
 
     def derived(self) -> dict[str, Any]:
         """Return what follows from the fields: how many canonical directions there are, and how many numbers are released."""
-        return {
-            **super().derived(),
-            "canonical_directions": 2 * self.directions,
-            "numbers": self.numbers,
-        }
+        return {**super().derived(), "canonical_directions": 2 * self.directions, "numbers": self.numbers}

@@ -29,33 +29,22 @@ from dpopt.synopses.synopsis import PlannedSynopsis
 
 @dataclass(frozen=True, slots=True)
 class HalfspaceAnswer:
-    """Which share of the records lies in a halfspace.
-
-    Attributes
-    ----------
-    value : float
-        The estimate, between 0 and 1.
-    bound : float
-        How far it is off at most, with the probability `confidence`, if no larger share of the records than was said (`inside`,
-        0 if left out) has |<x, y>| below `margin`: the sum of the next two. Nobody checks that.
-    bias : float
-        The part of the projections: with half of the rest of the probability, over the public projections, for records that do
-        not depend on them; from moments that are estimated on public points.
-    noise : float
-        The part of the noise, likewise.
-    typical : float
-        Root of the mean squared bias of a single record at the worst margin.
-    margin : float
-        gamma.
-    confidence : float
-    """
+    """Which share of the records lies in a halfspace."""
 
     value: float
+    """The estimate, between 0 and 1."""
     bound: float
+    """How far it is off at most, with the probability `confidence`, if no larger share of the records than was said
+    (`inside`, 0 if left out) has |<x, y>| below `margin`: the sum of the next two. Nobody checks that."""
     bias: float
+    """The part of the projections: with half of the rest of the probability, over the public projections, for records
+    that do not depend on them; from moments that are estimated on public points."""
     noise: float
+    """The part of the noise, likewise."""
     typical: float
+    """Root of the mean squared bias of a single record at the worst margin."""
     margin: float
+    """gamma."""
     confidence: float
 
 
@@ -70,13 +59,7 @@ class Answered(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Halfspaces(PlannedSynopsis):
-    """Noisy sides of projected points under differential privacy. Everything it holds may be published.
-
-    Attributes
-    ----------
-    noisy : tuple of int64 arrays
-        What was measured, in the order of `plan.measurements()`.
-    """
+    """Noisy sides of projected points under differential privacy. Everything it holds may be published."""
 
     KEY = "dpopt_halfspaces"
     WHAT = "release of halfspaces"
@@ -84,6 +67,7 @@ class Halfspaces(PlannedSynopsis):
     PLAN = HalfspacePlan
     plan: HalfspacePlan
     noisy: tuple[NDArray[np.int64], ...]
+    """What was measured, in the order of `plan.measurements()`."""
     privacy: Mapping[str, Any]
 
     def __post_init__(self) -> None:
@@ -94,12 +78,7 @@ class Halfspaces(PlannedSynopsis):
 
     def _held(self) -> list[str]:
         plan = self.plan
-        return [
-            f"d={plan.columns.dimension}",
-            f"T={plan.dimension}",
-            f"m={plan.number}",
-            f"h={plan.directions}",
-        ]
+        return [f"d={plan.columns.dimension}", f"T={plan.dimension}", f"m={plan.number}", f"h={plan.directions}"]
 
     @property
     def records(self) -> float:
@@ -153,25 +132,18 @@ class Halfspaces(PlannedSynopsis):
         ----------
         queries : (q, d) float64
             Only directions count.
-        margin : float, optional
+        margin
             gamma; the planned one if left out.
-        inside : float
-            Which share of the records may have |<x, y>| < gamma, for the scaled record and the unit vector y. Bounds hold if no
-            larger one has, which is the caller's promise and is not checked; with 1 they need none.
-        estimate : str or Estimator, optional
+        inside
+            Which share of the records may have |<x, y>| < gamma, for the scaled record and the unit vector y. Bounds
+            hold if no larger one has, which is the caller's promise and is not checked; with 1 they need none.
+        estimate
             "regression" or "average" (the paper's). The regression if left out, or with more than
             `dpopt.synopses.halfspaces.estimators.MOST_REGRESSED` halfspaces the average.
-        confidence : float
+        confidence
             Of each bound alone, not of all together.
-        turns : int
+        turns
             Public points for each margin with which the bias is estimated.
-
-        Raises
-        ------
-        WorkloadError
-            Queries that are no directions, or a confidence that is not between 0 and 1.
-        PlanError
-            A margin or share out of range.
         """
         check_confidence(confidence)
         if not 0.0 <= inside <= 1.0:
@@ -215,9 +187,8 @@ class Halfspaces(PlannedSynopsis):
 def read_queries(path: str | os.PathLike[str], names: tuple[str, ...]) -> NDArray[np.float64]:
     """Return the vectors of a file divided by their lengths, (q, d).
 
-    A first line that is not of numbers names the columns, in any order; otherwise they stand in the order of the release.
-
-    Raises WorkloadError if the file cannot be read, or a line does not hold d numbers.
+    A first line that is not of numbers names the columns, in any order; otherwise they stand in the order of the
+    release.
     """
     source = Path(path)
     place = f"the file {str(source)!r}"

@@ -38,13 +38,8 @@ class Shape:
     directions: int
 
 
-def named_shapes(
-    dimension: int | None, projections: int | None, directions: int | None
-) -> list[Shape] | None:
-    """Return the one shape that a user names, or none.
-
-    Raises PlanError if it is named in part, or there is no such shape.
-    """
+def named_shapes(dimension: int | None, projections: int | None, directions: int | None) -> list[Shape] | None:
+    """Return the one shape that a user names, or none."""
     if dimension is None and projections is None and directions is None:
         return None
     if dimension is None or projections is None or directions is None:
@@ -70,23 +65,18 @@ def plan_halfspaces(
 
     Parameters
     ----------
-    budget : Budget
+    budget
         With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
-    size : int
+    size
         The public number of records.
-    margin : float
+    margin
         gamma, between 0 and 1.
-    shapes : sequence of Shape, optional
+    shapes
         `default_shapes` if left out.
-    queries : int
+    queries
         How many queries are to be within the predicted error together.
-    seed, copies : int
+    seed, copies
         Of the public projections.
-
-    Raises
-    ------
-    PlanError
-        Numbers out of range, or no budget left.
     """
     if size < 1 or queries < 1:
         raise PlanError(f"found {size} records and {queries} queries; expected at least one of each")
@@ -117,8 +107,8 @@ def plan_halfspaces(
 def default_shapes(*, gaussian: bool) -> list[Shape]:
     """Return the shapes that are tried: T = 1 and T = 2.
 
-    Where weights come from a regression, many projections with few directions each know more than few with many. With Gaussian
-    noise more halfspaces have no more noise, so only 2,400 are tried. Laplace noise grows with their number.
+    Where weights come from a regression, many projections with few directions each know more than few with many. With
+    Gaussian noise more halfspaces have no more noise, so only 2,400 are tried. Laplace noise grows with their number.
     """
     found = [Shape(1, 2400, 1), Shape(2, 600, 4)]
     if not gaussian:
@@ -126,9 +116,7 @@ def default_shapes(*, gaussian: bool) -> list[Shape]:
     return found
 
 
-def predicted(
-    plan: HalfspacePlan, amount: float, queries: int, estimator: Estimator | None = None
-) -> Prediction:
+def predicted(plan: HalfspacePlan, amount: float, queries: int, estimator: Estimator | None = None) -> Prediction:
     """Return the errors to expect of queries of the planned margin, on public queries and points."""
     if estimator is None:
         estimator = Estimator.usual(plan)
@@ -168,9 +156,7 @@ def public_queries(columns: int, number: int, *, seed: int) -> NDArray[np.float6
     return np.asarray(rough / np.sqrt((rough**2).sum(axis=1, keepdims=True)))
 
 
-def _scales(
-    shape: Shape, amount: float, relation: NeighbouringRelation, *, gaussian: bool
-) -> tuple[float, ...]:
+def _scales(shape: Shape, amount: float, relation: NeighbouringRelation, *, gaussian: bool) -> tuple[float, ...]:
     """Return the scales of the noise: a small share for the number of records, the rest for the sides."""
     add_remove = relation is NeighbouringRelation.ADD_REMOVE
     found, left = [], amount
@@ -189,9 +175,5 @@ def _break_even(error: float, amount: float, size: int, *, gaussian: bool) -> in
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (
-            (middle, high)
-            if direct_error(middle, amount, size, gaussian=gaussian) <= error
-            else (low, middle)
-        )
+        low, high = (middle, high) if direct_error(middle, amount, size, gaussian=gaussian) <= error else (low, middle)
     return high

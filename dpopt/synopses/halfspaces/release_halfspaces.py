@@ -40,26 +40,16 @@ def declared_columns(
 
     Parameters
     ----------
-    table : path, DataFrame or array
-        Only its names of columns are read here, and only where none are given: they are taken to be public. The columns of an
-        array, or of a .npy file, are called x1, x2, ...
-    names : tuple of str or None
+    table
+        Only its names of columns are read here, and only where none are given: they are taken to be public. The columns
+        of an array, or of a .npy file, are called x1, x2, ...
+    names
         None: all numeric attributes of the schema, or all columns of the table.
-    bounds : str or None
-        "LOW:HIGH" for all columns.
-    schema : Schema or None
+    schema
         Bounds of each column, from its numeric attributes.
-    normalise : bool
-    reading : TableReading, optional
-        How a text file is written.
-
-    Raises PlanError if more than one scaling is named, or bounds make no sense; SchemaError if a column is no numeric
-    attribute of the schema.
     """
     if normalise + (bounds is not None) + (schema is not None) > 1:
-        raise PlanError(
-            "found more than one scaling; give --normalise, --bounds or --schema, or none of them"
-        )
+        raise PlanError("found more than one scaling; give --normalise, --bounds or --schema, or none of them")
     if schema is not None:
         return _with_schema(names, schema)
     named = _of_table(table, reading) if names is None else names
@@ -79,15 +69,14 @@ def _with_schema(names: tuple[str, ...] | None, schema: Schema) -> PointColumns:
     numeric = {
         attribute.name: (float(attribute.edges[0]), float(attribute.edges[-1]))
         for attribute in schema.attributes
-        if attribute.kind is AttributeKind.NUMERIC
-        and attribute.after is None
-        and attribute.date_format is None
+        if attribute.kind is AttributeKind.NUMERIC and attribute.after is None and attribute.date_format is None
     }
     chosen = tuple(numeric) if names is None else names
     unknown = [name for name in chosen if name not in numeric]
     if unknown:
         raise SchemaError(
-            f"{', '.join(map(repr, unknown))}: no numeric attribute of the schema, which has {', '.join(numeric) or 'none'}"
+            f"{', '.join(map(repr, unknown))}: no numeric attribute of the schema, which has "
+            f"{', '.join(numeric) or 'none'}"
         )
     return PointColumns(chosen, Scaling.BOUNDS, tuple(numeric[name] for name in chosen))
 
@@ -138,11 +127,11 @@ def halfspaces(
     schema : Schema or path, optional
         In place of `bounds`: its numeric attributes have the bounds of the columns. Public.
     projected_to, projections, directions : int, optional
-        T, the dimension of the projections; m, how many; and how many canonical directions each has, antipodes among them.
-        Chosen if left out.
+        T, the dimension of the projections; m, how many; and how many canonical directions each has, antipodes among
+        them. Chosen if left out.
     n0 : int, optional
-        Under add-remove the public number of records that answers are shares of; measured with 1 % of the budget if left out.
-        Under replace the number of records is public, and read off the table.
+        Under add-remove the public number of records that answers are shares of; measured with 1 % of the budget if
+        left out. Under replace the number of records is public, and read off the table.
     queries : int
         Number of queries for which errors are predicted simultaneously.
     seed : int
@@ -150,14 +139,13 @@ def halfspaces(
     copies : int
         Number of random signs that an entry of a projection adds up; 1 gives the paper's matrices.
     **asked
-        epsilon (delta=0: pure), or rho; neighbours, progress, budget,
-        accept_draft, reading (how a text file is written): see `dpopt.synopses.release.Asked`.
+        epsilon (delta=0: pure), or rho; neighbours, progress, budget, accept_draft, reading (how a text file is
+        written): see `dpopt.synopses.release.Asked`.
 
     Returns
     -------
     Halfspaces
         Answers by `answer("0.6,0.8")`, and is kept by `write(path)`.
-
     Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
     the table.
 

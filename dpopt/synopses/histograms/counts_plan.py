@@ -82,30 +82,19 @@ def unheard(solved: SolvedBudget | None, gap: float | None) -> None:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CountsPlan(SynopsisPlan, ABC):
-    """What a release of counts measures: levels, each of which divides all records, each with noise of its own scale.
-
-    Attributes
-    ----------
-    relation : NeighbouringRelation
-    budget : Budget
-    gaussian : bool
-    scales : tuple of float
-        Scale of the noise of each measured level, in records.
-    ranges : str
-        For which ranges or boxes the budget was spread.
-    size : int or None
-        The public number of records under replace-one; None under add-remove, where nobody needs to know it.
-    predicted : Mapping
-        Mean variance of each group of ranges or boxes, in records squared.
-    """
+    """What a release of counts measures: levels, each of which divides all records, each with noise of its own scale."""
 
     relation: NeighbouringRelation
     budget: Budget
     gaussian: bool
     scales: tuple[float, ...]
+    """Scale of the noise of each measured level, in records."""
     ranges: str
+    """For which ranges or boxes the budget was spread."""
     size: int | None
+    """The public number of records under replace-one; None under add-remove, where nobody needs to know it."""
     predicted: Mapping[str, float]
+    """Mean variance of each group of ranges or boxes, in records squared."""
 
     def __post_init__(self) -> None:
         check_size(self.size, self.relation)
@@ -149,30 +138,23 @@ class CountsPlan(SynopsisPlan, ABC):
 
 
 def check_size(size: int | None, relation: NeighbouringRelation) -> None:
-    """Refuse a number of records that does not belong to a relation.
-
-    Raises PlanError if it is missing under replace-one, given under add-remove, or out of range.
-    """
+    """Refuse a number of records that does not belong to a relation."""
     if relation is NeighbouringRelation.ADD_REMOVE and size is not None:
         raise PlanError(
             f"found the number of records {size:,}, which is not used under add-remove; leave it out, or take replace"
         )
     if relation is NeighbouringRelation.REPLACE_ONE and (size is None or not 0 <= size <= LARGEST_SIZE):
         found = "no number of records" if size is None else f"the number of records {size:,}"
-        raise PlanError(
-            f"found {found}, which is public under replace-one: give it (--n), from 0 to {LARGEST_SIZE:,}"
-        )
+        raise PlanError(f"found {found}, which is public under replace-one: give it (--n), from 0 to {LARGEST_SIZE:,}")
 
 
 def check_scales(scales: tuple[float, ...]) -> None:
-    """Refuse scales that no measurement has.
-
-    Raises PlanError with the first of them.
-    """
+    """Refuse scales that no measurement has."""
     for scale in scales:
         if not SMALLEST_SCALE <= scale < LARGEST_SCALE:
             raise PlanError(
-                f"found the scale of noise {scale!r}; expected a number from {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g}"
+                f"found the scale of noise {scale!r}; expected a number from {SMALLEST_SCALE:g} to below "
+                f"{LARGEST_SCALE:g}"
             )
 
 
@@ -182,10 +164,7 @@ def node_sensitivity(relation: NeighbouringRelation) -> int:
 
 
 def is_gaussian(budget: Budget) -> bool:
-    """Return which noise a budget pays for.
-
-    Raises PlanError if it is for draws of queries.
-    """
+    """Return which noise a budget pays for."""
     if budget.accountant not in {Accountant.PURE, Accountant.ZCDP}:
         raise PlanError(
             f"the accountant {budget.accountant.value!r} has no figure for the noise of counts; use 'pure' or 'zcdp'"
@@ -194,10 +173,7 @@ def is_gaussian(budget: Budget) -> bool:
 
 
 def whole_amount(budget: Budget) -> float:
-    """Return what a budget has for noise: rho of zCDP for Gaussian noise, else epsilon.
-
-    Raises PlanError if it is for draws of queries, or leaves nothing.
-    """
+    """Return what a budget has for noise: rho of zCDP for Gaussian noise, else epsilon."""
     amount = amount_for(budget, gaussian=is_gaussian(budget))
     if not amount > 0:
         raise PlanError(f"{budget.describe()} leaves nothing to measure with; raise the budget")

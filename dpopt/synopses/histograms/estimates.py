@@ -21,19 +21,20 @@ from dpopt.synopses.solved import Inference
 class Estimate(enum.Enum):
     """An estimate of the bins.
 
-    `DIVIDED`: from the top down each node is divided anew among its parts, so that none is negative: wide ranges as good
-    as by least squares, empty bins nearly exact. The default.
+    `DIVIDED`: from the top down each node is divided anew among its parts, so that none is negative: wide ranges as
+    good as by least squares, empty bins nearly exact. The default.
 
     `LEAST_SQUARES`: unbiased, and of least variance among unbiased ones; bins may be negative.
 
-    `NONNEGATIVE`: the nearest consistent counts of which none is negative, by a solver; what raises bins to 0 raises wide
-    ranges, too.
+    `NONNEGATIVE`: the nearest consistent counts of which none is negative, by a solver; what raises bins to 0 raises
+    wide ranges, too.
 
-    `ZEROING`: the paper's own way for its trees, which are declared hierarchies: least squares with every node at or below 0
-    set to 0, and all below it (Hay et al. 2010, section 4.2); sums over bins do not agree with the nodes above them any more.
+    `ZEROING`: the paper's own way for its trees, which are declared hierarchies: least squares with every node at or
+    below 0 set to 0, and all below it (Hay et al. 2010, section 4.2); sums over bins do not agree with the nodes above
+    them any more.
 
-    `SHRUNKEN`: the estimate of rounds, and theirs alone: blocks halved again and again, each division drawn by empirical
-    Bayes towards an even one or an empty half; its stated errors are those of the answer itself.
+    `SHRUNKEN`: the estimate of rounds, and theirs alone: blocks halved again and again, each division drawn by
+    empirical Bayes towards an even one or an empty half; its stated errors are those of the answer itself.
     """
 
     DIVIDED = "divided"
@@ -43,16 +44,12 @@ class Estimate(enum.Enum):
     SHRUNKEN = "shrunken"
 
 
-def tree_inferences(
-    tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]
-) -> dict[str, Inference]:
+def tree_inferences(tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]) -> dict[str, Inference]:
     """Return the estimates that are models, each as the counts of the bins; parameters as of `estimated_nodes`."""
     return {
         name: Inference(
             size,
-            partial(
-                tree_consistency, tree, values, variances, nonnegative=Estimate(name) is Estimate.NONNEGATIVE
-            ),
+            partial(tree_consistency, tree, values, variances, nonnegative=Estimate(name) is Estimate.NONNEGATIVE),
             lambda found: found["x"][tree.leaf_of_bin],
         )
         for name, size in tree_model_sizes(len(tree)).items()
@@ -68,11 +65,6 @@ def estimated_nodes(
     ----------
     values, variances : (v,) float64
         Noisy counts and the variances of their noise: inf where nothing was measured, 0 for what is known.
-
-    Raises
-    ------
-    TreeError
-        If variances do not determine every node, or known values contradict each other.
     """
     if estimate is Estimate.LEAST_SQUARES:
         return least_squares(tree, values, variances)

@@ -14,43 +14,28 @@ from dpopt.errors import PlanError
 from dpopt.inference.histograms.mean_variance import MeanVariance
 from dpopt.inference.histograms.tree_least_squares import range_variances
 from dpopt.models.model import Model
-from dpopt.models.noise_budgets.hierarchy_budgets import (
-    HierarchyProgram,
-    best_hierarchy_budgets,
-    hierarchy_budgets,
-)
+from dpopt.models.noise_budgets.hierarchy_budgets import HierarchyProgram, best_hierarchy_budgets, hierarchy_budgets
 from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.tree import Tree, deepened
 from dpopt.queries.ranges.weighted_ranges import WeightedRanges
 from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, unheard
 from dpopt.synopses.histograms.range_workload import NODES, parse_hierarchy_ranges
-from dpopt.synopses.histograms.tree_plan import (
-    LEAST_SHARE_OF_BINS,
-    SINGLE_BINS,
-    MeasuredLevel,
-    TreePlan,
-    check_bins,
-)
+from dpopt.synopses.histograms.tree_plan import LEAST_SHARE_OF_BINS, SINGLE_BINS, MeasuredLevel, TreePlan, check_bins
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HierarchyPlan(TreePlan):
     """What a release of a histogram measures over the groups of a declared hierarchy.
 
-    A bin that stands beside groups is measured with them, too: as a group of its own on every level below. So a level divides
-    all bins, and a record lies in one group of it.
-
-    Attributes
-    ----------
-    hierarchy : Tree
-        As it was declared; its root is depth 0.
-    depths : tuple of int
-        Measured levels, from single bins up: decreasing, the first is the lowest.
+    A bin that stands beside groups is measured with them, too: as a group of its own on every level below. So a level
+    divides all bins, and a record lies in one group of it.
     """
 
     hierarchy: Tree
+    """As it was declared; its root is depth 0."""
     depths: tuple[int, ...]
+    """Measured levels, from single bins up: decreasing, the first is the lowest."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -104,28 +89,18 @@ def plan_hierarchy(
 
     Parameters
     ----------
-    hierarchy : Tree
+    hierarchy
         Over 1 to 4,194,304 bins, as `dpopt.queries.ranges.tree` reads it.
-    budget : Budget
+    budget
         With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
-    bins : Bins, optional
+    bins
         What the bins are; matters to declared ranges alone.
-    ranges : str
+    ranges
         "nodes" (each level's mean over its groups), "all", "sizes:1,64,1024" (each size's mean), or "file:PATH".
-    relation : NeighbouringRelation
-    size : int, optional
+    size
         The number of records, under replace-one.
-    solver, on_solved : optional
+    solver, on_solved
         As of `plan_blocks`; for "nodes" of a hierarchy whose bins all have the same depth.
-
-    Raises
-    ------
-    PlanError
-        If bins or size are out of range, or the accountant has no figure for either noise; or the solver has no model.
-    WorkloadError
-        If the ranges are none of the above.
-    AccountingError
-        If the budget is too small for any noise.
     """
     named = Bins("bins", hierarchy.bins) if bins is None else bins
     check_bins(named.number)
@@ -157,15 +132,12 @@ def plan_hierarchy(
 
 
 def _model(hierarchy: Tree, ranges: str, program: HierarchyProgram) -> Model:
-    """Return the model of a program for the groups of a hierarchy, which solvers take.
-
-    Raises PlanError if the ranges are others, bins differ in depth, or noise is not Gaussian.
-    """
+    """Return the model of a program for the groups of a hierarchy, which solvers take."""
     even = len(deepened(hierarchy)) == len(hierarchy)
     if ranges != NODES or not even or not program.gaussian:
         raise PlanError(
-            "--solver spreads a budget of Gaussian noise (rho, or epsilon and delta), for the ranges 'nodes', over a hierarchy "
-            "whose bins have one depth; leave it out"
+            "--solver spreads a budget of Gaussian noise (rho, or epsilon and delta), for the ranges 'nodes', over a "
+            "hierarchy whose bins have one depth; leave it out"
         )
     return hierarchy_budgets(
         [hierarchy.size[level].tolist() for level in hierarchy.levels],
@@ -184,9 +156,7 @@ def _predicted(plan: HierarchyPlan, words: str, wanted: WeightedRanges) -> dict[
 
     hierarchy, lowest = plan.hierarchy, len(plan.hierarchy.levels) - 1
     each = variances(hierarchy.start, hierarchy.start + hierarchy.size)
-    of_levels = {
-        depth_name(depth, lowest): float(each[level].mean()) for depth, level in enumerate(hierarchy.levels)
-    }
+    of_levels = {depth_name(depth, lowest): float(each[level].mean()) for depth, level in enumerate(hierarchy.levels)}
     if plan.ranges == NODES:
         mean = sum(of_levels.values()) / len(of_levels)
     else:

@@ -36,39 +36,25 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class RangeAnswer:
-    """How many records lie in a range, or in a box.
-
-    Attributes
-    ----------
-    value : float
-        The estimate that was asked for: the sum of its bins or cells, so that all answers of one estimate agree.
-    standard_error : float
-        Of rounds their own, by the posterior. Otherwise that of the least-squares estimate, from which others
-        differ where that would be negative somewhere: exact, but an upper bound for several columns whose numbers of bins are
-        no powers of 2.
-    low, high : float
-        Interval around the least-squares estimate, or that of rounds, cut at 0: with Gaussian tails it holds the truth with
-        this confidence.
-    confidence : float
-    """
+    """How many records lie in a range, or in a box."""
 
     value: float
+    """The estimate that was asked for: the sum of its bins or cells, so that all answers of one estimate agree."""
     standard_error: float
+    """Of rounds their own, by the posterior. Otherwise that of the least-squares estimate, from which others differ
+    where that would be negative somewhere: exact, but an upper bound for several columns whose numbers of bins are no
+    powers of 2."""
     low: float
     high: float
+    """Interval around the least-squares estimate, or that of rounds, cut at 0: with Gaussian tails it holds the truth
+    with this confidence."""
     confidence: float
 
 
 def range_answers(
-    values: NDArray[np.float64],
-    unbiased: NDArray[np.float64],
-    errors: NDArray[np.float64],
-    confidence: float,
+    values: NDArray[np.float64], unbiased: NDArray[np.float64], errors: NDArray[np.float64], confidence: float
 ) -> list[RangeAnswer]:
-    """Return the answers of these values, with intervals around the unbiased estimates; all arrays (q,).
-
-    Raises WorkloadError if the confidence is not between 0 and 1.
-    """
+    """Return the answers of these values, with intervals around the unbiased estimates; all arrays (q,)."""
     from scipy.special import ndtri
 
     if not 0.0 < confidence < 1.0:
@@ -95,14 +81,8 @@ class Histogram(PlannedSynopsis):
 
     Attributes
     ----------
-    bins : Bins
-    plan : TreePlan
     noisy : tuple of (nodes,) int64 arrays
         The noisy counts of each measured level, from single bins up.
-    privacy : Mapping
-        What was spent, charge by charge.
-    solved : tuple of Solved
-        What the solver that the release named made of its models; empty if it named none.
     """
 
     KEY = "dpopt_histogram"
@@ -113,7 +93,9 @@ class Histogram(PlannedSynopsis):
     plan: TreePlan
     noisy: tuple[NDArray[np.int64], ...]
     privacy: Mapping[str, Any]
+    """What was spent, charge by charge."""
     solved: tuple[Solved, ...] = ()
+    """What the solver that the release named made of its models; empty if it named none."""
     _estimated: dict[Estimate, _Estimated] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -125,9 +107,7 @@ class Histogram(PlannedSynopsis):
         for level, values in zip(self.plan.levels, self.noisy, strict=True):
             expected = self.plan.number_of_nodes(level)
             if values.shape != (expected,):
-                raise TranscriptError(
-                    f"found {values.size:,} noisy counts of {level.name}; expected {expected:,}"
-                )
+                raise TranscriptError(f"found {values.size:,} noisy counts of {level.name}; expected {expected:,}")
 
     def _held(self) -> list[str]:
         return [repr(self.bins.name), f"{self.bins.number:,} bins"]
@@ -137,10 +117,7 @@ class Histogram(PlannedSynopsis):
         return isinstance(self.plan, HistogramPlan) and self.plan.rounds
 
     def estimate(self, name: str | Estimate | None = None) -> NDArray[np.float64]:
-        """Return an estimate of each bin, (n,), computed once: see `dpopt.synopses.histograms.estimates.Estimate`.
-
-        Raises PlanError if there is none of this name.
-        """
+        """Return an estimate of each bin, (n,), computed once: see `dpopt.synopses.histograms.estimates.Estimate`."""
         return self._estimate(name).counts
 
     @property
@@ -159,27 +136,15 @@ class Histogram(PlannedSynopsis):
         return float(self._estimate(None).sums[-1])
 
     def range(
-        self,
-        start: int,
-        stop: int,
-        *,
-        confidence: float = CONFIDENCE,
-        estimate: str | Estimate | None = None,
+        self, start: int, stop: int, *, confidence: float = CONFIDENCE, estimate: str | Estimate | None = None
     ) -> RangeAnswer:
-        """Return how many records lie in the bins start, ..., stop - 1, with the error of the answer.
-
-        Raises WorkloadError if there is no such range, or the confidence is not between 0 and 1; PlanError if there is
-        no such estimate.
-        """
+        """Return how many records lie in the bins start, ..., stop - 1, with the error of the answer."""
         return self.ranges([(start, stop)], confidence=confidence, estimate=estimate)[0]
 
     def answer(
         self, text: str, *, confidence: float = CONFIDENCE, estimate: str | Estimate | None = None
     ) -> RangeAnswer:
-        """Return how many records lie in a range that a text names, such as "20:40" (`Bins.range_of`).
-
-        Raises WorkloadError if the text names no range.
-        """
+        """Return how many records lie in a range that a text names, such as "20:40" (`Bins.range_of`)."""
         return self.range(*self.bins.range_of(text), confidence=confidence, estimate=estimate)
 
     def ranges(
@@ -195,7 +160,8 @@ class Histogram(PlannedSynopsis):
         if bad.any():
             place = int(np.argmax(bad))
             raise WorkloadError(
-                f"found the range from {starts[place]} to {stops[place]}; expected 0 <= start < stop <= {self.bins.number:,}"
+                f"found the range from {starts[place]} to {stops[place]}; expected 0 <= start < stop <= "
+                f"{self.bins.number:,}"
             )
         sums = self._estimate(estimate).sums
         values = sums[stops] - sums[starts]
@@ -207,11 +173,7 @@ class Histogram(PlannedSynopsis):
         return range_answers(values, unbiased, errors, confidence)
 
     def quantile(self, share: float, *, estimate: str | Estimate | None = None) -> int:
-        """Return the first bin up to which at least this share of the records lie; of numbers, those not missing.
-
-        Raises WorkloadError if the share is not between 0 and 1, or the histogram is empty; PlanError if there is no
-        such estimate.
-        """
+        """Return the first bin up to which at least this share of the records lie; of numbers, those not missing."""
         if not 0.0 <= share <= 1.0:
             raise WorkloadError(f"a quantile is a share between 0 and 1, found {share!r}")
         sums = self._estimate(estimate).sums[1 : self.bins.intervals + 1]
@@ -226,14 +188,10 @@ class Histogram(PlannedSynopsis):
         ----------
         nonnegative
             Whether no bin may be below 0.
-
-        Raises PlanError if blocks were measured in rounds.
         """
         if self._in_rounds:
             raise not_in_rounds("the model")
-        return tree_consistency(
-            self.plan.tree, self._node_values, self.plan.variances, nonnegative=nonnegative
-        )
+        return tree_consistency(self.plan.tree, self._node_values, self.plan.variances, nonnegative=nonnegative)
 
     def whole_counts(self, estimate: str | Estimate | None = None) -> NDArray[np.int64]:
         """Return whole numbers near an estimate, (n,), whose sums over the first bins are the rounded ones."""
@@ -289,12 +247,10 @@ class Histogram(PlannedSynopsis):
             refuse_removed("estimate", "shrunken without rounds")
         if estimate is Estimate.ZEROING and not isinstance(self.plan, HierarchyPlan):
             refuse_removed("estimate", "zeroing without a hierarchy")
-        if estimate is Estimate.NONNEGATIVE and not any(
-            one.estimate == estimate.value for one in self.solved
-        ):
+        if estimate is Estimate.NONNEGATIVE and not any(one.estimate == estimate.value for one in self.solved):
             raise PlanError(
-                "the estimate 'nonnegative' is a model for solvers: name one at the release (--solver clarabel), or solve "
-                "what was released, by solved_by('clarabel'); or take 'divided'"
+                "the estimate 'nonnegative' is a model for solvers: name one at the release (--solver clarabel), or "
+                "solve what was released, by solved_by('clarabel'); or take 'divided'"
             )
         tree = self.plan.tree
         nodes = estimated_nodes(estimate, tree, self._node_values, self.plan.variances)
@@ -309,26 +265,16 @@ class Histogram(PlannedSynopsis):
 
 
 def write_table(
-    histogram: Histogram,
-    path: str | os.PathLike[str],
-    *,
-    whole: bool = False,
-    estimate: str | Estimate | None = None,
+    histogram: Histogram, path: str | os.PathLike[str], *, whole: bool = False, estimate: str | Estimate | None = None
 ) -> None:
     """Write bin, label, count, standard error and interval of 95 % of each bin; whole or not at all.
 
     Parameters
     ----------
-    whole : bool
+    whole
         Whether counts are rounded to whole numbers, so that sums over the first bins are the rounded ones.
-    estimate : str or Estimate
-        Which counts.
-
-    Raises ReleaseFolderError if the file cannot be written; PlanError if there is no such estimate.
     """
-    answers = histogram.ranges(
-        [(place, place + 1) for place in range(histogram.bins.number)], estimate=estimate
-    )
+    answers = histogram.ranges([(place, place + 1) for place in range(histogram.bins.number)], estimate=estimate)
     names = ((place, histogram.bins.label(place)) for place in range(histogram.bins.number))
     rows = counted_rows(names, answers, histogram.whole_counts(estimate) if whole else None)
     write_rows(path, ["bin", "label", *COUNTED], rows, "table of counts")

@@ -23,13 +23,7 @@ from dpopt.queries.ranges.tree import Tree
 from dpopt.queries.ranges.weighted_ranges import height_of
 from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, noise_variance, unheard
 from dpopt.synopses.histograms.range_workload import WORST, RangeWorkload, worst_ranges
-from dpopt.synopses.histograms.tree_plan import (
-    LEAST_SHARE_OF_BINS,
-    SINGLE_BINS,
-    MeasuredLevel,
-    TreePlan,
-    check_bins,
-)
+from dpopt.synopses.histograms.tree_plan import LEAST_SHARE_OF_BINS, SINGLE_BINS, MeasuredLevel, TreePlan, check_bins
 
 ROUND_HEIGHT = 3
 """A round divides each block into 2^3 parts; 4 to 16 parts were up to 5 % worse on DPBench's sets."""
@@ -40,19 +34,13 @@ _LEAST_START = 1e-4  # share of a level: from 0 it could not rise
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HistogramPlan(TreePlan):
-    """What a release of a histogram measures over blocks of 1, 2, 4, ... bins.
-
-    Attributes
-    ----------
-    heights : tuple of int
-        Measured levels, from single bins (0) up: level h has blocks of 2^h bins.
-    rounds : bool
-        Whether they are measured from the highest down, and blocks with few records divided no further
-        (`dpopt.synopses.histograms.in_rounds`).
-    """
+    """What a release of a histogram measures over blocks of 1, 2, 4, ... bins."""
 
     heights: tuple[int, ...]
+    """Measured levels, from single bins (0) up: level h has blocks of 2^h bins."""
     rounds: bool = False
+    """Whether they are measured from the highest down, and blocks with few records divided no further
+    (`dpopt.synopses.histograms.in_rounds`)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -127,23 +115,18 @@ def plan_blocks(
 
     Parameters
     ----------
-    bins : int or Bins
+    bins
         From 1 to 4,194,304; what they are matters to declared ranges alone.
-    budget : Budget
+    budget
         With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
-    ranges : str or RangeWorkload
-        "all" (the mean over all ranges), "prefixes" (over those that begin with the first bin), "sizes:1,64,1024" (each size,
-        divided by the variance of the best simple strategy), "worst" (the largest variance of any range), "file:PATH" (the
-        weighted mean over the ranges that a file declares).
-    relation : NeighbouringRelation
-    size : int, optional
+    ranges
+        "all" (the mean over all ranges), "prefixes" (over those that begin with the first bin), "sizes:1,64,1024" (each
+        size, divided by the variance of the best simple strategy), "worst" (the largest variance of any range),
+        "file:PATH" (the weighted mean over the ranges that a file declares).
+    size
         The number of records, under replace-one.
-    solver, on_solved : optional
+    solver, on_solved
         Who spreads the budget in place of our own method, for Gaussian noise; receives how both compare, and the gap.
-
-    Raises PlanError if bins or size are out of range, or the accountant has no figure for either noise; WorkloadError
-    if the ranges are none of the above; AccountingError if the budget is too small for any noise; ProgramError as of
-    `budget_solved_by`.
     """
     number = bins.number if isinstance(bins, Bins) else bins
     check_bins(number)
@@ -177,18 +160,14 @@ def plan_rounds(
     ----------
     bins, budget, relation, size
         As of `plan_blocks`.
-    ranges : str
+    ranges
         Those whose variance is predicted; not "worst".
-
-    Raises PlanError or WorkloadError or AccountingError as `plan_blocks`.
     """
     number = bins.number if isinstance(bins, Bins) else bins
     check_bins(number)
     noise, workload = LevelNoise(budget, relation), RangeWorkload.parse(ranges, bins)
     if workload.text == WORST:
-        raise PlanError(
-            "found rounds for the ranges 'worst', which they do not know before; measure blocks for these"
-        )
+        raise PlanError("found rounds for the ranges 'worst', which they do not know before; measure blocks for these")
     program = workload.program(**noise.program(), known_total=noise.known_total)
     measured = list(range(0, max(height_of(number) - 1, 1), ROUND_HEIGHT))
     amounts = np.zeros(program.blocks.size)
@@ -236,8 +215,9 @@ def _spread_for_the_worst(
 ) -> tuple[RangeWorkload, LevelBudgets]:
     """Return the budgets whose worst range is best, and the workload with the ranges that were worst on the way.
 
-    Ranges that are worse than all groups join them, and each program starts from the budgets of the one before. Where no range
-    is worse, a search from all starts has its say: if it finds better budgets for these groups, the same begins from them.
+    Ranges that are worse than all groups join them, and each program starts from the budgets of the one before. Where
+    no range is worse, a search from all starts has its say: if it finds better budgets for these groups, the same
+    begins from them.
     """
     program = program_of(workload)
     found = _best(program)
@@ -275,9 +255,7 @@ def _bad_ranges(program: LevelProgram, bins: int) -> list[tuple[int, int]]:
 
 
 def _best(
-    program: LevelProgram,
-    starts: Sequence[NDArray[np.float64]] | None = None,
-    solver: str | Solver | None = None,
+    program: LevelProgram, starts: Sequence[NDArray[np.float64]] | None = None, solver: str | Solver | None = None
 ) -> LevelBudgets:
     return with_single_bins(program, best_level_budgets(program, starts, solver))
 

@@ -1,8 +1,8 @@
 """Blocks that are measured in rounds, the largest first: each round divides those that hold enough records by earlier ones.
 
-What each round costs is fixed by the plan; what it groups is a function of released values. Groups that have no cell in common
-cost the same whichever they are (C5 in docs/privacy), and the costs of rounds add up though each may depend on the values of
-those before.
+What each round costs is fixed by the plan; what it groups is a function of released values. Groups that have no cell in
+common cost the same whichever they are (C5 in docs/privacy), and the costs of rounds add up though each may depend on
+the values of those before.
 """
 
 from __future__ import annotations
@@ -58,10 +58,7 @@ def measured_in_rounds(
 
 
 def rounds_of(plan: CountsPlan, shape: Sequence[int], noisy: Sequence[NDArray[np.int64]]) -> list[Round]:
-    """Return the rounds of a release, the first one first.
-
-    Raises TranscriptError if their arrays do not have two rows, or the nodes of one do not divide all cells.
-    """
+    """Return the rounds of a release, the first one first."""
     for name, values in zip(plan.level_names, noisy, strict=True):
         if values.ndim != 2 or len(values) != 2:
             raise TranscriptError(
@@ -77,6 +74,6 @@ def rounds_of(plan: CountsPlan, shape: Sequence[int], noisy: Sequence[NDArray[np
 def not_in_rounds(what: str) -> PlanError:
     """Return the error of an estimate that rounds do not have."""
     return PlanError(
-        f"found {what} asked of blocks that were measured in rounds, which stop at blocks of several cells; take the estimate "
-        "'shrunken', or measure all blocks (cubes of a grid)"
+        f"found {what} asked of blocks that were measured in rounds, which stop at blocks of several cells; take the "
+        f"estimate 'shrunken', or measure all blocks (cubes of a grid)"
     )

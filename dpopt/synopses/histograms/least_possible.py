@@ -1,7 +1,8 @@
 """How near a plan of counts with Gaussian noise is to the least variance of any linear Gaussian mechanism (models/strategy).
 
-For each group of ranges or boxes whose variance a plan predicts, where a bound is known: no linear Gaussian mechanism that
-costs as much has less for this group, even if it serves no other. `predicted / least - 1` is what the plan is above it at most.
+For each group of ranges or boxes whose variance a plan predicts, where a bound is known: no linear Gaussian mechanism
+that costs as much has less for this group, even if it serves no other. `predicted / least - 1` is what the plan is
+above it at most.
 
 | asked for | bound |
 |---|---|
@@ -56,21 +57,14 @@ _STEPPED = 256  # bins up to which the steps for all ranges take a fraction of a
 
 @dataclass(frozen=True, slots=True)
 class LeastVariances:
-    """What is proven of a plan.
-
-    Attributes
-    ----------
-    ranges : str
-        What the plan was asked for.
-    least : dict
-        A lower bound on the variance of groups whose variance the plan predicts, by their names, in records squared.
-    waves : float or None
-        The mean variance of waves in place of blocks, where they could be measured.
-    """
+    """What is proven of a plan."""
 
     ranges: str
+    """What the plan was asked for."""
     least: dict[str, float]
+    """A lower bound on the variance of groups whose variance the plan predicts, by their names, in records squared."""
     waves: float | None = None
+    """The mean variance of waves in place of blocks, where they could be measured."""
 
     def in_words(self, predicted: Mapping[str, float]) -> list[str]:
         """Return what it means for these predicted variances, a line for each."""
@@ -82,8 +76,8 @@ class LeastVariances:
         ]
         if self.waves is not None:
             lines.append(
-                f"waves in place of blocks (--measure waves): standard error {self.waves**0.5:,.2f} records; better where most "
-                "bins hold records, often worse where most are empty"
+                f"waves in place of blocks (--measure waves): standard error {self.waves**0.5:,.2f} records; better "
+                f"where most bins hold records, often worse where most are empty"
             )
         return lines
 
@@ -93,13 +87,10 @@ def least_variances(plan: CountsPlan, ranges: str, bins: Bins | None = None) -> 
 
     Parameters
     ----------
-    plan : TreePlan or GridPlan
-    ranges : str
+    ranges
         What the plan was asked for, with the path where it was declared in a file.
-    bins : Bins, optional
+    bins
         What the bins are; matters to declared ranges alone.
-
-    Raises WorkloadError as `plan_blocks`, for a file of ranges that is not there any more.
 
     Examples
     --------
@@ -121,12 +112,7 @@ def least_variances(plan: CountsPlan, ranges: str, bins: Bins | None = None) -> 
         found = _of_ranges(plan, ranges, named, known_total=known_total)
     unit = 1.0 / (2.0 * whole_amount(plan.budget))
     waves = None
-    if (
-        isinstance(plan, HistogramPlan)
-        and ranges in {ALL, PREFIXES}
-        and plan.bins <= MOST_WAVES
-        and not known_total
-    ):
+    if isinstance(plan, HistogramPlan) and ranges in {ALL, PREFIXES} and plan.bins <= MOST_WAVES and not known_total:
         waves = unit * waves_of(plan.bins, prefixes=ranges == PREFIXES).mean_variance()
     return LeastVariances(ranges, {name: unit * least for name, least in found.items() if least > 0.0}, waves)
 
@@ -154,9 +140,7 @@ def _of_ranges(plan: TreePlan, ranges: str, bins: Bins, *, known_total: bool) ->
     if ranges.startswith(FILE) or (ranges == NODES and isinstance(plan, HierarchyPlan)):
         file = ranges.removeprefix(FILE)
         wanted = (
-            _nodes(plan)
-            if isinstance(plan, HierarchyPlan) and ranges == NODES
-            else WeightedRanges.read(file, bins)
+            _nodes(plan) if isinstance(plan, HierarchyPlan) and ranges == NODES else WeightedRanges.read(file, bins)
         )
         return {names[0]: declared(wanted)}
     sizes = parse_sizes(ranges)

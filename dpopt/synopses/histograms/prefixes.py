@@ -1,7 +1,7 @@
 """Prefixes that grow: how many records there are up to each step, answered as the steps pass.
 
-The file is a journal: the plan, the charge for all steps, and the noisy rows of the steps so far, each in one line. Who goes on
-with it reads the charge there, pays nothing more, and draws what was not drawn.
+The file is a journal: the plan, the charge for all steps, and the noisy rows of the steps so far, each in one line. Who
+goes on with it reads the charge there, pays nothing more, and draws what was not drawn.
 """
 
 from __future__ import annotations
@@ -50,23 +50,15 @@ PREFIXES = "prefixes"
 
 @dataclass(frozen=True, slots=True)
 class PrefixPlan(SynopsisPlan):
-    """What is measured of each step.
-
-    Attributes
-    ----------
-    relation : NeighbouringRelation
-        Add-remove.
-    budget : Budget
-    steps : int
-        T, the whole horizon: all bins of the column.
-    scale : float
-        Of the noise of each row, in units of the weights.
-    """
+    """What is measured of each step."""
 
     relation: NeighbouringRelation
+    """Add-remove."""
     budget: Budget
     steps: int
+    """T, the whole horizon: all bins of the column."""
     scale: float
+    """Of the noise of each row, in units of the weights."""
 
     @property
     def size(self) -> None:
@@ -86,11 +78,7 @@ class PrefixPlan(SynopsisPlan):
 def plan_prefixes(
     steps: int, budget: Budget, *, relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE
 ) -> PrefixPlan:
-    """Return the plan that spends a budget on the prefixes of so many steps.
-
-    Raises PlanError if there are too many steps, or the budget is for Laplace noise, or for other neighbours than
-    add-remove; AccountingError if the budget is too small for any noise.
-    """
+    """Return the plan that spends a budget on the prefixes of so many steps."""
     if not 1 <= steps <= MOST_STEPS:
         raise PlanError(f"prefixes that grow have 1 to {MOST_STEPS:,} steps, found {steps:,}")
     if not is_gaussian(budget):
@@ -108,23 +96,15 @@ def plan_prefixes(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prefixes(Shown):
-    """Counts of prefixes so far, and what was spent on all that will come. Everything it holds may be published.
-
-    Attributes
-    ----------
-    plan : PrefixPlan
-    bins : Bins
-        The steps.
-    noisy : (t,) int64
-        The noisy rows of the steps so far.
-    privacy : Mapping
-        What was spent, charge by charge.
-    """
+    """Counts of prefixes so far, and what was spent on all that will come. Everything it holds may be published."""
 
     plan: PrefixPlan
     bins: Bins
+    """The steps."""
     noisy: NDArray[np.int64]
+    """Shape (t,). The noisy rows of the steps so far."""
     privacy: Mapping[str, Any]
+    """What was spent, charge by charge."""
 
     def _said(self) -> list[str]:
         measured = f"{self.noisy.size:,} of {self.plan.steps:,} steps"
@@ -141,23 +121,15 @@ class Prefixes(Shown):
         return prefix_deviations(self.plan.rows.weights, self.plan.scale)
 
     def answer(self, step: int, *, confidence: float = CONFIDENCE) -> RangeAnswer:
-        """Return how many records there were in the first steps, as many as `step` says; unbiased.
-
-        Raises PlanError if so many were not measured; WorkloadError if the confidence is not between 0 and 1.
-        """
+        """Return how many records there were in the first steps, as many as `step` says; unbiased."""
         if not 1 <= step <= self.noisy.size:
-            raise PlanError(
-                f"found step {step:,}; expected one of the {self.noisy.size:,} that were measured"
-            )
+            raise PlanError(f"found step {step:,}; expected one of the {self.noisy.size:,} that were measured")
         values, errors = self.values[step - 1 : step], self.deviations[step - 1 : step]
         return range_answers(values, values, errors, confidence)[0]
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Prefixes:
-        """Return what is on file.
-
-        Raises TranscriptError if the file is missing, damaged, or something else.
-        """
+        """Return what is on file."""
         return _State.of(read_journal(Path(path))).released()
 
 
@@ -191,8 +163,8 @@ def prefixes(
     noise : Noise, optional
         Anything but the default marks the release as not private.
     **asked
-        epsilon (with delta, not 0), or rho; reading, accept_draft, progress, budget: see `dpopt.synopses.release.Asked`.
-
+        epsilon (with delta, not 0), or rho; reading, accept_draft, progress, budget: see
+        `dpopt.synopses.release.Asked`.
     Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
     the table.
 
@@ -213,9 +185,7 @@ def prefixes(
     plan = plan_prefixes(bins.number, request.spending(), relation=request.relation)
     _check_steps(steps, 0, plan)
     check_new(target)
-    account = open_account(
-        request.budget, "prefixes", plan.budget, plan.relation, request.reading, reservation=None
-    )
+    account = open_account(request.budget, "prefixes", plan.budget, plan.relation, request.reading, reservation=None)
     counts = request.bin_counts(table, schema, (column,))
     try:
         with closing(FileJournal(target)) as journal:
@@ -247,7 +217,6 @@ def grow(
         As for `prefixes`; the table with the records of all steps so far.
     **asked
         reading, accept_draft, progress: as for `prefixes`.
-
     Raises DpoptError for whatever is wrong with the input. Nothing is drawn where it is, nor where an interrupted draw
     may have been seen.
 
@@ -270,15 +239,13 @@ def grow(
             raise PlanError(f"{file} was begun, and nothing was drawn; remove it, and release again")
         if state.torn:
             raise PlanError(
-                "the last draw was interrupted, and may have been seen: what was released stays, and nothing more is drawn. "
-                "Begin another release, with a budget of its own"
+                "the last draw was interrupted, and may have been seen: what was released stays, and nothing more is "
+                "drawn. Begin another release, with a budget of its own"
             )
         _check_steps(steps, state.noisy.size, state.plan)
         (bins,) = request.declared_bins(schema, (column,), ordered=True)
         if (bins.name, bins.labels, bins.edges) != (state.bins.name, state.bins.labels, state.bins.edges):
-            raise PlanError(
-                f"the bins of {column!r} are not those of the file; give the schema that it was made with"
-            )
+            raise PlanError(f"the bins of {column!r} are not those of the file; give the schema that it was made with")
         return state.measured(request.bin_counts(table, schema, (column,)), journal, steps, noise=noise)
 
 
@@ -292,8 +259,8 @@ def _asked(asked: Asked) -> Request:
 def _check_steps(steps: int, measured: int, plan: PrefixPlan) -> None:
     if not measured < steps <= plan.steps:
         raise PlanError(
-            f"found --steps {steps:,}; {measured:,} of {plan.steps:,} steps were measured: expected {measured + 1:,} to "
-            f"{plan.steps:,}"
+            f"found --steps {steps:,}; {measured:,} of {plan.steps:,} steps were measured: expected {measured + 1:,} "
+            f"to {plan.steps:,}"
             if measured < plan.steps
             else f"all {plan.steps:,} steps were measured"
         )
@@ -347,9 +314,7 @@ class _State:
             )
             state._take(read_grown(contents.entries[1:], torn=contents.torn))
         except (IndexError, KeyError, TypeError, ValueError) as error:
-            raise TranscriptError(
-                f"the file is none of 'dpopt prefixes release', or damaged: {error}"
-            ) from error
+            raise TranscriptError(f"the file is none of 'dpopt prefixes release', or damaged: {error}") from error
         return state
 
     def _take(self, found: Grown) -> None:

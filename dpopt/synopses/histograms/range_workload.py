@@ -6,9 +6,9 @@ Which ranges of blocks have the largest predicted variance, under given budgets 
 
 maximize sum_h (1 / lambda_h - 1 / lambda_(h-1)) a_h(start, stop) over 0 <= start < stop <= bins
 
-a_h is the squared norm of LB-5 (`dpopt.queries.ranges.weighted_ranges`); levels that are not measured drop out. The search
-begins with positions of many sizes, evenly spaced, and improves the best of each size by moves of its ends, with steps that are
-halved. A heuristic: tests compare it with all ranges.
+a_h is the squared norm of LB-5 (`dpopt.queries.ranges.weighted_ranges`); levels that are not measured drop out. The
+search begins with positions of many sizes, evenly spaced, and improves the best of each size by moves of its ends, with
+steps that are halved. A heuristic: tests compare it with all ranges.
 """
 
 from __future__ import annotations
@@ -42,32 +42,20 @@ _PLAIN_STEPS = (1, 4)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RangeWorkload:
-    """Groups of ranges.
-
-    Attributes
-    ----------
-    text : str
-        As it was asked for.
-    names : tuple of str
-        One for each group, in words.
-    loads : (g, L + 1) float64
-        LB-5.
-    relative : bool
-        Whether the reference of a group is the variance of the best simple strategy; otherwise it is 1.
-    """
+    """Groups of ranges."""
 
     text: str
+    """As it was asked for."""
     names: tuple[str, ...]
+    """One for each group, in words."""
     loads: NDArray[np.float64]
+    """Shape (g, L + 1). LB-5."""
     relative: bool
+    """Whether the reference of a group is the variance of the best simple strategy; otherwise it is 1."""
 
     @classmethod
     def parse(cls, text: str, bins: int | Bins) -> RangeWorkload:
-        """Read "all", "prefixes", "sizes:1,64,1024", "worst", or "file:PATH".
-
-        Raises WorkloadError if it is none of them, a size does not fit the bins, or the file declares no ranges of
-        them.
-        """
+        """Read "all", "prefixes", "sizes:1,64,1024", "worst", or "file:PATH"."""
         named = bins if isinstance(bins, Bins) else Bins("bins", bins)
         number = named.number
         if text == ALL:
@@ -83,22 +71,13 @@ class RangeWorkload:
         if text.startswith(FILE):
             declared = WeightedRanges.read(text.removeprefix(FILE), named)
             return cls.declared(declared.starts, declared.stops, declared.weights, number)
-        raise WorkloadError(
-            f"found the ranges {text!r}; expected all, prefixes, worst, sizes:1,64,1024, or file:PATH"
-        )
+        raise WorkloadError(f"found the ranges {text!r}; expected all, prefixes, worst, sizes:1,64,1024, or file:PATH")
 
     @classmethod
     def declared(
-        cls,
-        starts: NDArray[np.int64],
-        stops: NDArray[np.int64],
-        weights: NDArray[np.float64],
-        bins: int,
+        cls, starts: NDArray[np.int64], stops: NDArray[np.int64], weights: NDArray[np.float64], bins: int
     ) -> RangeWorkload:
-        """Return the workload of ranges start, ..., stop - 1, all (q,), whose weighted mean variance is to be least.
-
-        Raises WorkloadError if there is no range, one lies outside the bins, or weights are negative or all 0.
-        """
+        """Return the workload of ranges start, ..., stop - 1, all (q,), whose weighted mean variance is to be least."""
         ranges = WeightedRanges(starts, stops, weights, bins)
         loads = loads_of(ranges.starts, ranges.stops, bins, ranges.weights)
         return cls(described(ranges), ("declared ranges",), loads[None, :], relative=False)
@@ -113,8 +92,8 @@ class RangeWorkload:
     def program(self, *, amount: float, sensitivity: int, gaussian: bool, known_total: bool) -> LevelProgram:
         """Return the program that spreads a budget over the levels; with `known_total` the root is known and not measured.
 
-        Loads of the root are left out then: what the total determines has no variance. A group of such ranges needs no budget;
-        single bins stand in for it.
+        Loads of the root are left out then: what the total determines has no variance. A group of such ranges needs no
+        budget; single bins stand in for it.
         """
         levels = self.loads.shape[1] - 1
         used = levels if known_total and levels else levels + 1
@@ -142,17 +121,12 @@ def described(ranges: WeightedRanges) -> str:
 
 
 def parse_sizes(text: str) -> list[int]:
-    """Read the sizes of "sizes:1,64,1024".
-
-    Raises WorkloadError if they are no whole numbers.
-    """
+    """Read the sizes of "sizes:1,64,1024"."""
     parts = text.removeprefix(SIZES).split(",")
     found = [number for number in map(whole_number, parts) if number is not None]
     if len(found) < len(parts):
         shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
-        raise WorkloadError(
-            f"found the ranges {shown!r}; sizes are whole numbers of bins, as in sizes:1,64,1024"
-        )
+        raise WorkloadError(f"found the ranges {shown!r}; sizes are whole numbers of bins, as in sizes:1,64,1024")
     return found
 
 
@@ -186,11 +160,11 @@ def worst_ranges(
 
     Parameters
     ----------
-    program : LevelProgram
+    program
         Of the levels of `bins` bins; one level less than these have means that the total is known.
     amounts : (L + 1,) float64
         Parts of the budget, above 0 for single bins.
-    number : int
+    number
         How many at most.
     """
     heights, weights = _weights(program, amounts, bins)
@@ -258,8 +232,6 @@ def parse_hierarchy_ranges(text: str, hierarchy: Tree, bins: Bins) -> tuple[str,
     -------
     tuple
         The text that goes on file (without a path), the ranges in words, and the ranges.
-
-    Raises WorkloadError if it is none of them, a size does not fit the bins, or the file declares no ranges of them.
     """
     if text == NODES:
         return text, "groups of all levels", ranges_of_nodes(hierarchy)
@@ -294,10 +266,7 @@ def all_ranges(bins: int) -> WeightedRanges:
 
 
 def ranges_of_sizes(sizes: list[int], bins: int) -> WeightedRanges:
-    """Return the ranges of these sizes: all sizes weigh alike, and alike the positions of a size.
-
-    Raises WorkloadError if a size does not fit the bins.
-    """
+    """Return the ranges of these sizes: all sizes weigh alike, and alike the positions of a size."""
     for size in sizes:
         if not 1 <= size <= bins:
             raise WorkloadError(f"a range of {size:,} bins; the domain has {bins:,}")

@@ -41,30 +41,19 @@ def planned_histogram(
     solver: str | None = None,
     on_solved: OnSolved = unheard,
 ) -> TreePlan:
-    """Return the plan for these bins: waves, blocks, blocks in rounds, or a declared hierarchy; made from public values alone.
-
-    Raises DpoptError for whatever cannot be planned.
-    """
+    """Return the plan for these bins from public values: waves, blocks, blocks in rounds, or a declared hierarchy."""
     relation = request.relation
     if measure not in MEASURED:
         raise PlanError(f"found {measure!r} to be measured; expected one of {', '.join(MEASURED)}")
     if measure != BLOCKS and (hierarchy is not None or solver is not None):
-        raise PlanError(
-            f"{measure} have neither a hierarchy nor a solver: leave these out, or measure blocks"
-        )
+        raise PlanError(f"{measure} have neither a hierarchy nor a solver: leave these out, or measure blocks")
     if measure == ROUNDS:
         return plan_rounds(bins, budget, ranges=ranges or ALL, relation=relation, size=size)
     if measure == WAVES:
         return plan_waves(bins.number, budget, ranges=ranges or ALL, relation=relation)
     if hierarchy is None:
         return plan_blocks(
-            bins,
-            budget,
-            ranges=ranges or ALL,
-            relation=relation,
-            size=size,
-            solver=solver,
-            on_solved=on_solved,
+            bins, budget, ranges=ranges or ALL, relation=relation, size=size, solver=solver, on_solved=on_solved
         )
     return plan_hierarchy(
         read_hierarchy(hierarchy, bins),
@@ -101,9 +90,8 @@ def plan_histogram(
     Returns
     -------
     TreePlan
-        `level_names` and `scales` (noise, in records) of what is measured, `predicted` (mean variance of each group of ranges,
-        in records squared).
-
+        `level_names` and `scales` (noise, in records) of what is measured, `predicted` (mean variance of each group of
+        ranges, in records squared).
     Raises DpoptError for whatever cannot be planned.
 
     Examples
@@ -143,23 +131,23 @@ def histogram(
     column : str, optional
         The column that is counted.
     counts : str, optional
-        In place of schema and column: the table has one row for each bin, in order, with its count in this column. A record is
-        in one bin, and the number of rows is public.
+        In place of schema and column: the table has one row for each bin, in order, with its count in this column. A
+        record is in one bin, and the number of rows is public.
     ranges : str, optional
         The ranges whose variance the plan minimizes: "all", "prefixes", "worst", "sizes:1,64,1024", "file:PATH"; with a
         hierarchy "nodes", "all", "sizes:..." or "file:PATH". "all" if left out, or "nodes".
     hierarchy : path, optional
         Public JSON file of nested lists of bins: the levels of this hierarchy are measured.
     measure : str
-        "blocks" (of 1, 2, 4, ... bins), or "waves": of the least variance for "all" ranges or "prefixes", with Gaussian noise
-        under add-remove; better where most bins hold records, and often worse where most are empty. "rounds" measures blocks
-        from the largest down and divides none further that holds few records: better where most bins are empty or alike.
+        "blocks" (of 1, 2, 4, ... bins), or "waves": of the least variance for "all" ranges or "prefixes", with Gaussian
+        noise under add-remove; better where most bins hold records, and often worse where most are empty. "rounds"
+        measures blocks from the largest down and divides none further that holds few records: better where most bins
+        are empty or alike.
     ordered : bool
         Whether the declared values of a categorical column are ordered as they are listed.
     **asked
-        epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft,
-        progress, budget: see `dpopt.synopses.release.Asked`;
-        solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
+        epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft, progress, budget: see
+        `dpopt.synopses.release.Asked`; solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
 
     Returns
     -------
@@ -195,9 +183,7 @@ def histogram(
     )
 
 
-def release_histogram(
-    counts: BinCounts, plan: TreePlan, bins: Bins | None = None, **how: Unpack[Running]
-) -> Histogram:
+def release_histogram(counts: BinCounts, plan: TreePlan, bins: Bins | None = None, **how: Unpack[Running]) -> Histogram:
     """Measure the levels of a plan and return the histogram that they agree on, as `dpopt.synopses.release.Measure` says.
 
     `bins` are positions 0, 1, ... if left out.

@@ -27,31 +27,19 @@ SINGLE_BINS = "single bins"
 
 @dataclass(frozen=True, slots=True)
 class MeasuredLevel:
-    """A level of a tree whose nodes are counted with noise.
-
-    Attributes
-    ----------
-    name : str
-        In words; it names the measurement and its charge.
-    depth : int
-        Which level of the plan's tree, 0 for the root's.
-    scale : float
-        Of the noise, in records.
-    """
+    """A level of a tree whose nodes are counted with noise."""
 
     name: str
+    """In words; it names the measurement and its charge."""
     depth: int
+    """Which level of the plan's tree, 0 for the root's."""
     scale: float
+    """Of the noise, in records."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TreePlan(CountsPlan):
-    """What a release of a histogram measures: the nodes of some levels of a tree, each of which divides all bins.
-
-    Attributes
-    ----------
-    bins : int
-    """
+    """What a release of a histogram measures: the nodes of some levels of a tree, each of which divides all bins."""
 
     bins: int
 
@@ -128,9 +116,6 @@ def tree_model_sizes(nodes: int) -> dict[str, ModelSize]:
 
 
 def check_bins(bins: int) -> None:
-    """Refuse a number of bins that is out of range.
-
-    Raises PlanError if it is.
-    """
+    """Refuse a number of bins that is out of range."""
     if not 1 <= bins <= LARGEST_DOMAIN:
         raise PlanError(f"a histogram has 1 to {LARGEST_DOMAIN:,} bins, found {bins:,}")

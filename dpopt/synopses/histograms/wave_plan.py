@@ -32,14 +32,10 @@ class WavePlan(TreePlan):
 
     Each wave adds up all bins with whole weights, in units of 1 / `unit`. Estimates other than least squares divide the
     least-squares counts over a tree of blocks; nothing of that tree is measured.
-
-    Attributes
-    ----------
-    unit : int
-        What stands for 1 in the measured sums.
     """
 
     unit: int = field(default=LARGEST_UNIT)
+    """What stands for 1 in the measured sums."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -101,24 +97,18 @@ class WavePlan(TreePlan):
 def _check(ranges: str, relation: NeighbouringRelation, *, gaussian: bool) -> None:
     if ranges not in _WORDS or not gaussian or relation is not NeighbouringRelation.ADD_REMOVE:
         raise PlanError(
-            f"found waves for the ranges {ranges!r}; they are measured for {ALL!r} or {PREFIXES!r}, under add-remove, with "
-            "Gaussian noise (rho, or epsilon and delta): measure blocks for others"
+            f"found waves for the ranges {ranges!r}; they are measured for {ALL!r} or {PREFIXES!r}, under add-remove, "
+            f"with Gaussian noise (rho, or epsilon and delta): measure blocks for others"
         )
 
 
 def plan_waves(bins: int, budget: Budget, *, ranges: str, relation: NeighbouringRelation) -> WavePlan:
-    """Return the plan that measures waves: for all ranges, or for prefixes (ST-6 at equal d).
-
-    Raises PlanError if there are over 65,536 bins, or ranges, relation or noise are others than a `WavePlan` takes;
-    AccountingError if the budget is too small for any noise.
-    """
+    """Return the plan that measures waves: for all ranges, or for prefixes (ST-6 at equal d)."""
     _check(ranges, relation, gaussian=is_gaussian(budget))
     if not 1 <= bins <= MOST_WAVES:
         raise PlanError(f"waves are measured over 1 to {MOST_WAVES:,} bins, found {bins:,}; measure blocks")
     trial = WaveSums(WAVES, 1.0, gaussian=True, bins=bins, prefixes=ranges == PREFIXES, unit=LARGEST_UNIT)
-    scale = measurement_scale(
-        trial.sensitivity(relation), amount=whole_amount(budget), gaussian=is_gaussian(budget)
-    )
+    scale = measurement_scale(trial.sensitivity(relation), amount=whole_amount(budget), gaussian=is_gaussian(budget))
     waves = waves_of(bins, prefixes=ranges == PREFIXES)
     return WavePlan(
         bins=bins,

@@ -19,25 +19,17 @@ from dpopt.synopses.summaries.noise_bounds import reach_of_variance
 
 @dataclass(frozen=True, slots=True)
 class TreeBeside:
-    """What a tree of counts is predicted to do.
-
-    Attributes
-    ----------
-    command : str
-        The command that releases it.
-    standard_error : float
-        Root of the mean variance over all ranges or boxes, in records.
-    bound : float
-        What no range is off by more with the probability of the plan, all ranges together: that of the worst standard error
-        for one column; of the mean one, which is no bound of all boxes, for several. In records.
-    own : float
-        The error of the plan that it stands beside: proven for one column, expected for several. In records.
-    """
+    """What a tree of counts is predicted to do."""
 
     command: str
+    """The command that releases it."""
     standard_error: float
+    """Root of the mean variance over all ranges or boxes, in records."""
     bound: float
+    """What no range is off by more with the probability of the plan, all ranges together: that of the worst standard
+    error for one column; of the mean one, which is no bound of all boxes, for several. In records."""
     own: float
+    """The error of the plan that it stands beside: proven for one column, expected for several. In records."""
 
     @property
     def better(self) -> bool:
@@ -48,9 +40,9 @@ class TreeBeside:
 def tree_beside(plan: PartitionPlan) -> TreeBeside:
     """Return what a tree of counts with the budget of a plan is predicted to do, with Laplace noise where that is better.
 
-    Of several columns cubes of cells are taken for the blocks, which are planned in a moment; `dpopt grid` may find better
-    ones. Bounds under Laplace noise hold for any weights of noisy counts with this variance (`noise_bounds`), which makes them
-    a little larger than they are.
+    Of several columns cubes of cells are taken for the blocks, which are planned in a moment; `dpopt grid` may find
+    better ones. Bounds under Laplace noise hold for any weights of noisy counts with this variance (`noise_bounds`),
+    which makes them a little larger than they are.
     """
     budget, budgets = plan.budget, [plan.budget]
     if plan.gaussian and budget.epsilon is not None:
@@ -79,10 +71,7 @@ def _worst_variance(tree: HistogramPlan) -> float:
     """Return the largest variance of a range that a search finds, under the noise of a plan."""
     sensitivity = tree.sensitivity
     program = RangeWorkload.parse("all", tree.bins).program(
-        amount=whole_amount(tree.budget),
-        sensitivity=sensitivity,
-        gaussian=tree.gaussian,
-        known_total=sensitivity == 2,
+        amount=whole_amount(tree.budget), sensitivity=sensitivity, gaussian=tree.gaussian, known_total=sensitivity == 2
     )
     amounts = np.zeros(program.blocks.size)
     for height, scale in zip(tree.heights, tree.scales, strict=True):

@@ -2,14 +2,14 @@
 
 A plan is that of the least proven error for a number of records and a budget.
 
-Writing T for the threshold, t for what the noise of no comparison exceeds with probability 1 - beta, n for the number of
-records and K for the largest number of intervals, of which the last one is not searched for but holds what is left:
+Writing T for the threshold, t for what the noise of no comparison exceeds with probability 1 - beta, n for the number
+of records and K for the largest number of intervals, of which the last one is not searched for but holds what is left:
 
     an interval that was found holds at least T - t records, and any without its last bin at most T - 1 + t       (1)
     T = ceil((n + 1 + (K - 2) t) / K), so that what K - 1 found intervals leave is at most T - 1 + t               (2)
 
-Each interval's last bin is an interval of its own, the sums of all are measured, and a range is off by at most
-2 (T - 1 + t) + r, where the noise of no run of sums exceeds r: however many records are equal.
+Each interval's last bin is an interval of its own, the sums of all are measured, and a range is off by at most 2 (T - 1
++ t) + r, where the noise of no run of sums exceeds r: however many records are equal.
 
 Source: Blum, Ligett and Roth 2013, section 4 (its corrected statement: docs/research/intervals.md).
 """
@@ -53,16 +53,14 @@ class IntervalPlan(PartitionPlan):
     ----------
     shape : tuple of int
         The bins of the one column, at least 2.
-    intervals : int
-        K, the most that are found, the last one included; K - 1 searches are reserved.
-    threshold : int
-        T, in records.
     """
 
     parts = "intervals"
     kind: Literal["intervals"] = "intervals"
     intervals: int
+    """K, the most that are found, the last one included; K - 1 searches are reserved."""
     threshold: int
+    """T, in records."""
 
     def __post_init__(self) -> None:
         if len(self.shape) != 1:
@@ -70,9 +68,7 @@ class IntervalPlan(PartitionPlan):
         check_domain(self.bins)
         super().__post_init__()
         if not 2 <= self.intervals <= self.bins:
-            raise PlanError(
-                f"found {self.intervals:,} intervals for {self.bins:,} bins; expected 2 to {self.bins:,}"
-            )
+            raise PlanError(f"found {self.intervals:,} intervals for {self.bins:,} bins; expected 2 to {self.bins:,}")
         if self.threshold < 1:
             raise PlanError(f"found the threshold {self.threshold}; expected 1 or more")
         if not 0 <= self.error < inf:
@@ -82,13 +78,7 @@ class IntervalPlan(PartitionPlan):
 
     @classmethod
     def from_json(cls, given: object) -> Self:
-        """Read what `to_json` gave, here or in an earlier version.
-
-        Raises
-        ------
-        PlanError
-            If an earlier version released printed weights, or as for every plan.
-        """
+        """Read what `to_json` gave, here or in an earlier version."""
         stated = json_object(given, "the plan", PlanError)
         if stated.get("mass_scales") == []:
             raise removed("printed weights", "intervals, whose measured weights have less error")
@@ -117,9 +107,7 @@ class IntervalPlan(PartitionPlan):
     def charges(self) -> list[Charge]:
         """Return what everything costs: all searches, then the sums of the intervals."""
         found = [
-            search_charge(
-                number, self.comparisons, self.scale, gaussian=self.gaussian, relation=self.relation
-            )
+            search_charge(number, self.comparisons, self.scale, gaussian=self.gaussian, relation=self.relation)
             for number in range(1, self.searches + 1)
         ]
         return found + self.charges_of_sums([MASSES])
@@ -158,25 +146,18 @@ def plan_intervals(
 
     Parameters
     ----------
-    bins : int
+    bins
         From 2 to 4,194,304.
-    budget : Budget
+    budget
         With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
-    size : int
+    size
         The public number of records: n under replace-one, n0 under add-remove.
-    intervals : int, optional
+    intervals
         K, where the user fixes it.
-    error : float, optional
+    error
         The largest error allowed, as a share of the records; a plan with a larger proven error is refused.
-    beta : float
+    beta
         With which probability the error may be exceeded.
-
-    Raises
-    ------
-    PlanError
-        If a number is out of range, or the wanted error is not proven; the message names sufficient numbers.
-    AccountingError
-        If the budget is too small for any noise.
     """
     check_domain(bins)
     check_records(size)
@@ -256,17 +237,11 @@ class _Known:
     def _reach_of_runs(self, scale: float, parts: int, beta: float) -> float:
         """Return a bound on the noise of the sums of any consecutive intervals, and of all others."""
         return noise_bound(
-            np.array([scale]),
-            np.array([float(parts)]),
-            beta,
-            gaussian=self.gaussian,
-            queries=parts * (parts + 1),
+            np.array([scale]), np.array([float(parts)]), beta, gaussian=self.gaussian, queries=parts * (parts + 1)
         )
 
 
-def _refusal(
-    found: IntervalPlan, error: float, amount: float, best: Callable[[float, int], IntervalPlan]
-) -> str:
+def _refusal(found: IntervalPlan, error: float, amount: float, best: Callable[[float, int], IntervalPlan]) -> str:
     """Return why a wanted error is not proven, with sufficient numbers."""
     note = (
         f"an error of {error:g} of the records ({error * found.size:,.0f}) is not proven for n = {found.size:,} and "

@@ -23,28 +23,20 @@ BY = ("error", "depth")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JoinedBins:
-    """Intervals of bins with weights.
-
-    Attributes
-    ----------
-    by : str
-        error or depth.
-    starts, stops : (K,) int64
-        The bins start, ..., stop - 1 of each interval.
-    weights : (K,) float64
-        The records of each, by the estimate that was joined.
-    root_mean_square : float
-        Root of the mean squared difference between the counts of the bins, by that estimate, and their interval's mean.
-    solution : str
-        What the solver that was asked for found, and how far from the optimum at most; empty without one.
-    """
+    """Intervals of bins with weights."""
 
     by: str
+    """error or depth."""
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
+    """Shape (K,). The bins start, ..., stop - 1 of each interval."""
     weights: NDArray[np.float64]
+    """Shape (K,). The records of each, by the estimate that was joined."""
     root_mean_square: float
+    """Root of the mean squared difference between the counts of the bins, by that estimate, and their interval's
+    mean."""
     solution: str
+    """What the solver that was asked for found, and how far from the optimum at most; empty without one."""
 
 
 def join_bins(
@@ -64,15 +56,6 @@ def join_bins(
         What is joined, into how many, by which criterion.
     solver, seconds
         Who solves the model, within which time; dynamic programming, its closed form, if left out.
-
-    Raises
-    ------
-    PlanError
-        If there is no such criterion or estimate.
-    ProgramError
-        If the histogram is too large, or has fewer bins than intervals; or if the solver does not find the best intervals.
-    SolverUnavailableError
-        If there is no such solver here.
     """
     if by not in BY:
         raise PlanError(f"--by is one of {', '.join(BY)}; found {by!r}")
@@ -96,10 +79,7 @@ def join_bins(
 
 
 def write_joined(histogram: Histogram, joined: JoinedBins, path: str | os.PathLike[str]) -> None:
-    """Write first and last bin, their labels and the weight of each interval; whole or not at all.
-
-    Raises ReleaseFolderError if the file cannot be written.
-    """
+    """Write first and last bin, their labels and the weight of each interval; whole or not at all."""
     label = histogram.bins.label
     ends = zip(joined.starts.tolist(), joined.stops.tolist(), joined.weights.tolist(), strict=True)
     rows = ([start, stop - 1, label(start), label(stop - 1), f"{weight:.6g}"] for start, stop, weight in ends)

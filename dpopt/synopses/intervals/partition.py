@@ -24,21 +24,16 @@ class Partition:
 
     Attributes
     ----------
-    shape : tuple of int
-        Bins of each axis.
-    starts, stops : (c, D) int64
-        A box has the bins start, ..., stop - 1 of each axis.
     groups : tuple of (g,) int64
-        The measured levels from the top down: how many boxes, side by side in their order, each group of a level has. The last
-        level is that of the boxes.
-
-    Raises TranscriptError if boxes do not divide the grid, or groups do not divide the boxes, or the groups of the
-    level above.
+        The measured levels from the top down: how many boxes, side by side in their order, each group of a level has.
+        The last level is that of the boxes.
     """
 
     shape: tuple[int, ...]
+    """Bins of each axis."""
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
+    """Shape (c, D). A box has the bins start, ..., stop - 1 of each axis."""
     groups: tuple[NDArray[np.int64], ...]
 
     def __post_init__(self) -> None:
@@ -86,16 +81,13 @@ class Partition:
         return freeze(np.prod((self.stops - self.starts).astype(np.float64), axis=1))
 
     def parts_within(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return which part of the cells of each box (column) lies in each other box (row), (q, c).
-
-        Raises WorkloadError if a row is no box of the grid.
-        """
+        """Return which part of the cells of each box (column) lies in each other box (row), (q, c)."""
         bad = (starts < 0) | (stops > np.array(self.shape)) | (starts >= stops)
         if bad.any():
             place = int(np.argmax(bad.any(axis=1)))
             raise WorkloadError(
-                f"found the box from {starts[place].tolist()} to {stops[place].tolist()}; expected 0 <= start < stop <= "
-                f"{list(self.shape)}"
+                f"found the box from {starts[place].tolist()} to {stops[place].tolist()}; expected 0 <= start < stop "
+                f"<= {list(self.shape)}"
             )
         found = np.ones((len(starts), len(self)))
         for axis in range(len(self.shape)):
@@ -111,8 +103,7 @@ def interval_partition(bins: int, ends: Sequence[int]) -> Partition:
 
     Parameters
     ----------
-    bins : int
-    ends : sequence of int
+    ends
         The last bin of each interval that was found; what is left after the last one is an interval, too.
     """
     cuts = {0, bins - 1, bins, *ends, *(end + 1 for end in ends)}

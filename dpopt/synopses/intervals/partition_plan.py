@@ -25,70 +25,51 @@ MODEL = "nonnegative"
 
 
 def check_domain(bins: int) -> None:
-    """Refuse a number of bins that is out of range.
-
-    Raises PlanError if it is.
-    """
+    """Refuse a number of bins that is out of range."""
     if not 2 <= bins <= LARGEST_DOMAIN:
         raise PlanError(f"intervals are of 2 to {LARGEST_DOMAIN:,} bins, found {bins:,}")
 
 
 def check_records(size: int | None) -> None:
-    """Refuse a public number of records that is missing or out of range.
-
-    Raises PlanError if it is.
-    """
+    """Refuse a public number of records that is missing or out of range."""
     if size is None:
         raise PlanError(
-            "thresholds are shares of a public number of records: give --n, the number of records under replace, or under "
-            "add-remove a fixed public number near it"
+            "thresholds are shares of a public number of records: give --n, the number of records under replace, or "
+            "under add-remove a fixed public number near it"
         )
     if not 1 <= size <= LARGEST_RECORDS:
         raise PlanError(f"found the number of records {size:,}; expected 1 to {LARGEST_RECORDS:,}")
 
 
 def check_unit(name: str, value: float) -> None:
-    """Refuse a probability or share that does not lie between 0 and 1.
-
-    Raises PlanError if it does not.
-    """
+    """Refuse a probability or share that does not lie between 0 and 1."""
     if not 0.0 < value < 1.0:
         raise PlanError(f"{name} must lie between 0 and 1, found {value!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PartitionPlan(SynopsisPlan, ABC):
-    """What a release of intervals or boxes does.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Bins of each column.
-    size : int
-        The number of records, public under replace-one; under add-remove a number near it, for planning alone.
-    scale : float
-        Of the noise of each comparison, in records.
-    mass_scales : tuple of float
-        Of the noise of the sums of each measured level, from the top down.
-    beta : float
-        With which probability the stated error may be exceeded.
-    error : float
-        The stated error, in records: of all ranges or boxes together.
-    """
+    """What a release of intervals or boxes does."""
 
     parts: ClassVar[str]
     """What the release finds, in words."""
     proven_for: ClassVar[str] = ""
     """For which tables the stated error holds, as the end of a sentence; empty for all."""
     shape: tuple[int, ...]
+    """Bins of each column."""
     relation: NeighbouringRelation
     budget: Budget
     gaussian: bool
     size: int
+    """The number of records, public under replace-one; under add-remove a number near it, for planning alone."""
     scale: float
+    """Of the noise of each comparison, in records."""
     mass_scales: tuple[float, ...]
+    """Of the noise of the sums of each measured level, from the top down."""
     beta: float
+    """With which probability the stated error may be exceeded."""
     error: float
+    """The stated error, in records: of all ranges or boxes together."""
 
     def __post_init__(self) -> None:
         check_records(self.size)

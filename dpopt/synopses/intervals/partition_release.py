@@ -37,23 +37,15 @@ KINDS: Mapping[str, type[PartitionPlan]] = {"intervals": IntervalPlan, "split": 
 
 @dataclass(frozen=True, slots=True)
 class PartitionAnswer:
-    """How many records lie in a box.
-
-    Attributes
-    ----------
-    value : float
-        The estimate: of a box of the partition that is cut, the part of its cells that lies within.
-    bound : float
-        How far the value is off at most, with this confidence.
-    low, high : float
-        The truth lies between them, with this confidence.
-    confidence : float
-    """
+    """How many records lie in a box."""
 
     value: float
+    """The estimate: of a box of the partition that is cut, the part of its cells that lies within."""
     bound: float
+    """How far the value is off at most, with this confidence."""
     low: float
     high: float
+    """The truth lies between them, with this confidence."""
     confidence: float
 
 
@@ -63,10 +55,6 @@ class PartitionRelease(PlannedSynopsis):
 
     Attributes
     ----------
-    axes : tuple of Bins
-        The bins of each column.
-    partition : Partition
-        Found by noisy searches.
     noisy : tuple of (g,) int64 arrays
         The noisy sums of each measured level of groups, from the top down.
     """
@@ -76,8 +64,10 @@ class PartitionRelease(PlannedSynopsis):
     MADE_BY = "'dpopt intervals release'"
     DECLARED: ClassVar = {"axes": tuple[Bins, ...], "partition": Partition}
     axes: tuple[Bins, ...]
+    """The bins of each column."""
     plan: PartitionPlan
     partition: Partition
+    """Found by noisy searches."""
     noisy: tuple[NDArray[np.int64], ...]
     privacy: Mapping[str, Any]
     solved: tuple[Solved, ...] = ()
@@ -129,10 +119,7 @@ class PartitionRelease(PlannedSynopsis):
         ]
 
     def answer(self, text: str, *, confidence: float = CONFIDENCE) -> PartitionAnswer:
-        """Return how many records lie in a box that a text names, a range for each column: "20:40,0:10" (`Bins.range_of`).
-
-        Raises WorkloadError if the text names no box.
-        """
+        """Return how many records lie in a box that a text names, a range for each column: "20:40,0:10" (`Bins.range_of`)."""
         return self.boxes([sides_of(text, self.axes)], confidence=confidence)[0]
 
     def boxes(
@@ -140,10 +127,8 @@ class PartitionRelease(PlannedSynopsis):
     ) -> list[PartitionAnswer]:
         """Return the answers to boxes, for each column the bins start, ..., stop - 1, with bounds of their errors.
 
-        The truth lies between the sum of the boxes of the partition that lie within and the sum of those that are touched, each
-        with its noise (`reach_of_sums`, exact variances of least squares).
-
-        Raises WorkloadError if there is no such box, or no such confidence.
+        The truth lies between the sum of the boxes of the partition that lie within and the sum of those that are
+        touched, each with its noise (`reach_of_sums`, exact variances of least squares).
         """
         starts = np.array([[start for start, _ in sides] for sides in wanted], dtype=np.int64)
         stops = np.array([[stop for _, stop in sides] for sides in wanted], dtype=np.int64)
@@ -164,17 +149,13 @@ class PartitionRelease(PlannedSynopsis):
         """Return the estimates of boxes with these corners, (q, D) each, without bounds; (q,)."""
         step = max(1, _AT_ONCE // len(self.partition))
         found = [
-            self.partition.parts_within(starts[place : place + step], stops[place : place + step])
-            @ self.weights
+            self.partition.parts_within(starts[place : place + step], stops[place : place + step]) @ self.weights
             for place in range(0, len(starts), step)
         ]
         return np.concatenate(found) if found else np.zeros(0)
 
     def whole_counts(self, records: int) -> NDArray[np.int64]:
-        """Return how many of so many synthetic records each box has, (c,): whole numbers near the shares of its weight.
-
-        Raises WorkloadError if there are no records to share, by the request or by the release's own estimate.
-        """
+        """Return how many of so many synthetic records each box has, (c,): whole numbers near the shares of its weight."""
         if records < 1 or self.total <= 0.0:
             raise WorkloadError(
                 f"found {records:,} records to share among boxes that have {self.total:g}; both must be above 0"
@@ -219,9 +200,7 @@ class PartitionRelease(PlannedSynopsis):
             found[level] = numbers
         return freeze(found)
 
-    def _bounds(
-        self, parts: NDArray[np.float64], confidence: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _bounds(self, parts: NDArray[np.float64], confidence: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         within, touched = parts >= 1.0, parts > 0.0
         low = within @ self._unbiased - self._reach(within, confidence)
         high = touched @ self._unbiased + self._reach(touched, confidence)
@@ -232,8 +211,9 @@ class PartitionRelease(PlannedSynopsis):
     def _reach(self, chosen: NDArray[np.bool_], confidence: float) -> NDArray[np.float64]:
         """Return what the noise of the least-squares sum of the chosen boxes (q, c) stays below, (q,).
 
-        The covariance of the estimates of nodes with the sum of chosen boxes is what least squares makes of values that are
-        the box's variance at chosen boxes, and 0 elsewhere; divided by its variance it is the weight of each noisy sum.
+        The covariance of the estimates of nodes with the sum of chosen boxes is what least squares makes of values that
+        are the box's variance at chosen boxes, and 0 elsewhere; divided by its variance it is the weight of each noisy
+        sum.
         """
         tree = self.partition.tree
         values = np.zeros((len(tree), len(chosen)))
@@ -242,19 +222,14 @@ class PartitionRelease(PlannedSynopsis):
         covariances = self._gains.fit(values)
         measured = slice(1, None)
         weights = covariances[measured] / self._variances[measured, None]
-        return reach_of_sums(
-            weights, self._node_scales[measured], 1.0 - confidence, gaussian=self.plan.gaussian
-        )
+        return reach_of_sums(weights, self._node_scales[measured], 1.0 - confidence, gaussian=self.plan.gaussian)
 
 
 MOST_RECORDS = 10_000_000
 
 
 def write_boxes(released: PartitionRelease, path: str | os.PathLike[str]) -> None:
-    """Write the first and the last bin of each box along each column, and its weight; whole or not at all.
-
-    Raises ReleaseFolderError if the file cannot be written.
-    """
+    """Write the first and the last bin of each box along each column, and its weight; whole or not at all."""
     header = [f"{bins.name} {end}" for bins in released.axes for end in ("first", "last")]
     partition = released.partition
     ends = zip(partition.starts.tolist(), partition.stops.tolist(), released.weights.tolist(), strict=True)
@@ -276,9 +251,6 @@ def write_records(released: PartitionRelease, path: str | os.PathLike[str], reco
     """Write synthetic records: as many in each box as its weight says, spread evenly over its cells; whole or not at all.
 
     A bin of numbers is written as its lower edge, which lies in it; any other as its label.
-
-    Raises PlanError if there are too many records; WorkloadError if there are none, or the release has none by its own
-    estimate; ReleaseFolderError if the file cannot be written.
     """
     if records > MOST_RECORDS:
         raise PlanError(f"found {records:,} records to write; expected at most {MOST_RECORDS:,}")
@@ -292,8 +264,6 @@ def synthetic_cells(released: PartitionRelease, records: int) -> NDArray[np.int6
     """Return the cell of each synthetic record, (records, D).
 
     Of c records in a box of v cells record r, from 0, lies in cell (2 r + 1) v / (2 c), rounded down.
-
-    Raises WorkloadError as `PartitionRelease.whole_counts`.
     """
     partition = released.partition
     counts = released.whole_counts(records)

@@ -8,8 +8,8 @@ ReleaseIntervals of Blum, Ligett and Roth, corrected:
         lo = b + 1
     the last interval is what is left
 
-against the printed pseudo-code: the next interval starts after the last bin of the one before, a search halves what is left
-and ends, at most K - 1 searches are made and all are charged, and weights add up to all records.
+against the printed pseudo-code: the next interval starts after the last bin of the one before, a search halves what is
+left and ends, at most K - 1 searches are made and all are charged, and weights add up to all records.
 
 Boxes: each is cut at its noisy median, along one axis after the other.
 """
@@ -56,9 +56,7 @@ def search_intervals(curator: SearchingCurator, plan: IntervalPlan, progress: Pr
     ends: list[int] = []
     start = 0
     while start < plan.bins and len(ends) < plan.searches:
-        search = IntervalSearch(
-            len(ends) + 1, plan.comparisons, plan.scale, plan.gaussian, start, plan.threshold
-        )
+        search = IntervalSearch(len(ends) + 1, plan.comparisons, plan.scale, plan.gaussian, start, plan.threshold)
         end = int(curator.search(search).ends[0])
         ends.append(end)
         start = end + 1
@@ -66,9 +64,7 @@ def search_intervals(curator: SearchingCurator, plan: IntervalPlan, progress: Pr
     found = [end for end in ends if end < plan.bins - 1]  # a search that ended there found nothing
     partition = interval_partition(plan.bins, found)
     groups = box_of_cells(partition.shape, partition.starts, partition.stops)
-    return partition, (
-        GroupSums(MASSES, scale, plan.gaussian, groups, len(partition)) for scale in plan.mass_scales
-    )
+    return partition, (GroupSums(MASSES, scale, plan.gaussian, groups, len(partition)) for scale in plan.mass_scales)
 
 
 def cut_at_medians(curator: SearchingCurator, plan: SplitPlan, progress: Progress) -> Found:
@@ -89,11 +85,7 @@ def cut_at_medians(curator: SearchingCurator, plan: SplitPlan, progress: Progres
     groups = tuple(sizes[depth] for depth in plan.mass_depths)
     sums = (
         GroupSums(
-            boxes_after(depth),
-            scale,
-            plan.gaussian,
-            box_of_cells(plan.shape, *boxes[depth]),
-            len(boxes[depth][0]),
+            boxes_after(depth), scale, plan.gaussian, box_of_cells(plan.shape, *boxes[depth]), len(boxes[depth][0])
         )
         for depth, scale in zip(plan.mass_depths, plan.mass_scales, strict=True)
     )
@@ -122,8 +114,6 @@ def plan_partition(
     """Return the plan of intervals of one column, or of boxes of several, for a public number of records.
 
     Parameters as for `dpopt.intervals`; `shape` has the bins of each column.
-
-    Raises DpoptError for whatever cannot be planned.
     """
     beta = round(1.0 - confidence, 12)  # 0.05 and not 0.050000000000000044
     if len(shape) > 1:
@@ -132,15 +122,7 @@ def plan_partition(
         return plan_split(shape, budget, size, relation=relation, rounds=cuts, error=error, beta=beta)
     if cuts is not None:
         raise PlanError("--cuts is for several columns; for one give --intervals")
-    return plan_intervals(
-        shape[0],
-        budget,
-        size,
-        relation=relation,
-        intervals=intervals,
-        error=error,
-        beta=beta,
-    )
+    return plan_intervals(shape[0], budget, size, relation=relation, intervals=intervals, error=error, beta=beta)
 
 
 def intervals(
@@ -168,8 +150,8 @@ def intervals(
     columns : str or sequence of str
         One column for intervals, or several different ones for boxes; at most 4,194,304 cells together.
     counts : str, optional
-        In place of schema and columns: the table has one row for each bin, in order, with its count in this column. A record is
-        in one bin, and the number of rows is public.
+        In place of schema and columns: the table has one row for each bin, in order, with its count in this column. A
+        record is in one bin, and the number of rows is public.
     n0 : int, optional
         Under add-remove a fixed public number near that of the records; measured with 1 % of the budget if left out.
     intervals : int, optional
@@ -183,9 +165,8 @@ def intervals(
     ordered : bool
         Whether the declared values of categorical columns are ordered as they are listed.
     **asked
-        epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft,
-        progress, budget: see `dpopt.synopses.release.Asked`;
-        solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
+        epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft, progress, budget: see
+        `dpopt.synopses.release.Asked`; solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
 
     Returns
     -------
@@ -217,9 +198,7 @@ def intervals(
     """
     request = Request(**asked)
 
-    def planned(
-        axes: tuple[Bins, ...], budget: Budget, size: int | None, error: float | None = None
-    ) -> PartitionPlan:
+    def planned(axes: tuple[Bins, ...], budget: Budget, size: int | None, error: float | None = None) -> PartitionPlan:
         return plan_partition(
             tuple(bins.number for bins in axes),
             budget,

@@ -2,8 +2,9 @@
 
 A plan is that of the least expected or proven errors for a number of records and a budget.
 
-Every box of the partition is cut along axis 1, then its parts along axis 2, and so on, each axis `rounds` times: 2^G boxes, G =
-rounds D. Writing t for what the noise of no comparison exceeds with probability 1 - beta, and n for the number of records:
+Every box of the partition is cut along axis 1, then its parts along axis 2, and so on, each axis `rounds` times: 2^G
+boxes, G = rounds D. Writing t for what the noise of no comparison exceeds with probability 1 - beta, and n for the
+number of records:
 
     a part of a box with m records has at most (m + t) / 2, without the bins on which the cut falls                 (1)
     so that a box has at most M = n / 2^G + t (1 - 2^-G)
@@ -13,7 +14,8 @@ rounds D. Writing t for what the noise of no comparison exceeds with probability
 
 (1) holds where few records share a value; the bounds of answers do not count on it, they come from the measured sums.
 
-Source: Blum, Ligett and Roth 2013, section 4 says that intervals extend to rectangles, and leaves it there; this is our own.
+Source: Blum, Ligett and Roth 2013, section 4 says that intervals extend to rectangles, and leaves it there; this is our
+own.
 """
 
 from __future__ import annotations
@@ -45,22 +47,20 @@ class SplitPlan(PartitionPlan):
 
     Attributes
     ----------
-    rounds : int
-        How often each axis is cut, at least 1.
-    mass_depths : tuple of int
-        The levels whose boxes are counted, as numbers of cuts, increasing; the last one is that of the boxes, all cuts.
     error : float
         The proven error, in records: of all boxes together, where few records share a value.
-    expected : float
-        What the bound of a large box comes to, in records, with noise of its usual size: no theorem.
     """
 
     parts = "boxes"
     proven_for = ", if few records share a value"
     kind: Literal["split"] = "split"
     rounds: int
+    """How often each axis is cut, at least 1."""
     mass_depths: tuple[int, ...]
+    """The levels whose boxes are counted, as numbers of cuts, increasing; the last one is that of the boxes, all
+    cuts."""
     expected: float
+    """What the bound of a large box comes to, in records, with noise of its usual size: no theorem."""
 
     def __post_init__(self) -> None:
         check_grid(self.shape)
@@ -71,12 +71,7 @@ class SplitPlan(PartitionPlan):
                 f"{LARGEST_PARTITION:,} boxes"
             )
         rising = all(low < high for low, high in zip(self.mass_depths, self.mass_depths[1:], strict=False))
-        if (
-            not self.mass_depths
-            or not rising
-            or self.mass_depths[0] < 0
-            or self.mass_depths[-1] != self.depth
-        ):
+        if not self.mass_depths or not rising or self.mass_depths[0] < 0 or self.mass_depths[-1] != self.depth:
             raise PlanError(
                 f"found counts of the boxes after {self.mass_depths} cuts; expected increasing numbers that end with "
                 f"{self.depth}"
@@ -117,25 +112,21 @@ class SplitPlan(PartitionPlan):
         """Return how boxes are cut and counted."""
         steps = sum(cut.comparisons for cut in self.cuts)
         levels = ", ".join(
-            f"{depth} (scale {scale:,.4g})"
-            for depth, scale in zip(self.mass_depths, self.mass_scales, strict=True)
+            f"{depth} (scale {scale:,.4g})" for depth, scale in zip(self.mass_depths, self.mass_scales, strict=True)
         )
         searched = (
-            f"each column is cut {self.rounds} times, into {2**self.depth:,} boxes: {steps} comparisons of all boxes, with "
-            f"{self.noise_in_words}"
+            f"each column is cut {self.rounds} times, into {2**self.depth:,} boxes: {steps} comparisons of all boxes, "
+            f"with {self.noise_in_words}"
         )
         expected = (
-            f"expected bound of a large box: {self.expected:,.0f} records ({self.expected / self.size:.3g} of all); the bound "
-            "of an answer comes from the counts of boxes"
+            f"expected bound of a large box: {self.expected:,.0f} records ({self.expected / self.size:.3g} of all); "
+            f"the bound of an answer comes from the counts of boxes"
         )
         return [searched, f"boxes are counted after these numbers of cuts: {levels}", expected]
 
 
 def check_grid(shape: tuple[int, ...]) -> None:
-    """Refuse grids that are none, or too large.
-
-    Raises PlanError with the limits.
-    """
+    """Refuse grids that are none, or too large."""
     if len(shape) < 2 or min(shape) < 2 or prod(shape) > LARGEST_GRID:
         raise PlanError(
             f"boxes are of 2 columns or more with 2 bins or more each, and of at most {LARGEST_GRID:,} cells; found "
@@ -178,30 +169,27 @@ def plan_split(
 
     minimize 2 D 2^(rounds (D - 1)) M + r over the number of cuts of each axis, and the share of the budget for counts
 
-    M is what a box holds at most (`split_plan`, 1), where it is to be proven, with noise that no comparison exceeds; else with
-    the standard deviation of the noise in its place. The first is far from what happens: it counts on the worst noise at every
-    cut, and since boxes are counted afterwards no answer has to rely on it.
+    M is what a box holds at most (`split_plan`, 1), where it is to be proven, with noise that no comparison exceeds;
+    else with the standard deviation of the noise in its place. The first is far from what happens: it counts on the
+    worst noise at every cut, and since boxes are counted afterwards no answer has to rely on it.
 
-    All comparisons share their part equally. The counts of boxes share theirs as cubes of a grid of 2^rounds bins on each axis
-    would (`plan_grid`): after every D cuts, boxes lie to each other as these do.
+    All comparisons share their part equally. The counts of boxes share theirs as cubes of a grid of 2^rounds bins on
+    each axis would (`plan_grid`): after every D cuts, boxes lie to each other as these do.
 
     Parameters
     ----------
-    shape : tuple of int
+    shape
         Bins of each column, two columns or more; at most 4,194,304 cells.
-    budget : Budget
+    budget
         With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
-    size : int
+    size
         The number of records, or under add-remove a public number near it.
-    rounds : int, optional
+    rounds
         How often each axis is cut, where the user fixes it.
-    error : float, optional
+    error
         The largest error allowed, as a share of the records; a plan with a larger proven error is refused.
-    beta : float
+    beta
         With which probability the error may be exceeded.
-
-    Raises PlanError if a number is out of range, or the wanted error is not proven; AccountingError if the budget is
-    too small for any noise.
     """
     check_grid(shape)
     check_records(size)
@@ -222,8 +210,8 @@ def plan_split(
     if error is not None and best.error > error * size:
         raise PlanError(
             f"an error of {error:g} of the records ({error * size:,.0f}) is not proven for n = {size:,} and "
-            f"{budget.describe()}: the best plan has {best.error / size:.3g} ({best.error:,.0f} records). Ask for a larger "
-            "error, or take 'dpopt grid'"
+            f"{budget.describe()}: the best plan has {best.error / size:.3g} ({best.error:,.0f} records). Ask for a "
+            f"larger error, or take 'dpopt grid'"
         )
     return best.plan()
 
@@ -249,9 +237,7 @@ class _Trial:
         comparisons = [needed for _, needed in cuts_of(given.shape, rounds)]
         steps = max(sum(comparisons), 1)
         sensitivity = 1 if given.relation is NeighbouringRelation.ADD_REMOVE else (4 if self.gaussian else 2)
-        self.scale = measurement_scale(
-            sensitivity, amount=amount * (1.0 - share) / steps, gaussian=self.gaussian
-        )
+        self.scale = measurement_scale(sensitivity, amount=amount * (1.0 - share) / steps, gaussian=self.gaussian)
         tests = max(sum(needed << depth for depth, needed in enumerate(comparisons)), 1)
         reach = one_sided_reach(self.scale, given.beta * _FAILURES / tests, gaussian=self.gaussian)
         boxes, axes = 2 ** (rounds * len(given.shape)), len(given.shape)
@@ -263,9 +249,7 @@ class _Trial:
 
     def _reach_of_boxes(self, boxes: int, queries: int) -> float:
         """Return what the noise of none of so many sums of boxes exceeds, if boxes alone were counted."""
-        scale = measurement_scale(
-            node_sensitivity(self.given.relation), amount=self.for_counts, gaussian=self.gaussian
-        )
+        scale = measurement_scale(node_sensitivity(self.given.relation), amount=self.for_counts, gaussian=self.gaussian)
         return noise_bound(
             np.array([scale]),
             np.array([float(boxes)]),

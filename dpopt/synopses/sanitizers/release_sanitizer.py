@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 
 def sanitize(
-    table: AnyTable,
-    family: PolynomialFamily,
-    *,
-    n0: int | None = None,
-    **asked: Unpack[Asked],
+    table: AnyTable, family: PolynomialFamily, *, n0: int | None = None, **asked: Unpack[Asked]
 ) -> SanitizedPolynomial:
     """Release the polynomial of a table by the generic sanitizer, which answers any query of a family.
 
@@ -31,11 +27,11 @@ def sanitize(
     family : SymmetricFamily, TableFamily or FunctionFamily
         Its schema names the columns that are read.
     n0 : int, optional
-        Under add-remove the public number of records that answers are shares of; measured with 1 % of the budget if left out.
-        Under replace the number of records is public, and read off the table.
+        Under add-remove the public number of records that answers are shares of; measured with 1 % of the budget if
+        left out. Under replace the number of records is public, and read off the table.
     **asked
-        epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft,
-        progress, budget: see `dpopt.synopses.release.Asked`.
+        epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft, progress, budget: see
+        `dpopt.synopses.release.Asked`.
 
     Returns
     -------
@@ -75,13 +71,12 @@ def sanitize(
     )
 
 
-def release_sanitizer(
-    dataset: PrivateDataset, plan: SanitizerPlan, **how: Unpack[Running]
-) -> SanitizedPolynomial:
+def release_sanitizer(dataset: PrivateDataset, plan: SanitizerPlan, **how: Unpack[Running]) -> SanitizedPolynomial:
     """Make the measurements of a plan and return the noisy polynomial, as `dpopt.synopses.release.Measure` says.
 
-    p_x for each record x, which has the attributes of the plan's family; p_D = (1 / n) sum_x p_x; noise on each of its N
-    coefficients (Thaler, Ullman and Vadhan 2012, "The sanitizer"). `PrivateDataError` if the function of a family fails, too.
+    p_x for each record x, which has the attributes of the plan's family; p_D = (1 / n) sum_x p_x; noise on each of its
+    N coefficients (Thaler, Ullman and Vadhan 2012, "The sanitizer"). `PrivateDataError` if the function of a family
+    fails, too.
     """
     run = Reserved.of(plan, how)
     held = CoefficientTable.of(dataset, plan.family)

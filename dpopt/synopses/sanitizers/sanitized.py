@@ -27,40 +27,24 @@ CHUNK = 2**20
 
 @dataclass(frozen=True, slots=True)
 class SanitizedAnswer:
-    """The value of the released polynomial at a point.
-
-    Attributes
-    ----------
-    value : float
-        Not cut at 0 and 1: what a family stands for is known to its user.
-    bound : float
-        How far it is off at most, with the probability `confidence`.
-    approximation : float
-        gamma, the part of it that is due to the family.
-    standard_error : float
-        That of the noise.
-    monomials : int
-        M: how many are 1 at the point.
-    confidence : float
-    """
+    """The value of the released polynomial at a point."""
 
     value: float
+    """Not cut at 0 and 1: what a family stands for is known to its user."""
     bound: float
+    """How far it is off at most, with the probability `confidence`."""
     approximation: float
+    """gamma, the part of it that is due to the family."""
     standard_error: float
+    """That of the noise."""
     monomials: int
+    """M: how many are 1 at the point."""
     confidence: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SanitizedPolynomial(Synopsis):
-    """Noisy sums of coefficients under differential privacy. Everything it holds may be published.
-
-    Attributes
-    ----------
-    noisy : (N,) int64
-        Noisy sums, in units.
-    """
+    """Noisy sums of coefficients under differential privacy. Everything it holds may be published."""
 
     KEY = "dpopt_sanitizer"
     WHAT = "released polynomial"
@@ -68,13 +52,12 @@ class SanitizedPolynomial(Synopsis):
     DECLARED: ClassVar = {"figures": SanitizerFigures}
     figures: SanitizerFigures
     noisy: NDArray[np.int64]
+    """Shape (N,). Noisy sums, in units."""
     privacy: Mapping[str, Any]
 
     def __post_init__(self) -> None:
         if self.noisy.shape != (self.figures.monomials.count,):
-            raise TranscriptError(
-                f"found {self.noisy.size:,} coefficients; expected {self.figures.monomials.count:,}"
-            )
+            raise TranscriptError(f"found {self.noisy.size:,} coefficients; expected {self.figures.monomials.count:,}")
 
     def _held(self) -> list[str]:
         return [repr(self.figures.name), f"{self.figures.monomials.count:,} coefficients"]
@@ -89,13 +72,8 @@ class SanitizedPolynomial(Synopsis):
 
         Parameters
         ----------
-        ones : sequence of int or str
+        ones
             Numbers of variables from 0 on, or their labels.
-        confidence : float
-            Of the bound.
-
-        Raises WorkloadError if there is no such variable, there are more than the family was made for, or the
-        confidence is not between 0 and 1.
         """
         chosen = [self._variable(one) for one in ones]
         self._check(len(chosen), confidence)
@@ -120,10 +98,6 @@ class SanitizedPolynomial(Synopsis):
         ----------
         points : (q, k) int64
             The variables that are 1, increasing in each row.
-        confidence : float
-            Of the bound of one answer.
-
-        Raises WorkloadError as for `answer`; and for a family of listed monomials, which have no such numbering.
         """
         points = np.asarray(points, dtype=np.int64)
         monomials = self.figures.monomials
@@ -146,7 +120,8 @@ class SanitizedPolynomial(Synopsis):
     def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> SanitizedPolynomial:
         """Return the release of a statement and its noisy sums.
 
-        What it states of its privacy is taken as it is: the family of polynomials, which decides what it cost, is not on file.
+        What it states of its privacy is taken as it is: the family of polynomials, which decides what it cost, is not
+        on file.
         """
         privacy = dict(stated["privacy"])
         if missing := {"epsilon", "delta", "neighbours"} - set(privacy):
@@ -158,29 +133,21 @@ class SanitizedPolynomial(Synopsis):
     def _variable(self, one: int | str) -> int:
         if isinstance(one, str):
             if one not in self.figures.labels:
-                raise WorkloadError(
-                    f"found no variable {one!r}; expected {', '.join(self.figures.labels[:8])}, ..."
-                )
+                raise WorkloadError(f"found no variable {one!r}; expected {', '.join(self.figures.labels[:8])}, ...")
             return self.figures.labels.index(one)
         return int(one)
 
     def _check(self, ones: int, confidence: float) -> None:
         if self.figures.width is not None and ones > self.figures.width:
             raise WorkloadError(
-                f"found a point with {ones} ones; this family has at most {self.figures.width}, and its polynomials say "
-                "nothing of more"
+                f"found a point with {ones} ones; this family has at most {self.figures.width}, and its polynomials "
+                f"say nothing of more"
             )
         check_confidence(confidence)
 
 
 def _as_today(given: object) -> dict[str, Any]:
-    """Return figures without the name of the noise, which earlier versions chose apart from the monomials.
-
-    Raises
-    ------
-    PlanError
-        If an earlier version took the paper's noise with other monomials, or the paper's monomials with less noise.
-    """
+    """Return figures without the name of the noise, which earlier versions chose apart from the monomials."""
     figures = dict(json_object(given, "the figures", TranscriptError))
     crude = figures.pop("sensitivity", None)
     kind = json_object(figures.get("monomials", {}), "the monomials", TranscriptError).get("kind")

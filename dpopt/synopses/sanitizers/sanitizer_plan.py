@@ -14,12 +14,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.measurements.sanitizer_sums import CoefficientSums, sensitivity_and_scale
 from dpopt.queries.conjunctions.monomials import POWERS, Monomials
-from dpopt.queries.polynomial_families import (
-    LARGEST_NORM,
-    FunctionFamily,
-    PolynomialFamily,
-    SymmetricFamily,
-)
+from dpopt.queries.polynomial_families import LARGEST_NORM, FunctionFamily, PolynomialFamily, SymmetricFamily
 from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
 from dpopt.synopses.summaries.noise_bounds import noise_bound
 
@@ -27,67 +22,48 @@ BETA = 0.05
 """The probability with which some query may be off by more than predicted."""
 _LARGEST_SCALE = 2.0**46  # units; OpenDP's samplers and 64-bit sums have room above it
 _LEAST_NORM = 2.0**10  # units that the coefficients of a record are worth, at least
-_CUT = (
-    1.0 + 2.0**-10
-)  # what cutting to units loses, and the much smaller roundings of floating-point coefficients
+_CUT = 1.0 + 2.0**-10  # what cutting to units loses, and the much smaller roundings of floating-point coefficients
 
 
 @dataclass(frozen=True, eq=False)
 class SanitizerFigures:
-    """What is public of a release beside the noisy sums; enough to answer queries from them.
-
-    Attributes
-    ----------
-    name : str
-        Of the family.
-    labels : tuple of str
-        What each variable of a query asks for, in words.
-    constant : float
-        Added to each answer, without noise.
-    width : int or None
-        The most variables that are 1 in a query; None for any number.
-    approximation : float
-        gamma.
-    unit : float
-        What a sum of 1 stands for.
-    scale : float
-        Of the noise on each sum, in units. Of monomials with exponents, the paper's, it is for 2 T N as in its theorem (T N
-        under add-remove), which is more than the charge asks for; of others for how far neighbours are apart.
-    size : int
-        The public number of records: n under replace-one, n0 under add-remove.
-    queries : int
-        Q: the queries that `predicted` holds for together.
-    exact_sensitivity, crude_sensitivity : float
-        n times how far neighbours are apart in L1, and 2 T N (T N under add-remove).
-    predicted : float
-        With probability 95 % none of the Q queries is off by more: gamma, and the noise of the M monomials that are 1 in one.
-    paper : float
-        What the theorem promises with probability 95 %: gamma, and the crude noise of all N coefficients added up.
-    """
+    """What is public of a release beside the noisy sums; enough to answer queries from them."""
 
     name: str
+    """Of the family."""
     labels: tuple[str, ...]
+    """What each variable of a query asks for, in words."""
     monomials: Monomials
     constant: float
+    """Added to each answer, without noise."""
     width: int | None
+    """The most variables that are 1 in a query; None for any number."""
     approximation: float
+    """gamma."""
     relation: NeighbouringRelation
     budget: Budget
     gaussian: bool
     unit: float
+    """What a sum of 1 stands for."""
     scale: float
+    """Of the noise on each sum, in units. Of monomials with exponents, the paper's, it is for 2 T N as in its theorem
+    (T N under add-remove), which is more than the charge asks for; of others for how far neighbours are apart."""
     size: int
+    """The public number of records: n under replace-one, n0 under add-remove."""
     queries: int
+    """Q: the queries that `predicted` holds for together."""
     exact_sensitivity: float
     crude_sensitivity: float
+    """n times how far neighbours are apart in L1, and 2 T N (T N under add-remove)."""
     predicted: float
+    """With probability 95 % none of the Q queries is off by more: gamma, and the noise of the M monomials that are 1 in
+    one."""
     paper: float
+    """What the theorem promises with probability 95 %: gamma, and the crude noise of all N coefficients added up."""
 
     def __post_init__(self) -> None:
         if self.size < 1 or self.queries < 1:
-            raise PlanError(
-                f"found {self.size} records and {self.queries} queries; expected at least one of each"
-            )
+            raise PlanError(f"found {self.size} records and {self.queries} queries; expected at least one of each")
         if len(self.labels) != self.monomials.variables:
             raise PlanError(f"found {len(self.labels)} labels of {self.monomials.variables} variables")
         self.measurement()
@@ -158,20 +134,15 @@ def plan_sanitizer(
 
     Parameters
     ----------
-    family : SymmetricFamily, TableFamily or FunctionFamily
+    family
         A function whose table of all records is small is asked for it here, once, and then left out of the release.
-    budget : Budget
-        With the accountant `PURE`: Laplace noise (Theorem 3.1); with `ZCDP`: Gaussian noise (Theorem 3.2, where the paper has
-        Laplace noise of about the same size).
-    size : int
+    budget
+        With the accountant `PURE`: Laplace noise (Theorem 3.1); with `ZCDP`: Gaussian noise (Theorem 3.2, where the
+        paper has Laplace noise of about the same size).
+    size
         The public number of records.
-    queries : int, optional
+    queries
         Q; all with the most variables that are 1, if left out.
-    labels : tuple of str, optional
-        What each variable asks for.
-
-    Raises PlanError if the size is out of range, the accountant has no figure for either noise, or
-    the budget is too small; AccountingError if the budget is too small for any noise.
     """
     if size < 1:
         raise PlanError(f"found {size} records; a release needs at least one")
@@ -211,19 +182,14 @@ def crude_sensitivity(family: PolynomialFamily, *, replaced: bool) -> float:
 
 
 def theorem_error(
-    family: PolynomialFamily,
-    amount: float,
-    size: int,
-    *,
-    gaussian: bool,
-    replaced: bool,
-    beta: float = BETA,
+    family: PolynomialFamily, amount: float, size: int, *, gaussian: bool, replaced: bool, beta: float = BETA
 ) -> float:
     """Return alpha of Theorem 3.1 (or 3.2) with explicit constants.
 
     Laplace: gamma + b (N + (2 N ln(1 / beta))^(1/2) + ln(1 / beta)), b = 2 T N / (epsilon n): the tail of the sum of N
-    exponential variables, as every monomial is 0 or 1. Gaussian: gamma + sigma (2 N (N ln 2 + ln(1 / beta)))^(1/2), sigma = 2 T
-    N^(1/2) / (n (2 rho)^(1/2)), by Markov's inequality on the moment 2^N e^{N (t sigma)^2 / 2} of the sum of N absolute values.
+    exponential variables, as every monomial is 0 or 1. Gaussian: gamma + sigma (2 N (N ln 2 + ln(1 / beta)))^(1/2),
+    sigma = 2 T N^(1/2) / (n (2 rho)^(1/2)), by Markov's inequality on the moment 2^N e^{N (t sigma)^2 / 2} of the sum
+    of N absolute values.
     """
     number, crude = family.monomials.count, crude_sensitivity(family, replaced=replaced)
     tail = log(1.0 / beta)
@@ -233,9 +199,7 @@ def theorem_error(
     return family.approximation + deviation * sqrt(2.0 * number * (number * log(2.0) + tail))
 
 
-def _unit_and_scale(
-    family: PolynomialFamily, amount: float, *, gaussian: bool, replaced: bool
-) -> tuple[float, float]:
+def _unit_and_scale(family: PolynomialFamily, amount: float, *, gaussian: bool, replaced: bool) -> tuple[float, float]:
     """Return the least unit in which sums and noise have room, and the scale of the noise in it."""
     norm = family.norm
     if not norm > 0:
@@ -248,9 +212,7 @@ def _unit_and_scale(
         if needed <= _LARGEST_SCALE:
             return unit, _scale(family, unit, amount, needed, gaussian=gaussian, replaced=replaced)
         unit *= 2.0 ** max(1, ceil(log2(needed / _LARGEST_SCALE)))
-    raise PlanError(
-        f"{family.name}: the budget is too small, or the noise of the theorem too large; raise the budget"
-    )
+    raise PlanError(f"{family.name}: the budget is too small, or the noise of the theorem too large; raise the budget")
 
 
 def _needed(family: PolynomialFamily, unit: float, amount: float, *, gaussian: bool, replaced: bool) -> float:

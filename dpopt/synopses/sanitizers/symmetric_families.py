@@ -21,16 +21,14 @@ def symmetric_family(
 
     Parameters
     ----------
-    target : Target
+    target
         OR, AND, "at least r of k" or any values f(0), ..., f(k).
-    polynomial : Polynomial
+    polynomial
         g, of the same k.
-    basis : str
-        "sets": C(s, j), with a coefficient for each product of at most t different variables. "powers": s^i multiplied out,
-        with one for each of C(d + t, t) monomials and the noise of the theorem, as the paper prints it; its errors are larger.
-
-    Raises WorkloadError if the basis is another, there are too many monomials, or the polynomial is constant;
-    PolynomialError if target and polynomial are for another k.
+    basis
+        "sets": C(s, j), with a coefficient for each product of at most t different variables. "powers": s^i multiplied
+        out, with one for each of C(d + t, t) monomials and the noise of the theorem, as the paper prints it; its errors
+        are larger.
     """
     if basis not in {POWERS, SETS}:
         raise WorkloadError(f"found the basis {basis!r}; expected {POWERS} or {SETS}")

@@ -20,23 +20,15 @@ _LEAST_SHARE = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class Alternatives:
-    """Predicted errors of all queries of k conditions, each with probability 95 %, as shares of the records.
-
-    Attributes
-    ----------
-    polynomial : float
-        Of the summary.
-    direct : float
-        Of noise on each query of its own; inf where queries are none that are counted.
-    marginals : float
-        What is guaranteed of records (or a distribution) that are made to agree with noisy counts of all conjunctions of up to
-        `marginal_size` conditions; typical errors are smaller.
-    marginal_size : int
-    """
+    """Predicted errors of all queries of k conditions, each with probability 95 %, as shares of the records."""
 
     polynomial: float
+    """Of the summary."""
     direct: float
+    """Of noise on each query of its own; inf where queries are none that are counted."""
     marginals: float
+    """What is guaranteed of records (or a distribution) that are made to agree with noisy counts of all conjunctions of
+    up to `marginal_size` conditions; typical errors are smaller."""
     marginal_size: int
 
     @property
@@ -49,27 +41,24 @@ class Alternatives:
 def alternatives(plan: SummaryPlan) -> Alternatives:
     """Return what could be had for the budget of a plan in other ways; only public numbers are read.
 
-    **Marginals and projection.** Let all N counted conjunctions of j <= t literals be measured, and let tau_j be what none of
-    their noise exceeds, as shares, with probability 95 %. Records whose counts are within tau of the noisy ones exist then (the
-    true ones), and whatever such records are chosen, each of their counts is within 2 tau_j of the true one. For a polynomial
-    p(s) = sum_j a_j C(s, j) within gamma of f, the answers f of a query on the two sets of records are within gamma of those of
-    p each, and these differ by sum_j |a_j| C(k, j) 2 tau_j at most. So the error of every query is at most
+    **Marginals and projection.** Let all N counted conjunctions of j <= t literals be measured, and let tau_j be what
+    none of their noise exceeds, as shares, with probability 95 %. Records whose counts are within tau of the noisy ones
+    exist then (the true ones), and whatever such records are chosen, each of their counts is within 2 tau_j of the true
+    one. For a polynomial p(s) = sum_j a_j C(s, j) within gamma of f, the answers f of a query on the two sets of
+    records are within gamma of those of p each, and these differ by sum_j |a_j| C(k, j) 2 tau_j at most. So the error
+    of every query is at most
 
         2 (gamma + sum_j |a_j| C(k, j) tau_j),
 
-    least over a (an exact linear program, models/approximation_plus_noise), and over how the budget is spread by turns. It is
-    never below the prediction of a polynomial release with the same noise, which adds noise up by its standard deviation; what
-    projections reach on most tables is better than what they guarantee.
+    least over a (an exact linear program, models/approximation_plus_noise), and over how the budget is spread by turns.
+    It is never below the prediction of a polynomial release with the same noise, which adds noise up by its standard
+    deviation; what projections reach on most tables is better than what they guarantee.
     """
     kept = countable(plan.literals, plan.width)
-    measured = measured_by(
-        plan.literals, kept, plan.width, plan.budget, size=plan.size, relation=plan.relation
-    )
+    measured = measured_by(plan.literals, kept, plan.width, plan.budget, size=plan.size, relation=plan.relation)
     target = Target.named(plan.predicate, plan.width)
     conjunctions = [plan.literals.groups.conjunctions(size) for size in range(1, kept + 1)]
-    found = [
-        (_guaranteed(target, measured, size, sum(conjunctions[:size])), size) for size in range(1, kept + 1)
-    ]
+    found = [(_guaranteed(target, measured, size, sum(conjunctions[:size])), size) for size in range(1, kept + 1)]
     least, size = min(found)
     return Alternatives(plan.predicted, plan.direct, min(1.0, least), size)
 

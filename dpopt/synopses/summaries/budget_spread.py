@@ -26,28 +26,19 @@ _DEARER = (0.1, 0.3, 1.0, 2.0, 4.0, 10.0)
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What is known of the measurements before the budget is spread.
-
-    Attributes
-    ----------
-    sensitivity : (t,) float64
-        How many conjunctions of each size a record moves.
-    amount : float
-        rho or epsilon, for all sizes together.
-    size : int
-        Public number of records.
-    queries : int
-        Q, the number of queries that the bound is to hold for together.
-    beta : float
-        The probability with which it may fail.
-    """
+    """What is known of the measurements before the budget is spread."""
 
     sensitivity: NDArray[np.float64]
+    """Shape (t,). How many conjunctions of each size a record moves."""
     amount: float
+    """rho or epsilon, for all sizes together."""
     size: int
+    """Public number of records."""
     queries: int
+    """Q, the number of queries that the bound is to hold for together."""
     gaussian: bool
     beta: float
+    """The probability with which it may fail."""
 
     def scales(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the scale of the noise of a count of each size, as a share of the records; inf where no budget is spent."""
@@ -78,35 +69,26 @@ class Spread:
     bound: float
 
 
-def best_spread(
-    target: Target, measured: Measured, small_queries: float, solver: str | Solver = DEFAULT
-) -> Spread:
+def best_spread(target: Target, measured: Measured, small_queries: float, solver: str | Solver = DEFAULT) -> Spread:
     """Return the best spread found.
 
     One that is tried has all of the budget at size k, noise on each query of its own, where those can all be counted.
 
     Parameters
     ----------
-    small_queries : float
+    small_queries
         The share of the budget that the sizes below k have together at least.
-    solver : str or Solver
+    solver
         Of linear programs: where the exact method of approximation_plus_noise begins.
     """
     k, sizes = target.width, measured.sensitivity.size
     numbers = np.array([comb(k, j) for j in range(1, sizes + 1)], dtype=np.float64)
     # As if each size had the whole budget. With Gaussian noise the program is exact for shares that are scaled best.
-    costs = (
-        deviations_for(measured.beta, measured.queries)
-        * np.sqrt(numbers)
-        * measured.deviations(np.ones(sizes))
-    )
+    costs = deviations_for(measured.beta, measured.queries) * np.sqrt(numbers) * measured.deviations(np.ones(sizes))
     found: list[Spread] = []
     # With Laplace noise it is not convex, and begun at several places.
     for dearer in (1.0,) if measured.gaussian else _DEARER:
-        weights = [
-            Fraction(0),
-            *(Fraction(one).limit_denominator(10**15) for one in (dearer * costs).tolist()),
-        ]
+        weights = [Fraction(0), *(Fraction(one).limit_denominator(10**15) for one in (dearer * costs).tolist())]
         weights += [LEFT_OUT] * (k + 1 - len(weights))
         begun = least_predicted_error(target, weights, solver=solver).polynomial.coefficients[1 : sizes + 1]
         coefficients = np.zeros(sizes)
@@ -139,9 +121,7 @@ def answers_tried(
     return found
 
 
-def _spread_of(
-    shares: NDArray[np.float64], target: Target, measured: Measured, numbers: NDArray[np.float64]
-) -> Spread:
+def _spread_of(shares: NDArray[np.float64], target: Target, measured: Measured, numbers: NDArray[np.float64]) -> Spread:
     """Return the best polynomial for these shares that is found."""
     deviations = np.sqrt(numbers) * measured.deviations(shares)
     zeta = deviations_for(measured.beta, measured.queries)
@@ -155,11 +135,7 @@ def _spread_of(
 
 
 def _improved(
-    coefficients: NDArray[np.float64],
-    target: Target,
-    measured: Measured,
-    numbers: NDArray[np.float64],
-    small: float,
+    coefficients: NDArray[np.float64], target: Target, measured: Measured, numbers: NDArray[np.float64], small: float
 ) -> Spread:
     """Take turns: the best noise for a polynomial, then the best polynomial for that noise."""
     best: Spread | None = None
@@ -190,9 +166,7 @@ def _best_shares(
         shares = coefficients * np.sqrt(sensitivity * combinations)
     else:
         shares = (coefficients * sensitivity * np.sqrt(combinations)) ** (2.0 / 3.0)
-    if (
-        not shares.any()
-    ):  # a constant answers: nothing is worth counting, and single literals are counted all the same
+    if not shares.any():  # a constant answers: nothing is worth counting, and single literals are counted all the same
         shares = np.eye(sensitivity.size)[0]
     shares = np.where(shares >= _LEAST_SHARE * shares.sum(), shares, 0.0)
     return np.asarray(shares / shares.sum())

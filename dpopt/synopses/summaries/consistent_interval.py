@@ -40,44 +40,27 @@ SUMS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class ConsistentInterval:
-    """What is left possible for an answer.
-
-    Attributes
-    ----------
-    low, high : float
-        Shares of records, 0 <= low <= high <= 1.
-    contradiction : bool
-        Whether no records have counts within all bands; the interval is [0, 1] then.
-    gap : float
-        By how large a share of the records an end is farther out than the solver's own point at most; inf without a point.
-    """
+    """What is left possible for an answer."""
 
     low: float
     high: float
+    """Shares of records, 0 <= low <= high <= 1."""
     contradiction: bool
+    """Whether no records have counts within all bands; the interval is [0, 1] then."""
     gap: float
+    """By how large a share of the records an end is farther out than the solver's own point at most; inf without a
+    point."""
 
 
 def consistent_interval(
-    way: Way,
-    plan: SummaryPlan,
-    noisy: tuple[NDArray[np.int64], ...],
-    beta: float,
-    *,
-    solver: str | Solver = SOLVER,
+    way: Way, plan: SummaryPlan, noisy: tuple[NDArray[np.int64], ...], beta: float, *, solver: str | Solver = SOLVER
 ) -> ConsistentInterval:
     """Return an interval that holds the exact answer with probability 1 - beta.
 
     All bands of CR-3 and CR-4 (models/consistent_records) hold together with that probability, whatever the records are
-    (`noise_bound`, for as many counts or sums as there are rows); if they do, the exact numbers of records with each pattern
-    are feasible, and the answer is between the optima. Both ends come from multipliers that are not believed, by weak duality
-    in exact arithmetic: a solver that fails, or lies, makes the interval wider, and no end wrong.
-
-    Parameters
-    ----------
-    noisy : tuple of int64 arrays
-        The counts of each size of the plan.
-    beta : float
+    (`noise_bound`, for as many counts or sums as there are rows); if they do, the exact numbers of records with each
+    pattern are feasible, and the answer is between the optima. Both ends come from multipliers that are not believed,
+    by weak duality in exact arithmetic: a solver that fails, or lies, makes the interval wider, and no end wrong.
     """
     sizes = tuple(size for size in plan.sizes if size <= len(way.counted) + len(way.negated))
     sizes = tuple(size for size in sizes if int(way.terms(size).sum()) <= MOST_ADDED)
@@ -118,19 +101,12 @@ def _end(program: MixedIntegerProgram, solver: Solver) -> tuple[float, bool, flo
 
 
 def consistency_solver(solver: str | Solver) -> Solver:
-    """Return the solver, which is to prove ends and can run here.
-
-    Raises
-    ------
-    PolynomialError
-        It takes no linear programs, or gives no dual values, of which the ends are made.
-    SolverUnavailableError
-        There is none of that name, or it cannot run here.
-    """
+    """Return the solver, which is to prove ends and can run here."""
     found = linear_solver(solver)
     if Capability.DUALS not in found.capabilities:
         raise PolynomialError(
-            f"the solver {found.name!r} gives no dual values, by which the ends of an answer are proved; give another one"
+            f"the solver {found.name!r} gives no dual values, by which the ends of an answer are proved; give another "
+            f"one"
         )
     return found
 

@@ -15,10 +15,7 @@ _TILTS = np.concatenate((_PARTS, 1.0 - _PARTS))
 
 
 def check_confidence(confidence: float) -> None:
-    """Refuse a probability of bounds that does not lie between 0 and 1.
-
-    Raises WorkloadError if it does not.
-    """
+    """Refuse a probability of bounds that does not lie between 0 and 1."""
     if not 0.0 < confidence < 1.0:
         raise WorkloadError(f"the confidence must lie between 0 and 1, found {confidence!r}")
 
@@ -26,27 +23,22 @@ def check_confidence(confidence: float) -> None:
 def deviations_for(beta: float, queries: int = 1) -> float:
     """Return zeta = (2 ln(2 Q / beta))^(1/2): none of Q answers with Gaussian noise is off by more standard deviations.
 
-    With probability 1 - beta. For sums of Laplace noise it is what `noise_bound` comes near to where no count stands out, and
-    the figure that polynomials are searched with; what is stated comes from `noise_bound`.
+    With probability 1 - beta. For sums of Laplace noise it is what `noise_bound` comes near to where no count stands
+    out, and the figure that polynomials are searched with; what is stated comes from `noise_bound`.
     """
     return sqrt(2.0 * (log(2.0 / beta) + log(queries)))
 
 
 def noise_bound(
-    scales: NDArray[np.float64],
-    numbers: NDArray[np.float64],
-    beta: float,
-    *,
-    gaussian: bool,
-    queries: int = 1,
+    scales: NDArray[np.float64], numbers: NDArray[np.float64], beta: float, *, gaussian: bool, queries: int = 1
 ) -> float:
     """Return what the noise of each of Q answers stays below with probability 1 - beta, for all of them together.
 
-    Gaussian: zeta times the standard deviation; discrete Gaussian noise is sub-Gaussian (Canonne, Kamath and Steinke 2020,
-    Corollary 9). Laplace: the least of (ln(2 Q / beta) - sum_j m_j ln(1 - t^2 s_j^2)) / t over t below 1 / max_j s_j, by
-    Markov's inequality on e^{tY}: E e^{tX} = 1 / (1 - t^2 b^2) for continuous noise of scale b, and at most that for the
-    discrete one, since (cosh(x) - 1) / x^2 grows. Any t gives a bound. A single count with Laplace noise stays within
-    s ln(2 Q / beta).
+    Gaussian: zeta times the standard deviation; discrete Gaussian noise is sub-Gaussian (Canonne, Kamath and Steinke
+    2020, Corollary 9). Laplace: the least of (ln(2 Q / beta) - sum_j m_j ln(1 - t^2 s_j^2)) / t over t below 1 / max_j
+    s_j, by Markov's inequality on e^{tY}: E e^{tX} = 1 / (1 - t^2 b^2) for continuous noise of scale b, and at most
+    that for the discrete one, since (cosh(x) - 1) / x^2 grows. Any t gives a bound. A single count with Laplace noise
+    stays within s ln(2 Q / beta).
 
     Parameters
     ----------
@@ -54,9 +46,9 @@ def noise_bound(
         s_j >= 0: the scale of the noise that each count of one kind brings into the answer.
     numbers : (t,) float64
         m_j: how many counts of the kind the answer adds up.
-    beta : float
+    beta
         Between 0 and 1.
-    queries : int
+    queries
         Q.
     """
     if not (scales > 0).any():
@@ -77,15 +69,15 @@ _UPWARD = 1.0 + 1e-12
 def one_sided_reach(scale: float, tail: float, *, gaussian: bool) -> int:
     """Return a whole number that integer noise exceeds with probability at most `tail`; the same holds below its negative.
 
-    Laplace: P(X > t) = a^(t + 1) / (1 + a) with a = exp(-1 / b), exactly. Gaussian: the least of exp(-m^2 / (2 sigma^2)) and
-    the normal tail from m - 1 on, m = t + 1; discrete Gaussian noise is below both (Canonne, Kamath and Steinke 2020). Checked
-    by `tests/synopses/summaries/test_noise_bounds.py` against the exact distributions.
+    Laplace: P(X > t) = a^(t + 1) / (1 + a) with a = exp(-1 / b), exactly. Gaussian: the least of exp(-m^2 / (2
+    sigma^2)) and the normal tail from m - 1 on, m = t + 1; discrete Gaussian noise is below both (Canonne, Kamath and
+    Steinke 2020). Checked by `tests/synopses/summaries/test_noise_bounds.py` against the exact distributions.
 
     Parameters
     ----------
-    scale : float
+    scale
         b or sigma, in records.
-    tail : float
+    tail
         Between 0 and 1/2.
     """
     if gaussian:
@@ -99,17 +91,13 @@ def one_sided_reach(scale: float, tail: float, *, gaussian: bool) -> int:
 
 
 def reach_of_sums(
-    weights: NDArray[np.float64],
-    scales: NDArray[np.float64],
-    beta: float,
-    *,
-    gaussian: bool,
-    queries: int = 1,
+    weights: NDArray[np.float64], scales: NDArray[np.float64], beta: float, *, gaussian: bool, queries: int = 1
 ) -> NDArray[np.float64]:
     """Return what sums of weighted noise stay below on either side, (q,), each with probability 1 - beta, or all together.
 
-    With u_i = (weight_i scale_i)^2 the log moment of Laplace noise is at most -sum_i ln(1 - t^2 u_i), and -ln(1 - t^2 u) is
-    convex in u and 0 at 0, so that it is at most what sum_i u_i / max_i u_i equal parts have: `noise_bound` takes these.
+    With u_i = (weight_i scale_i)^2 the log moment of Laplace noise is at most -sum_i ln(1 - t^2 u_i), and -ln(1 - t^2
+    u) is convex in u and 0 at 0, so that it is at most what sum_i u_i / max_i u_i equal parts have: `noise_bound` takes
+    these.
 
     Parameters
     ----------
@@ -117,8 +105,7 @@ def reach_of_sums(
         Of each noisy count (row) in each sum (column).
     scales : (v,) float64
         Scale of the noise of each count.
-    beta : float
-    queries : int
+    queries
         For how many sums together the probability is meant.
     """
     squares = (weights * scales[:, None]) ** 2
@@ -133,16 +120,14 @@ def reach_of_sums(
     )
 
 
-def reach_of_variance(
-    largest: float, parts: float, beta: float, *, gaussian: bool, queries: int = 1
-) -> float:
+def reach_of_variance(largest: float, parts: float, beta: float, *, gaussian: bool, queries: int = 1) -> float:
     """Return what sums of noise stay below whose squared weighted scales add up to `parts` times the largest one squared.
 
     Parameters
     ----------
-    largest : float
+    largest
         Scale of the noise of one count in the sum, at most.
-    parts : float
+    parts
         At least 1.
     """
     several = max(parts, 1.0 + 1e-9)  # of exactly one `noise_bound` takes the tail of a single count

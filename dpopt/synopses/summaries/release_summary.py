@@ -34,18 +34,15 @@ _HALVINGS, _TRIALS = 20, 50
 def refuse_inaccurate(plan: SummaryPlan, error: float, small_queries: float = SMALL_QUERIES) -> None:
     """Refuse a plan whose predicted error is above what is asked for, before any table is read.
 
-    Each number that the message names was planned: the least number of records of four digits at this budget, the least budget
-    of three digits for these records, and the largest k for both.
+    Each number that the message names was planned: the least number of records of four digits at this budget, the least
+    budget of three digits for these records, and the largest k for both.
 
     Parameters
     ----------
-    plan : SummaryPlan
-    error : float
+    error
         Share of records that the queries of k conditions are to be within.
-    small_queries : float
+    small_queries
         As for `plan_summary`.
-
-    Raises PlanError if the predicted error is above `error`, or that is no number above 0.
     """
     if not (isfinite(error) and error > 0.0):
         raise PlanError(f"found the error {error!r}; expected a share of the records above 0, such as 0.05")
@@ -70,26 +67,24 @@ def refuse_inaccurate(plan: SummaryPlan, error: float, small_queries: float = SM
     records = _records_that_do(plan.size, plan.predicted / error, lambda size: predicted(size=size) / error)
     enough = [
         None if records is None else f"n = {records:,} is sufficient at this budget",
-        None
-        if records is None
-        else _budget_that_does(plan, records, lambda one: predicted(budget=one) <= error),
+        None if records is None else _budget_that_does(plan, records, lambda one: predicted(budget=one) <= error),
         _conditions_that_do(plan.width, lambda width: predicted(width=width) <= error),
     ]
     said = [one for one in enough if one is not None] or [
         "no number of records, no budget and no smaller k is sufficient: take fewer columns (--columns)"
     ]
     raise PlanError(
-        f"n = {plan.size:,} is too small for the error {error:g}: queries of k = {plan.width} conditions are predicted to be "
-        f"within {plan.predicted:.4g} at {plan.budget.describe()}. {'; or '.join(said)}"
+        f"n = {plan.size:,} is too small for the error {error:g}: queries of k = {plan.width} conditions are predicted "
+        f"to be within {plan.predicted:.4g} at {plan.budget.describe()}. {'; or '.join(said)}"
     )
 
 
 def _records_that_do(size: int, over: float, excess: Callable[[int], float]) -> int | None:
     """Return the least number of records of four digits (exact below 10,000) that does; None if none is found.
 
-    The error is the least, over polynomials, of a constant plus noise in proportion to 1/n: concave in 1/n, and not below 0. So
-    n times the excess, the error as a multiple of what is wanted, never falls, and fewer records than that for any n are too
-    few. Each number that does not do names the next one so.
+    The error is the least, over polynomials, of a constant plus noise in proportion to 1/n: concave in 1/n, and not
+    below 0. So n times the excess, the error as a multiple of what is wanted, never falls, and fewer records than that
+    for any n are too few. Each number that does not do names the next one so.
 
     Parameters
     ----------
@@ -120,8 +115,8 @@ def _records_that_do(size: int, over: float, excess: Callable[[int], float]) -> 
 def _budget_that_does(plan: SummaryPlan, records: int, does: Callable[[Budget], bool]) -> str | None:
     """Return the least budget of three digits that does, as its epsilon or rho.
 
-    What is predicted depends on n rho^(1/2), or n epsilon, alone, up to rounding: the search begins at the budget that makes
-    up for the records that are lacking.
+    What is predicted depends on n rho^(1/2), or n epsilon, alone, up to rounding: the search begins at the budget that
+    makes up for the records that are lacking.
     """
     budget, factor = plan.budget, records / plan.size
     name = "epsilon" if budget.rho is None else "rho"
@@ -193,27 +188,26 @@ def summary(
     predicate : str
         "and", "or" or "atleast:R": the queries whose error the plan minimizes. Others are answered, too.
     n0 : int, optional
-        Under add-remove the public number of records that answers are shares of; if left out it is measured with 1 % of the
-        budget, and rounded up so that hardly any table has more. Under replace the number of records is public, and read off
-        the table.
+        Under add-remove the public number of records that answers are shares of; if left out it is measured with 1 % of
+        the budget, and rounded up so that hardly any table has more. Under replace the number of records is public, and
+        read off the table.
     small_queries : float
         The share of the budget that is kept for queries of fewer conditions.
     error : float, optional
-        Refuse a release whose predicted error is above this share of the records: with a declared number of records before the
-        table is read; under replace, where the table gives the number, before anything is drawn; else once the number is
-        measured.
+        Refuse a release whose predicted error is above this share of the records: with a declared number of records
+        before the table is read; under replace, where the table gives the number, before anything is drawn; else once
+        the number is measured.
     solver : str or Solver, optional
-        Solver of linear programs with which the exact method of the plan begins (models/approximation_plus_noise); highs if
-        left out. It has no part in how good the plan is.
+        Solver of linear programs with which the exact method of the plan begins (models/approximation_plus_noise);
+        highs if left out. It has no part in how good the plan is.
     **asked
-        epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft,
-        progress, budget: see `dpopt.synopses.release.Asked`.
+        epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft, progress, budget: see
+        `dpopt.synopses.release.Asked`.
 
     Returns
     -------
     Summary
         Answers by `answer("smoker=yes,age>=50")`, and is kept by `write(path)`.
-
     Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
     the table.
 

@@ -18,11 +18,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PolynomialError, TranscriptError, WorkloadError
 from dpopt.models.model_size import ModelSize, refuse_solver
-from dpopt.models.polynomials.answer_polynomial import (
-    AnswerPolynomial,
-    MixedAnswerPolynomial,
-    best_mixed_answer,
-)
+from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, MixedAnswerPolynomial, best_mixed_answer
 from dpopt.polynomials.targets import Target
 from dpopt.programs.solver import Capability, Solver
 from dpopt.releases.declared_size import Total
@@ -41,54 +37,42 @@ from dpopt.synopses.synopsis import PlannedSynopsis
 POLYNOMIAL, CONSISTENT = "polynomial", "consistent"
 ESTIMATES = (CONSISTENT, POLYNOMIAL)
 CONTRADICTION = (
-    "the noisy counts contradict each other by more than their bounds allow, which happens with less than the probability that "
-    "the confidence leaves: the polynomial's answer instead"
+    "the noisy counts contradict each other by more than their bounds allow, which happens with less than the "
+    "probability that the confidence leaves: the polynomial's answer instead"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryAnswer:
-    """Which share of the records satisfies a query.
-
-    Attributes
-    ----------
-    value : float
-        The estimate, between 0 and 1.
-    bound : float
-        How far it is off at most, with the probability `confidence`. Under add-remove for tables of at most n0 records; see
-        `docs/research/sanitizers.md` for others.
-    low, high : float
-        The exact answer is between them with the same probability.
-    approximation : float
-        What is due to the polynomial, for any table; 0 but for rounding if the query is answered by inclusion and exclusion.
-    standard_error : float
-        That of the polynomial's noise, or a little more.
-    degree : int
-        Of the polynomial: conjunctions of so many literals were added up.
-    confidence : float
-    estimate : str
-        "polynomial", or "consistent": within what the polynomial and all noisy counts together leave possible.
-    note : str
-        A note on the answer, if there is one.
-    """
+    """Which share of the records satisfies a query."""
 
     value: float
+    """The estimate, between 0 and 1."""
     bound: float
+    """How far it is off at most, with the probability `confidence`. Under add-remove for tables of at most n0 records;
+    see `docs/research/sanitizers.md` for others."""
     low: float
     high: float
+    """The exact answer is between them with the same probability."""
     approximation: float
+    """What is due to the polynomial, for any table; 0 but for rounding if the query is answered by inclusion and
+    exclusion."""
     standard_error: float
+    """That of the polynomial's noise, or a little more."""
     degree: int
+    """Of the polynomial: conjunctions of so many literals were added up."""
     confidence: float
     estimate: str
+    """"polynomial", or "consistent": within what the polynomial and all noisy counts together leave possible."""
     note: str = ""
+    """A note on the answer, if there is one."""
 
 
 def polynomial_share(approximation: float, bound: float) -> float:
     """Return the part of the probability of failure that is for the polynomial's bound; the rest is for consistent counts.
 
-    Half of it; but nine tenths where the bound is mostly that of noise. Then other counts say little more, and the bound is
-    hardly larger than the polynomial's alone. Both numbers are known before any count is looked at.
+    Half of it; but nine tenths where the bound is mostly that of noise. Then other counts say little more, and the
+    bound is hardly larger than the polynomial's alone. Both numbers are known before any count is looked at.
     """
     return 0.9 if approximation <= 0.1 * bound else 0.5
 
@@ -96,8 +80,8 @@ def polynomial_share(approximation: float, bound: float) -> float:
 def likely_point(value: float, polynomial: MixedAnswerPolynomial, low: float, high: float) -> float:
     """Return a point of the interval: its middle, drawn to the polynomial's value the more, the less that is off.
 
-    As if the interval and the polynomial's own error, up to gamma either way, were uniform: the mean of least variance. Which
-    point it is matters to the mean error alone; the bound is the distance to the farther end.
+    As if the interval and the polynomial's own error, up to gamma either way, were uniform: the mean of least variance.
+    Which point it is matters to the mean error alone; the bound is the distance to the farther end.
     """
     middle, reach = (low + high) / 2.0, (high - low) ** 2 / 12.0
     spread = polynomial.approximation**2 / 3.0 + polynomial.deviation**2
@@ -111,13 +95,7 @@ Values = tuple[Fraction | None, ...]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Summary(PlannedSynopsis):
-    """Noisy counts of conjunctions under differential privacy. Everything it holds may be published.
-
-    Attributes
-    ----------
-    noisy : tuple of int64 arrays
-        The noisy counts of each counted size, in the order of `LiteralGroups.numbers`.
-    """
+    """Noisy counts of conjunctions under differential privacy. Everything it holds may be published."""
 
     KEY = "dpopt_summary"
     WHAT = "summary"
@@ -125,6 +103,7 @@ class Summary(PlannedSynopsis):
     PLAN = SummaryPlan
     plan: SummaryPlan
     noisy: tuple[NDArray[np.int64], ...]
+    """The noisy counts of each counted size, in the order of `LiteralGroups.numbers`."""
     privacy: Mapping[str, Any]
 
     def __post_init__(self) -> None:
@@ -132,7 +111,8 @@ class Summary(PlannedSynopsis):
         for size, counts in zip(self.plan.sizes, self.noisy, strict=True):
             if counts.shape != (groups.conjunctions(size),):
                 raise TranscriptError(
-                    f"found {counts.size:,} counts of conjunctions of {size} literals; expected {groups.conjunctions(size):,}"
+                    f"found {counts.size:,} counts of conjunctions of {size} literals; expected "
+                    f"{groups.conjunctions(size):,}"
                 )
 
     def _held(self) -> list[str]:
@@ -142,22 +122,16 @@ class Summary(PlannedSynopsis):
     def totals(self) -> list[Total]:
         """Return what counts say of the number of records: a column's values hold all of them, no conjunction more than all."""
         plan, codes = self.plan, self.plan.literals.codes
-        whole = [
-            len(own) == one.size for own, one in zip(codes, plan.literals.schema.attributes, strict=True)
-        ]
+        whole = [len(own) == one.size for own, one in zip(codes, plan.literals.schema.attributes, strict=True)]
         found = []
-        for size, counts, noise in zip(
-            plan.sizes, self.noisy, plan.deviations[np.array(plan.sizes) - 1], strict=True
-        ):
+        for size, counts, noise in zip(plan.sizes, self.noisy, plan.deviations[np.array(plan.sizes) - 1], strict=True):
             found.append(Total(float(counts.max()), float(noise), "at least", counts.size, plan.gaussian))
             if size == 1 and any(whole):
                 own = np.repeat(whole, plan.literals.groups.sizes)
                 # Each column's total has a variance in proportion to its values; their plain mean is good enough.
                 number = sum(whole)
                 total = float(counts[own].sum()) / number
-                found.append(
-                    Total(total, float(noise) * float(own.sum()) ** 0.5 / number, gaussian=plan.gaussian)
-                )
+                found.append(Total(total, float(noise) * float(own.sum()) ** 0.5 / number, gaussian=plan.gaussian))
         return found
 
     def answer(
@@ -173,39 +147,25 @@ class Summary(PlannedSynopsis):
 
         Parameters
         ----------
-        query : str
-            Conditions with commas between them, "smoker=yes,age>=50", at most k; several on one column are one condition.
-        predicate : str
+        query
+            Conditions with commas between them, "smoker=yes,age>=50", at most k; several on one column are one
+            condition.
+        predicate
             "and" (all hold), "or" (at least one) or "atleast:R" (at least R).
-        confidence : float
-            Of the bound.
-        estimate : str
+        estimate
             "polynomial": a weighted sum of noisy counts, whose bound is known beforehand. "consistent": a point of what
-            that sum, and records whose counts are as near to all noisy ones as the noise lets them be, leave
-            possible together; its bound depends on the noisy counts. A single condition is always answered by the polynomial.
-        solver : str or Solver, optional
-            Of the two linear programs of a consistent answer (models/consistent_records), with dual values; highs if left out.
-            One that takes cones also finds the polynomial (models/answer_polynomial), else dpopt's own method does. What it
-            proves, and how far its points are from that, stands in the note.
-
-        Raises
-        ------
-        WorkloadError
-            If there are more conditions than the summary was made for, there is no such estimate, or the confidence is not
-            between 0 and 1.
-        SchemaError
-            If there is no such attribute or value.
-        PolynomialError
-            If there is no such predicate, or the solver takes no linear programs or gives no dual values; for the estimate
-            "polynomial", if it takes no cones.
-        SolverUnavailableError
-            If the solver cannot run here.
+            that sum, and records whose counts are as near to all noisy ones as the noise lets them be, leave possible
+            together; its bound depends on the noisy counts. A single condition is always answered by the polynomial.
+        solver
+            Of the two linear programs of a consistent answer (models/consistent_records), with dual values; highs if
+            left out. One that takes cones also finds the polynomial (models/answer_polynomial), else dpopt's own method
+            does. What it proves, and how far its points are from that, stands in the note.
         """
         conditions = self.plan.literals.conditions(query, predicate)
         if len(conditions) > self.plan.width:
             raise WorkloadError(
-                f"found {len(conditions)} conditions; this summary answers queries of at most k = {self.plan.width}. Use "
-                f"{self.plan.width} conditions at most, or release a summary with --k {len(conditions)}"
+                f"found {len(conditions)} conditions; this summary answers queries of at most k = {self.plan.width}. "
+                f"Use {self.plan.width} conditions at most, or release a summary with --k {len(conditions)}"
             )
         check_confidence(confidence)
         ways = ways_of(
@@ -236,16 +196,12 @@ class Summary(PlannedSynopsis):
             As for `conjunctions_of`.
         estimate, solver :
             As for `answer`.
-
-        Raises WorkloadError if there are too many literals, or they are none of the summary; PolynomialError or
-        SolverUnavailableError as for `answer`.
         """
         literals = self._checked(literals)
         target = Target.named(predicate, literals.shape[1]).values
         known: dict[float, MixedAnswerPolynomial] = {}
         return [
-            self._best([_way_of(row, target)], confidence, estimate, known, solver=solver)
-            for row in literals.tolist()
+            self._best([_way_of(row, target)], confidence, estimate, known, solver=solver) for row in literals.tolist()
         ]
 
     def _best(
@@ -327,16 +283,10 @@ class Summary(PlannedSynopsis):
         terms = np.sqrt(np.array(symmetric(sets, min(len(sets), self.plan.sizes[-1])), dtype=np.float64)[1:])
         deviations = self.plan.deviations[: terms.size] * terms / self.plan.size
         found = answers_tried(
-            target,
-            deviations,
-            deviations_for(1.0 - confidence),
-            gaussian=self.plan.gaussian,
-            solver=solver,
+            target, deviations, deviations_for(1.0 - confidence), gaussian=self.plan.gaussian, solver=solver
         )
         counts = np.array(symmetric(sets, len(sets)), dtype=np.float64)[:, None]
-        return min(
-            found, key=lambda one: self._bound(MixedAnswerPolynomial.of(one), counts, 1.0 - confidence)
-        )
+        return min(found, key=lambda one: self._bound(MixedAnswerPolynomial.of(one), counts, 1.0 - confidence))
 
     def conjunctions_of(
         self, literals: NDArray[np.int64], predicate: str = "and", *, confidence: float = 1.0 - BETA
@@ -347,12 +297,8 @@ class Summary(PlannedSynopsis):
         ----------
         literals : (q, k) int64
             Numbers of literals, of increasing groups in each row.
-        predicate : str
+        predicate
             As for `answer`.
-        confidence : float
-            Of the bound of one answer.
-
-        Raises WorkloadError if there are too many literals, or they are none of the summary.
         """
         literals = self._checked(literals)
         width = literals.shape[1]
@@ -371,18 +317,14 @@ class Summary(PlannedSynopsis):
         literals = self.plan.literals.groups.checked(literals)
         width = literals.shape[1]
         if not 1 <= width <= self.plan.width:
-            raise WorkloadError(
-                f"found queries of {width} literals; this summary answers 1 to {self.plan.width}"
-            )
+            raise WorkloadError(f"found queries of {width} literals; this summary answers 1 to {self.plan.width}")
         return literals
 
     @property
     def _by_size(self) -> dict[int, NDArray[np.int64]]:
         return dict(zip(self.plan.sizes, self.noisy, strict=True))
 
-    def _polynomial_of(
-        self, way: Way, confidence: float, solver: str | Solver | None = None
-    ) -> MixedAnswerPolynomial:
+    def _polynomial_of(self, way: Way, confidence: float, solver: str | Solver | None = None) -> MixedAnswerPolynomial:
         if not way.negated:
             values = tuple(row[0] for row in way.values)
             return MixedAnswerPolynomial.of(
@@ -406,10 +348,7 @@ class Summary(PlannedSynopsis):
         return value, degree
 
     def _bound(
-        self,
-        polynomial: MixedAnswerPolynomial,
-        counts: NDArray[np.float64] | NDArray[np.int64],
-        beta: float,
+        self, polynomial: MixedAnswerPolynomial, counts: NDArray[np.float64] | NDArray[np.int64], beta: float
     ) -> float:
         """Return gamma and what the noise stays below, if so many counts of each pair of sizes are added up."""
         scales = dict(zip(self.plan.sizes, self.plan.scales, strict=True))
@@ -432,8 +371,8 @@ def _taking_cones(solver: str | Solver, *, alone: bool) -> str | Solver | None:
     if alone:
         name = solver if isinstance(solver, str) else solver.name
         raise PolynomialError(
-            f"the solver {name!r} takes no programs with cones, and answer_polynomial is one; give another one, such as "
-            "clarabel"
+            f"the solver {name!r} takes no programs with cones, and answer_polynomial is one; give another one, such "
+            f"as clarabel"
         )
     return None
 
@@ -451,8 +390,8 @@ def _proved(solver: Solver, interval: ConsistentInterval) -> str:
     """Say what a solver that was named proved of an answer."""
     found = f"its points reach them to within {interval.gap:.2g} of the records"
     return (
-        f"consistent_records by {solver.name}: the share is between {interval.low:.6g} and {interval.high:.6g}, proved by its "
-        f"dual values; {found if isfinite(interval.gap) else 'it found no point'}"
+        f"consistent_records by {solver.name}: the share is between {interval.low:.6g} and {interval.high:.6g}, proved "
+        f"by its dual values; {found if isfinite(interval.gap) else 'it found no point'}"
     )
 
 

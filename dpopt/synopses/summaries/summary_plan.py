@@ -36,40 +36,29 @@ LARGEST_WIDTH = 16
 
 @dataclass(frozen=True, eq=False)
 class SummaryPlan(SynopsisPlan):
-    """What a summary measures.
-
-    Attributes
-    ----------
-    width : int
-        k, the largest number of literals of a query.
-    predicate : str
-        "and", "or" or "atleast:R": the queries that the budget was spread for; others of at most k literals are answered too.
-    sizes : tuple of int
-        The counted sizes of conjunctions, increasing.
-    scales : tuple of float
-        Scale of the noise of each, in records.
-    size : int
-        The public number of records: n under replace-one, n0 under add-remove.
-    predicted : float
-        With probability 95 % every query of the planned kind with k literals is off by at most this share of records.
-    approximation : float
-        What of it is due to the polynomial; the rest is noise.
-    direct : float
-        The prediction if each of these queries was counted with separate noise; inf for queries that are none.
-    """
+    """What a summary measures."""
 
     literals: ChosenLiterals
     width: int
+    """k, the largest number of literals of a query."""
     predicate: str
+    """"and", "or" or "atleast:R": the queries that the budget was spread for; others of at most k literals are answered
+    too."""
     relation: NeighbouringRelation
     budget: Budget
     gaussian: bool
     sizes: tuple[int, ...]
+    """The counted sizes of conjunctions, increasing."""
     scales: tuple[float, ...]
+    """Scale of the noise of each, in records."""
     size: int
+    """The public number of records: n under replace-one, n0 under add-remove."""
     predicted: float
+    """With probability 95 % every query of the planned kind with k literals is off by at most this share of records."""
     approximation: float
+    """What of it is due to the polynomial; the rest is noise."""
     direct: Unbounded
+    """The prediction if each of these queries was counted with separate noise; inf for queries that are none."""
 
     def __post_init__(self) -> None:
         check_width(self.width, self.literals)
@@ -92,8 +81,7 @@ class SummaryPlan(SynopsisPlan):
     def measurements(self) -> list[ConjunctionCounts]:
         """Return what is asked of the curator."""
         return [
-            ConjunctionCounts(size, scale, self.gaussian)
-            for size, scale in zip(self.sizes, self.scales, strict=True)
+            ConjunctionCounts(size, scale, self.gaussian) for size, scale in zip(self.sizes, self.scales, strict=True)
         ]
 
     def charges(self) -> list[Charge]:
@@ -110,17 +98,11 @@ class SummaryPlan(SynopsisPlan):
 
     def derived(self) -> dict[str, Any]:
         """Return what follows from the fields: how many conjunctions are counted among it."""
-        return {
-            **super().derived(),
-            "conjunctions": [self.literals.groups.conjunctions(size) for size in self.sizes],
-        }
+        return {**super().derived(), "conjunctions": [self.literals.groups.conjunctions(size) for size in self.sizes]}
 
 
 def check_width(width: int, literals: ChosenLiterals) -> None:
-    """Refuse a k that is out of range.
-
-    Raises PlanError if it is.
-    """
+    """Refuse a k that is out of range."""
     most = min(LARGEST_WIDTH, len(literals.groups.sizes))
     if not 1 <= width <= most:
         raise PlanError(
@@ -142,38 +124,32 @@ def plan_summary(
 ) -> SummaryPlan:
     """Return the plan with the least predicted error of the queries of k literals that the budget covers.
 
-    minimize E + zeta sum_j |a_j| w_j over polynomials a (models/approximation_plus_noise), the noise of each size scaled best.
-    What is predicted holds for all Q queries together (`noise_bound`).
+    minimize E + zeta sum_j |a_j| w_j over polynomials a (models/approximation_plus_noise), the noise of each size
+    scaled best. What is predicted holds for all Q queries together (`noise_bound`).
 
     Parameters
     ----------
-    width : int
+    width
         k, from 1 to 16 and to the number of columns.
-    budget : Budget
+    budget
         With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
-    size : int
+    size
         The public number of records.
-    predicate : str
+    predicate
         "and", "or" or "atleast:R".
-    small_queries : float
-        The share of the budget that sizes below k have together at least, for queries of fewer than k conditions; from 0 to
-        below 1. With 0 what is predicted is never more than with noise on each query of k of its own, where those can be
-        counted; else it may be more by as much as that share of the budget is worth.
-    solver : str or Solver, optional
-        Of linear programs, with which the exact method of approximation_plus_noise begins; highs if left out. It has no part in
-        how good the plan is.
-
-    Raises PlanError if k or size is out of range, or the accountant has no figure for either noise; PolynomialError if
-    there is no such predicate, or the solver takes no linear programs; SolverUnavailableError if the solver cannot run
-    here; AccountingError if the budget is too small for any noise.
+    small_queries
+        The share of the budget that sizes below k have together at least, for queries of fewer than k conditions; from
+        0 to below 1. With 0 what is predicted is never more than with noise on each query of k of its own, where those
+        can be counted; else it may be more by as much as that share of the budget is worth.
+    solver
+        Of linear programs, with which the exact method of approximation_plus_noise begins; highs if left out. It has no
+        part in how good the plan is.
     """
     check_width(width, literals)
     if size < 1:
         raise PlanError(f"found {size} records; a summary needs at least one")
     if not 0.0 <= small_queries < 1.0:
-        raise PlanError(
-            f"found {small_queries!r} as the share for queries of fewer conditions; expected 0 to below 1"
-        )
+        raise PlanError(f"found {small_queries!r} as the share for queries of fewer conditions; expected 0 to below 1")
     target = Target.named(predicate, width)
     kept = countable(literals, width)
     measured = measured_by(literals, kept, width, budget, size=size, relation=relation)
@@ -207,18 +183,9 @@ def plan_summary(
 
 
 def measured_by(
-    literals: ChosenLiterals,
-    kept: int,
-    width: int,
-    budget: Budget,
-    *,
-    size: int,
-    relation: NeighbouringRelation,
+    literals: ChosenLiterals, kept: int, width: int, budget: Budget, *, size: int, relation: NeighbouringRelation
 ) -> Measured:
-    """Return what is known of the measurements of sizes 1 to `kept` for queries of `width` literals.
-
-    Raises PlanError if the budget is for no such noise, or leaves nothing to measure with.
-    """
+    """Return what is known of the measurements of sizes 1 to `kept` for queries of `width` literals."""
     gaussian, amount = is_gaussian(budget), whole_amount(budget)
     replaced = relation is NeighbouringRelation.REPLACE_ONE
     sensitivity = [literals.groups.sensitivity(j, replaced=replaced) for j in range(1, kept + 1)]
@@ -227,16 +194,13 @@ def measured_by(
 
 
 def countable(literals: ChosenLiterals, width: int) -> int:
-    """Return the largest size up to which all conjunctions can be counted, at most `width`.
-
-    Raises PlanError if there are more literals than can be counted.
-    """
+    """Return the largest size up to which all conjunctions can be counted, at most `width`."""
     largest = _largest_countable(literals.groups, width)
     if not largest:
         columns = columns_that_do(literals, 1)
         raise PlanError(
-            f"{literals.groups.literals:,} literals are more than the {MOST_COUNTED:,} that are counted; take fewer columns "
-            f"(--columns): the {columns:,} with the fewest values are possible"
+            f"{literals.groups.literals:,} literals are more than the {MOST_COUNTED:,} that are counted; take fewer "
+            f"columns (--columns): the {columns:,} with the fewest values are possible"
         )
     return largest
 

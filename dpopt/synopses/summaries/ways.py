@@ -26,18 +26,15 @@ class Way:
 
     Attributes
     ----------
-    counted : tuple of tuples of int
-        k sets whose literals say that a condition holds, or if there is no other kind does not hold. The last `always` hold for
-        every record: all values of an attribute.
-    negated : tuple of tuples of int
-        l sets whose literals say that a condition does not hold, if others say that one holds.
-    always : int
     values : (k + 1, l + 1) Fractions
         f(s, u) for s of the counted and u of the negated sets; None where that cannot occur.
     """
 
     counted: Sets
+    """k sets whose literals say that a condition holds, or if there is no other kind does not hold. The last `always`
+    hold for every record: all values of an attribute."""
     negated: Sets
+    """l sets whose literals say that a condition does not hold, if others say that one holds."""
     always: int
     values: Table
 
@@ -46,27 +43,20 @@ class Way:
 
         0 for i + j above `most`, and a number that is too large for 64 bits is the largest that fits.
         """
-        one, two = (
-            symmetric([len(each) for each in sets], len(sets)) for sets in (self.counted, self.negated)
-        )
+        one, two = (symmetric([len(each) for each in sets], len(sets)) for sets in (self.counted, self.negated))
         limit = int(np.iinfo(np.int64).max)
         return np.array(
-            [
-                [min(limit, p * q) if i + j <= most else 0 for j, q in enumerate(two)]
-                for i, p in enumerate(one)
-            ],
+            [[min(limit, p * q) if i + j <= most else 0 for j, q in enumerate(two)] for i, p in enumerate(one)],
             dtype=np.int64,
         )
 
     def numbers(self, groups: LiteralGroups, i: int, j: int) -> NDArray[np.int64]:
-        """Return the numbers of the conjunctions of i of the counted and j of the negated sets, one after another.
-
-        Raises WorkloadError if they are too many to be added up.
-        """
+        """Return the numbers of the conjunctions of i of the counted and j of the negated sets, one after another."""
         terms = int(self.terms(i + j)[i, j])
         if terms > MOST_TERMS:
             raise WorkloadError(
-                f"the conditions stand for {terms:,} conjunctions of {i + j} values, at most {MOST_TERMS:,}; narrow them"
+                f"the conditions stand for {terms:,} conjunctions of {i + j} values, at most {MOST_TERMS:,}; narrow "
+                f"them"
             )
         chosen = [
             _products(tuple(sorted((*some, *others))))
@@ -79,9 +69,7 @@ class Way:
         """Yield the numbers of the conjunctions of each set of `size` sets, in the order of combinations of all of them."""
         every = (*self.counted, *self.negated)
         if all(len(one) == 1 for one in every):
-            rows = np.sort(
-                np.array(list(combinations([one[0] for one in every], size)), dtype=np.int64), axis=1
-            )
+            rows = np.sort(np.array(list(combinations([one[0] for one in every], size)), dtype=np.int64), axis=1)
             yield from groups.numbers(rows)[:, None]
             return
         for some in combinations(every, size):
@@ -98,18 +86,17 @@ def ways_of(
 ) -> list[Way]:
     """Return the ways to answer a query; the number of conditions that hold decides it, by `target`.
 
-    Conditions are counted as asked as far as possible, or negated as far as possible; each with 0, 1, ... conditions more that
-    hold for every record, all values of an attribute with few, so that a query of few literals is answered from larger
-    conjunctions where those have less noise.
+    Conditions are counted as asked as far as possible, or negated as far as possible; each with 0, 1, ... conditions
+    more that hold for every record, all values of an attribute with few, so that a query of few literals is answered
+    from larger conjunctions where those have less noise.
 
     Parameters
     ----------
-    most : int
-        The largest counted size.
-    fixed_size : bool
-        Whether the number of records is public (replace-one). Otherwise records that are missing from n0 satisfy no literal
-        and are to count nothing: f(0, 0) = 0. Where f(0, 0) is 0, or no record has it and 0 is asked for all the same, bounds
-        hold for any number of records up to n0. If no way is such, all are returned, and take n0 for the number of records.
+    fixed_size
+        Whether the number of records is public (replace-one). Otherwise records that are missing from n0 satisfy no
+        literal and are to count nothing: f(0, 0) = 0. Where f(0, 0) is 0, or no record has it and 0 is asked for all
+        the same, bounds hold for any number of records up to n0. If no way is such, all are returned, and take n0 for
+        the number of records.
     """
     found: list[Way] = []
     for as_asked in (True, False):
@@ -117,9 +104,7 @@ def ways_of(
         negated = [one for one in conditions if not _is_counted(one, as_asked=as_asked)]
         sets = tuple(one.true_by for one in counted if one.true_by is not None)
         others = tuple(one.false_by for one in negated if one.false_by is not None)
-        values = tuple(
-            tuple(target[s + len(others) - u] for u in range(len(others) + 1)) for s in range(len(sets) + 1)
-        )
+        values = tuple(tuple(target[s + len(others) - u] for u in range(len(others) + 1)) for s in range(len(sets) + 1))
         way = Way(sets, others, 0, values)
         if not sets:  # one kind alone, of which the number that holds is counted down
             way = Way(others, (), 0, tuple((value,) for value in reversed(target)))

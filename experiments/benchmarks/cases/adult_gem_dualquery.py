@@ -29,8 +29,7 @@ def adult_gem_dualquery(setting: Setting) -> Result:
     epsilons = setting.pick(EPSILONS, (20.0,))
     delta = repr(1 / table.rows**2)
     together = [
-        _in_one_process(table, workload, delta, epsilons, setting.folder)
-        for _ in range(setting.runs + setting.warm_up)
+        _in_one_process(table, workload, delta, epsilons, setting.folder) for _ in range(setting.runs + setting.warm_up)
     ][setting.warm_up :]
     row: dict[str, Any] = {
         "runs": len(together),
@@ -43,11 +42,7 @@ def adult_gem_dualquery(setting: Setting) -> Result:
     }
     alone = [_alone(table, workload, delta, epsilon, setting) for epsilon in epsilons]
     bars = [
-        Bar(
-            "seconds of work for all four in one process, median",
-            row["reading, counting, releasing"]["median"],
-            2,
-        ),
+        Bar("seconds of work for all four in one process, median", row["reading, counting, releasing"]["median"], 2)
     ]
     return Result([{"what": "all in one process", **row}, *alone], bars)
 
@@ -81,17 +76,7 @@ def _in_one_process(
 
 def _alone(table: Table, workload: str, delta: str, epsilon: float, setting: Setting) -> dict[str, Any]:
     """Measure one budget as a process of `dpopt release`, with its errors."""
-    options = [
-        "--epsilon",
-        f"{epsilon:g}",
-        "--delta",
-        delta,
-        "--step",
-        STEP,
-        "--draws",
-        DRAWS,
-        "--no-predict",
-    ]
+    options = ["--epsilon", f"{epsilon:g}", "--delta", delta, "--step", STEP, "--draws", DRAWS, "--no-predict"]
     runs: list[Run] = [run_release(table, workload, options, setting.folder) for _ in range(setting.runs)]
     plan = runs[0].statement["plan"]
     usual = dict(zip(("usual max_error", "usual mean_error"), USUAL.get(epsilon, ()), strict=False))

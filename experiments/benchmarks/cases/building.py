@@ -14,16 +14,11 @@ from dpopt.queries.clauses import Clauses
 from experiments.benchmarks.registry import Bar, Result, Setting, case
 from experiments.runs import spread
 
-MASKS = {
-    "conjunctions": [0b1000],
-    "every kind": [0b1000, 0b0111, 0b1010, 0b0101, 0b1100, 0b1110, 0b1001],
-}
+MASKS = {"conjunctions": [0b1000], "every kind": [0b1000, 0b0111, 0b1010, 0b0101, 0b1100, 0b1110, 0b1001]}
 """Masks of three literals: all; not all, an odd or an even number, at least two, at least one, none or all."""
 
 
-@case(
-    "How many seconds does it take to write 100,000 clauses as a mixed-integer program, and that as MPS text?"
-)
+@case("How many seconds does it take to write 100,000 clauses as a mixed-integer program, and that as MPS text?")
 def building(setting: Setting) -> Result:
     """Measure three-way clauses over 40 attributes of 10 codes, weights of both signs, in every formulation."""
     rows, bars = [], []
@@ -39,10 +34,7 @@ def building(setting: Setting) -> Result:
                 build.append(built - started)
                 write.append(time.perf_counter() - built)
             kept = slice(1 if setting.warm_up else 0, None)
-            seconds = {
-                "building, seconds": spread(build[kept]),
-                "MPS text, seconds": spread(write[kept]),
-            }
+            seconds = {"building, seconds": spread(build[kept]), "MPS text, seconds": spread(write[kept])}
             rows.append(
                 {
                     "clauses": kind,

@@ -39,9 +39,7 @@ def consistent_tree(setting: Setting) -> Result:
             own.append(between - started)
             other.append(time.perf_counter() - between)
         if not np.allclose(counts, expected, rtol=0, atol=1e-6):
-            raise RuntimeError(
-                f"the counts differ from OpenDP's by up to {np.abs(counts - expected).max():g}"
-            )
+            raise RuntimeError(f"the counts differ from OpenDP's by up to {np.abs(counts - expected).max():g}")
         counted = slice(1 if setting.warm_up else 0, None)
         measured, peer = spread(own[counted]), spread(other[counted])
         ratio = peer["median"] / measured["median"]

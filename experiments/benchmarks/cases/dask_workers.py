@@ -22,15 +22,12 @@ BLOCK_ROWS = 1_000_000
 ENGINES = ("memory", "stream", "dask:4")
 
 
-@case(
-    "What do 4 Dask workers cost beside one process, on 20 million rows and 100,000 three-way conjunctions?"
-)
+@case("What do 4 Dask workers cost beside one process, on 20 million rows and 100,000 three-way conjunctions?")
 def dask_workers(setting: Setting) -> Result:
     """Count by each engine in turns, in a process of its own each time; the counts must agree, also with a worker killed."""
     schema = Schema(
         tuple(
-            Attribute(f"a{number}", AttributeKind.CATEGORICAL, tuple(range(size)))
-            for number, size in enumerate(SIZES)
+            Attribute(f"a{number}", AttributeKind.CATEGORICAL, tuple(range(size))) for number, size in enumerate(SIZES)
         )
     )
     schema.write(setting.folder / "schema.json")
@@ -45,8 +42,7 @@ def dask_workers(setting: Setting) -> Result:
     if len(digests) != 1:
         raise RuntimeError("the counts of the engines differ")
     listed = [
-        {"engine": engine, "rows": rows, "queries": queries, **_figures(measured)}
-        for engine, measured in runs.items()
+        {"engine": engine, "rows": rows, "queries": queries, **_figures(measured)} for engine, measured in runs.items()
     ]
     memory, stream, dask = listed
     for key in ("seconds of a count", "processor seconds of a count"):
@@ -104,9 +100,7 @@ def _figures(runs: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the figures of equal processes."""
     warm = [lap for run in runs for lap in run["warm"]]
     figures: dict[str, Any] = {
-        "opening, seconds (workers start, all values are checked)": spread(
-            run["opening"]["seconds"] for run in runs
-        ),
+        "opening, seconds (workers start, all values are checked)": spread(run["opening"]["seconds"] for run in runs),
         "first count, seconds (kernels are loaded)": spread(run["first"]["seconds"] for run in runs),
         "seconds of a count": spread(lap["seconds"] for lap in warm),
         "processor seconds of a count": spread(lap["processor_seconds"] for lap in warm),

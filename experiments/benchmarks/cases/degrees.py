@@ -9,11 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.inference.histograms.sorted.degree_sequences import (
-    NearestGraphical,
-    is_graphical,
-    nearest_graphical,
-)
+from dpopt.inference.histograms.sorted.degree_sequences import NearestGraphical, is_graphical, nearest_graphical
 from dpopt.inference.histograms.sorted.isotonic import isotonic
 from dpopt.inference.histograms.sorted.monotone_posterior import monotone_posterior
 from dpopt.private.mechanisms.noise import OpendpNoise
@@ -26,9 +22,7 @@ EPSILONS = (1.0, 0.01)
 _Found = TypeVar("_Found")
 
 
-@case(
-    "How long do the nearest sorted degrees take on public graphs, how far are they off, and what is proven of them?"
-)
+@case("How long do the nearest sorted degrees take on public graphs, how far are they off, and what is proven of them?")
 def degrees(setting: Setting) -> Result:
     """Measure whole isotonic regression, the nearest graphical sequence of it, and the graph that shows it.
 
@@ -51,9 +45,7 @@ def degrees(setting: Setting) -> Result:
     return Result(rows, bars)
 
 
-def _measured(
-    drawn: NDArray[np.int64], truth: NDArray[np.int64], scale: float, setting: Setting
-) -> dict[str, Any]:
+def _measured(drawn: NDArray[np.int64], truth: NDArray[np.int64], scale: float, setting: Setting) -> dict[str, Any]:
     noisy, largest = drawn.astype(np.float64), truth.size - 1
     posterior_seconds, posterior = _timed(
         lambda: monotone_posterior(drawn, "discrete Laplace", scale, lower=0, upper=largest), setting

@@ -25,8 +25,7 @@ def first_run(setting: Setting) -> Result:
         named = {"dpopt demo": ["demo"], **named}
     rows = [{"command": name, **_row(command, setting)} for name, command in named.items()]
     bars = [
-        Bar(f"{row['command']}: processor seconds of compiling, median", row["compiling"]["median"], 15)
-        for row in rows
+        Bar(f"{row['command']}: processor seconds of compiling, median", row["compiling"]["median"], 15) for row in rows
     ]
     return Result(rows, bars)
 

@@ -49,12 +49,7 @@ def growth(setting: Setting) -> Result:
     by_rounds = [seconds(setting.pick(500_000, 100), rounds) for rounds in setting.pick(ROUNDS, [1, 2])]
     lines = {"queries": _line(by_queries, "queries"), "rounds": _line(by_rounds, "rounds")}
     bars = [
-        Bar(
-            f"processor seconds against {name}, share of variance on a line",
-            line["explained"],
-            0.98,
-            at_least=True,
-        )
+        Bar(f"processor seconds against {name}, share of variance on a line", line["explained"], 0.98, at_least=True)
         for name, line in lines.items()
     ]
     rows = [*by_queries, *by_rounds, *({"line through": name, **line} for name, line in lines.items())]
@@ -81,13 +76,7 @@ def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
             series_of = [one for one in points if one[other] == fixed[other]]
             x = np.array([one[key] for one in series_of], dtype=np.float64)
             axes.plot(x, [one["seconds"]["median"] for one in series_of], "x", color="0.5", label="wall")
-            axes.plot(
-                x,
-                [one["processor_seconds"]["median"] for one in series_of],
-                "o",
-                color="C0",
-                label="processor",
-            )
+            axes.plot(x, [one["processor_seconds"]["median"] for one in series_of], "o", color="C0", label="processor")
             fitted = lines[key]["start, seconds"] + lines[key]["seconds per unit"] * x
             axes.plot(x, fitted, "-", linewidth=1, color="C0", label="line through processor seconds")
             axes.set(xlabel=key, title=f"{series_of[0][other]:,} {other}", xlim=(0, None))

@@ -71,9 +71,7 @@ def _least_squares(bins: int, setting: Setting) -> dict[str, Any]:
     return {
         "leaves": bins,
         "nodes": len(tree),
-        "least squares over all levels of a binary tree, seconds": spread(
-            seconds[1 if setting.warm_up else 0 :]
-        ),
+        "least squares over all levels of a binary tree, seconds": spread(seconds[1 if setting.warm_up else 0 :]),
     }
 
 

@@ -9,9 +9,7 @@ from experiments.tables import prepare
 OPTIONS = ["--epsilon", "1", "--delta", "1e-3"]
 
 
-@case(
-    "How large are errors, time and memory on KDD99, 500,000 three-way conjunctions, epsilon 1, delta 1e-3?"
-)
+@case("How large are errors, time and memory on KDD99, 500,000 three-way conjunctions, epsilon 1, delta 1e-3?")
 def kdd99(setting: Setting) -> Result:
     """Measure the DualQuery coding (41 attributes), and the raw file (42 columns); the limits hold for the coding."""
     workload = f"conjunctions:3,count={setting.pick(500_000, 300)},seed=7"

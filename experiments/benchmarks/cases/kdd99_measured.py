@@ -16,9 +16,7 @@ def kdd99_measured(setting: Setting) -> Result:
     """Measure the DualQuery coding, by `projection`."""
     table = prepare(setting.pick("kdd99-coded", "kdd99-raw"), setting.folder, quick=setting.quick)
     workload = f"conjunctions:3,count={setting.pick(500_000, 300)},seed=7"
-    row = figures(
-        run_releases(table, workload, OPTIONS, setting.folder, runs=setting.runs, warm_up=setting.warm_up)
-    )
+    row = figures(run_releases(table, workload, OPTIONS, setting.folder, runs=setting.runs, warm_up=setting.warm_up))
     bars = [
         Bar("largest error, median", row["max_error"]["median"], 0.006),
         Bar("mean error, median", row["mean_error"]["median"], 0.00006),

@@ -15,7 +15,8 @@ TINY = {"given": ["--rounds", "2", "--draws", "20", "--step", "1.2", "--epsilon"
 
 
 @case(
-    "How long does a table with the shape of Netflix's take, 2,000,000 three-way conjunctions, and how large are errors?"
+    "How long does a table with the shape of Netflix's take, 2,000,000 three-way conjunctions, and how large are "
+    "errors?"
 )
 def netflix_shaped(setting: Setting) -> Result:
     """Measure whole processes on a sparse matrix on file; how long it takes to make the table stands beside them."""
@@ -25,18 +26,11 @@ def netflix_shaped(setting: Setting) -> Result:
     workload = f"conjunctions:3,count={setting.pick(2_000_000, 300)},seed=7"
     if setting.warm_up:  # compiles what the tiny table needs, without minutes on the large one
         tiny = netflix_file(setting.folder, quick=True)
-        run_release(
-            tiny, "conjunctions:3,count=300,seed=7", ["--epsilon", "100", "--delta", "1e-3"], setting.folder
-        )
+        run_release(tiny, "conjunctions:3,count=300,seed=7", ["--epsilon", "100", "--delta", "1e-3"], setting.folder)
     rows, bars = [], []
     for name, options in setting.pick(PARAMETERS, TINY).items():
         runs = run_releases(
-            table,
-            workload,
-            [*options, *FILL, "--delta", "1e-3"],
-            setting.folder,
-            runs=setting.runs,
-            warm_up=False,
+            table, workload, [*options, *FILL, "--delta", "1e-3"], setting.folder, runs=setting.runs, warm_up=False
         )
         summary = summarize(runs)
         rows.append({"parameters": name, **summary, "making the table, seconds": making})

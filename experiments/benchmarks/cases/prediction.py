@@ -24,20 +24,12 @@ def prediction(setting: Setting) -> Result:
         table = prepare(name, setting.folder, quick=setting.quick)
         chosen = setting.pick(workload, "marginals:2,count=2,seed=1")
         options = ["--epsilon", "1", "--delta", delta]
-        summary = summarize(
-            run_releases(table, chosen, options, setting.folder, runs=setting.runs, warm_up=False)
-        )
+        summary = summarize(run_releases(table, chosen, options, setting.folder, runs=setting.runs, warm_up=False))
         row: dict[str, object] = {"table": name, "workload": chosen, "epsilon": 1.0, "delta": delta}
         for figure in ("max_error", "mean_error"):
             measured, predicted = summary[figure]["median"], summary["predicted"][figure]
             ratio = predicted / measured
-            row |= {
-                f"{figure} measured": measured,
-                f"{figure} predicted": predicted,
-                f"{figure} ratio": ratio,
-            }
-            bars.append(
-                Bar(f"{name}, {figure}, predicted and measured apart by", max(ratio, 1 / ratio), FACTOR)
-            )
+            row |= {f"{figure} measured": measured, f"{figure} predicted": predicted, f"{figure} ratio": ratio}
+            bars.append(Bar(f"{name}, {figure}, predicted and measured apart by", max(ratio, 1 / ratio), FACTOR))
         rows.append(row)
     return Result(rows, bars)

@@ -16,9 +16,7 @@ FIT_SECONDS = 60
 """Limit of a fit of `projection`, which ends after the sweep it is in."""
 
 
-@case(
-    "How large are errors on four tables of users and items, 500,000 popular triples, epsilon 1, delta 1e-6?"
-)
+@case("How large are errors on four tables of users and items, 500,000 popular triples, epsilon 1, delta 1e-6?")
 def sparse_sets(setting: Setting) -> Result:
     """Measure triples with random signs and positive ones, on ranks and a fill that are taken from the table itself.
 
@@ -36,10 +34,7 @@ def sparse_sets(setting: Setting) -> Result:
             label = f"{name}, {kind}"
             rows.append({"table": label, **summary})
             rows.append(
-                {
-                    "table": f"{label}, projection",
-                    **_projected(setting, table, ranks, positive=kind == "positive"),
-                }
+                {"table": f"{label}, projection", **_projected(setting, table, ranks, positive=kind == "positive")}
             )
             bars.append(Bar(f"{label}: seconds, median", summary["seconds"]["median"], 120))
             if kind == "signed":

@@ -22,13 +22,7 @@ from dpopt.errors import BudgetError, PlanError
 from dpopt.private.curators import door
 from dpopt.private.curators.counting_curator import MEASUREMENTS, CountingCurator
 from dpopt.private.curators.door import Door
-from dpopt.private.measurements import (
-    bin_measurement,
-    column_measurement,
-    kernels,
-    noisy_counts,
-    sanitizer_sums,
-)
+from dpopt.private.measurements import bin_measurement, column_measurement, kernels, noisy_counts, sanitizer_sums
 from dpopt.private.measurements.bin_measurement import BinsInUse, GroupSums, SortedCounts
 from dpopt.private.measurements.column_measurement import ColumnSums
 from dpopt.private.measurements.conjunction_measurement import ConjunctionTable, ListTable
@@ -185,11 +179,7 @@ def sensitivity(change: Callable[[int], int]) -> Plant:
 
 def noise_by(change: Callable[[Any], Any]) -> Plant:
     """Change what the noise is drawn by: name, scale and distribution of a measurement."""
-    return wrap(
-        door,
-        "with_noise",
-        lambda usual, exact, what, *rest, **more: usual(exact, change(what), *rest, **more),
-    )
+    return wrap(door, "with_noise", lambda usual, exact, what, *rest, **more: usual(exact, change(what), *rest, **more))
 
 
 def without_noise(which: Callable[[Exact, Any], bool]) -> Plant:
@@ -289,15 +279,9 @@ ONCE, CALLERS = check_nothing_is_drawn_twice_or_unpaid, check_a_charge_of_the_ca
 CHECKS: list[FamilyCheck] = [ORDER, ONCE, CALLERS]  # `test_exact_loss.py` plays all rows, without a defect
 COMMON: dict[str, tuple[Plant, tuple[FamilyRed, ...]]] = {
     "halve the sensitivity": (half_of_the_sensitivity, ((check_loss, BOTH, LOSS),)),
-    "double the sensitivity": (
-        sensitivity(lambda moved: 2 * moved),
-        ((check_charges_are_tight, BOTH, "reached"),),
-    ),
+    "double the sensitivity": (sensitivity(lambda moved: 2 * moved), ((check_charges_are_tight, BOTH, "reached"),)),
     "count replace-one as add-remove": (replaced_as_added, ((check_loss, REP, LOSS),)),
-    "draw noise of half the scale": (
-        half_of_the_scale,
-        ((check_loss, BOTH, LOSS), (RELEASES, BOTH, LOSS)),
-    ),
+    "draw noise of half the scale": (half_of_the_scale, ((check_loss, BOTH, LOSS), (RELEASES, BOTH, LOSS))),
     "draw noise of the variance for the scale": (variance_for_the_scale, ((check_loss, ADD, LOSS),)),
     "draw noise of the other distribution": (
         other_distribution,
@@ -331,29 +315,18 @@ COMMON: dict[str, tuple[Plant, tuple[FamilyRed, ...]]] = {
         ),
     ),
     "forget what was drawn": (forget_what_was_drawn, ((ONCE, BOTH, TWICE),)),
-    "measure again with other noise": (
-        wrap(CountingCurator, "measure", with_other_noise),
-        ((ONCE, ADD, TWICE),),
-    ),
+    "measure again with other noise": (wrap(CountingCurator, "measure", with_other_noise), ((ONCE, ADD, TWICE),)),
     # The charge is the caller's: the first one that is reserved.
     "take whatever was reserved": (
-        measured_by(
-            lambda self, what, charge, exact: self._noisy(exact, what, self._charged(self._ledger.unspent[0]))
-        ),
+        measured_by(lambda self, what, charge, exact: self._noisy(exact, what, self._charged(self._ledger.unspent[0]))),
         ((CALLERS, BOTH, "hundredth"), (ONCE, REP, TWICE)),
     ),
     "spend whatever was reserved": (
         wrap(Door, "_charged", generous),
         ((CALLERS, ADD, "hundredth"), (ONCE, REP, f"{TWICE}|drawn: noise of scale 3")),
     ),
-    "take the charge from the reservation": (
-        wrap(Door, "_charged", trusting),
-        ((CALLERS, ADD, "hundredth"),),
-    ),
-    "charge the first alone": (
-        the_first_charged_alone,
-        ((RELEASES, ADD, "drawn [23] times, charged 1"),),
-    ),
+    "take the charge from the reservation": (wrap(Door, "_charged", trusting), ((CALLERS, ADD, "hundredth"),)),
+    "charge the first alone": (the_first_charged_alone, ((RELEASES, ADD, "drawn [23] times, charged 1"),)),
 }
 
 
@@ -444,19 +417,13 @@ def charge_bins_in_use(moved: Callable[[int, bool], int]) -> Plant:
         BinsInUse,
         "charge",
         lambda usual, self, bins, relation: measurement_charge(
-            self.name,
-            moved(bins, self.gaussian),
-            self.scale,
-            gaussian=self.gaussian,
-            relation=relation,
+            self.name, moved(bins, self.gaussian), self.scale, gaussian=self.gaussian, relation=relation
         ),
     )
 
 
 charge_numbers_as_degrees = wrap(
-    SortedCounts,
-    "charge",
-    lambda usual, self, bins, relation: usual(replace(self, ranked=None), bins, relation),
+    SortedCounts, "charge", lambda usual, self, bins, relation: usual(replace(self, ranked=None), bins, relation)
 )
 
 
@@ -505,10 +472,7 @@ ROOT_WITHOUT_NOISE = without_noise(lambda exact, what: exact.size == 1)
 EDGE_AS_RECORD = wrap(bin_measurement, "once_or_twice", lambda usual, bins, relation: usual(1, relation))
 BINS: dict[str, Defect] = {
     "halve the sensitivity of some": defect(
-        half_of_the_sensitivity,
-        (of_bins("sums"), REP, LOSS),
-        (SORTED, REP, LOSS),
-        (SORTED_DEGREES, BOTH, LOSS),
+        half_of_the_sensitivity, (of_bins("sums"), REP, LOSS), (SORTED, REP, LOSS), (SORTED_DEGREES, BOTH, LOSS)
     ),
     "halve the sensitivity in plan and curator": defect(ONE_BIN, (HISTOGRAM, REP, LOSS), (GRID, REP, LOSS)),
     "count replace-one as add-remove in some": defect(
@@ -530,19 +494,14 @@ BINS: dict[str, Defect] = {
     ),
     # 1 with Gaussian noise.
     "take the root of the distance": defect(
-        charge_bins_in_use(lambda bins, gaussian: 1 if gaussian else bins),
-        (NODES_IN_USE, BOTH, "rho .*, charged"),
+        charge_bins_in_use(lambda bins, gaussian: 1 if gaussian else bins), (NODES_IN_USE, BOTH, "rho .*, charged")
     ),
     "double the charge of bins in use": defect(
         charge_bins_in_use(lambda bins, gaussian: 2 * (bins * bins if gaussian else bins)),
         (partial(check_charges_are_tight, FAMILIES["bins"]), ADD, "bins in use: reached"),
     ),
-    "draw noise of half the scale in some": defect(
-        half_of_the_scale, (GRID, ADD, LOSS), (DEGREES_RELEASED, REP, LOSS)
-    ),
-    "draw noise of the variance for the scale of bins in use": defect(
-        variance_for_the_scale, (BINS_IN_USE, ADD, LOSS)
-    ),
+    "draw noise of half the scale in some": defect(half_of_the_scale, (GRID, ADD, LOSS), (DEGREES_RELEASED, REP, LOSS)),
+    "draw noise of the variance for the scale of bins in use": defect(variance_for_the_scale, (BINS_IN_USE, ADD, LOSS)),
     "draw noise of the other distribution for degrees": defect(
         other_distribution, (DEGREES_RELEASED, ADD, "noise for discrete")
     ),
@@ -552,14 +511,10 @@ BINS: dict[str, Defect] = {
         (of_bins("bought degrees"), ADD, "drawn 1 times, charged 2"),
     ),
     "count each edge twice": defect(each_record_twice, (SORTED_DEGREES, REP, LOSS)),
-    "square the sorted counts": defect(
-        exact_values(lambda exact: exact**2, [SortedCounts]), (SORTED, ADD, LOSS)
-    ),
+    "square the sorted counts": defect(exact_values(lambda exact: exact**2, [SortedCounts]), (SORTED, ADD, LOSS)),
     "release running sums of sorted counts": defect(running_sums, (SORTED, ADD, LOSS)),
     "leave out what is zero in some": defect(
-        only_what_is_not_zero,
-        (SORTED, REP, "shape of the draws"),
-        (DEGREES_RELEASED, REP, "shape of the draws"),
+        only_what_is_not_zero, (SORTED, REP, "shape of the draws"), (DEGREES_RELEASED, REP, "shape of the draws")
     ),
     "count the records of the bins in use": defect(
         wrap(BinsInUse, "exact", lambda usual, self, held, *_: np.array([(held._counts**2).sum()])),
@@ -575,8 +530,7 @@ BINS: dict[str, Defect] = {
     ),
     # The noise of degrees is planned for records that count in one bin.
     "plan with moves of a table": defect(
-        plan_with(sorted_release, half_of_the_moves),
-        (check_plans_of_bins_keep_their_budget, ADD, "budget of degrees"),
+        plan_with(sorted_release, half_of_the_moves), (check_plans_of_bins_keep_their_budget, ADD, "budget of degrees")
     ),
     "buy the number of nodes beside the budget": defect(
         plan_with(sorted_release, all_for_the_degrees),
@@ -594,9 +548,7 @@ NUMERIC: dict[str, Defect] = {
         (loss_of("columns", COLUMNS), BOTH, LOSS),
     ),
     "charge a replaced number as an added one": defect(
-        wrap(
-            column_measurement, "once_or_twice", lambda usual, columns, relation: usual(columns, ADD_REMOVE)
-        ),
+        wrap(column_measurement, "once_or_twice", lambda usual, columns, relation: usual(columns, ADD_REMOVE)),
         (loss_of("columns", COLUMNS), REP, LOSS),
     ),
     "count each block from the first cell": defect(
@@ -623,11 +575,7 @@ def check_plans_of_summaries_keep_their_budget(relation: NeighbouringRelation) -
 
 def of_literals(change: Callable[[LiteralGroups, int, bool], int]) -> Plant:
     """Change how many conjunctions of a size a record is said to move, in plan and curator alike."""
-    return wrap(
-        LiteralGroups,
-        "sensitivity",
-        lambda usual, self, size, *, replaced: change(self, size, replaced),
-    )
+    return wrap(LiteralGroups, "sensitivity", lambda usual, self, size, *, replaced: change(self, size, replaced))
 
 
 def counts_kept(kind: type[Any], change: Callable[[list[Exact]], object]) -> Plant:
@@ -647,9 +595,7 @@ SUMMARIES_KEEP = check_plans_of_summaries_keep_their_budget
 CONJUNCTIONS: dict[str, Defect] = {
     "halve the sensitivity in releases": defect(half_of_the_sensitivity, (RELEASED, REP, LOSS)),
     "count replace-one as add-remove in releases": defect(replaced_as_added, (RELEASED, REP, LOSS)),
-    "take one conjunction for all of a record": defect(
-        ONE_OF_A_RECORD, (MEASURED, ADD, LOSS), (RELEASED, REP, LOSS)
-    ),
+    "take one conjunction for all of a record": defect(ONE_OF_A_RECORD, (MEASURED, ADD, LOSS), (RELEASED, REP, LOSS)),
     # All literals against none: too few under replace-one where a group has several.
     "take records with no literal for the worst": defect(
         of_literals(lambda groups, size, replaced: comb(len(groups.sizes), size)), (MEASURED, REP, LOSS)
@@ -727,24 +673,17 @@ DECISION_LISTS: dict[str, Defect] = {
     # As if replaced rows shared no conjunction, so that L2 grows by a root of 2 only.
     "take rows for apart when they are opposite": defect(
         of_rows(
-            lambda usual, size, replaced: (
-                2 * usual(replaced=False) if replaced and size else usual(replaced=replaced)
-            )
+            lambda usual, size, replaced: 2 * usual(replaced=False) if replaced and size else usual(replaced=replaced)
         ),
         (OF_LISTS, REP, LOSS),
     ),
     # Disjunctions on the same variables with other signs: as if they were apart.
-    "forget that variables are shared": defect(
-        wrap(ListCoefficients, "_farthest", apart), (OF_LISTS, REP, LOSS)
-    ),
+    "forget that variables are shared": defect(wrap(ListCoefficients, "_farthest", apart), (OF_LISTS, REP, LOSS)),
     # As if the sum of the first bits was public.
     "leave the empty conjunction uncharged": defect(
-        of_rows(lambda usual, size, replaced: usual(replaced=replaced) if size else 1),
-        (OF_LISTS, ADD, LOSS),
+        of_rows(lambda usual, size, replaced: usual(replaced=replaced) if size else 1), (OF_LISTS, ADD, LOSS)
     ),
-    "look at rows that never change back": defect(
-        wrap(ListCoefficients, "_norms", fewer_norms), (OF_LISTS, ADD, LOSS)
-    ),
+    "look at rows that never change back": defect(wrap(ListCoefficients, "_norms", fewer_norms), (OF_LISTS, ADD, LOSS)),
     "leave the empty conjunction without noise": defect(
         without_noise(lambda exact, what: what.size == 0), (LISTS_RELEASED, ADD, "drawn 2 times, charged 3")
     ),
@@ -755,9 +694,7 @@ DECISION_LISTS: dict[str, Defect] = {
         counts_kept(ListTable, lambda counts: [counts[0], counts[1][::-1].copy(), counts[2]]),
         (check_counts_are_those_of_the_rows, ADD, "counts"),
     ),
-    "plan lists with half the moves": defect(
-        plan_with(list_planning, half_of_the_moves), (LISTS_KEEP, ADD, "budget")
-    ),
+    "plan lists with half the moves": defect(plan_with(list_planning, half_of_the_moves), (LISTS_KEEP, ADD, "budget")),
     "leave a part of the budget of lists": defect(
         plan_with(list_planning, part_of_the_budget), (LISTS_KEEP, REP, "budget")
     ),
@@ -786,9 +723,7 @@ def check_plans_of_halfspaces_keep_their_budget(relation: NeighbouringRelation) 
     for gaussian in NOISES:
         for shape in SHAPES:
             budget = budget_of(gaussian)
-            plan = plan_halfspaces(
-                columns, budget, size=5000, margin=0.5, relation=relation, shapes=[shape], queries=3
-            )
+            plan = plan_halfspaces(columns, budget, size=5000, margin=0.5, relation=relation, shapes=[shape], queries=3)
             sensitivity = [shape.number * shape.directions]
             sensitivity = [*([1] if relation is ADD_REMOVE else []), *sensitivity]
             share = cost(sensitivity, plan.scales, gaussian=gaussian)
@@ -814,9 +749,7 @@ def with_ties(usual: object, coordinates: NDArray[np.int32], normals: Exact) -> 
 def scale_by_the_longest_record(patch: pytest.MonkeyPatch) -> None:
     """Records are moved by their mean first: one record moves the sides of all others."""
     original: Any = HalfspacePoints.of.__func__  # type: ignore[attr-defined]
-    centred = classmethod(
-        lambda cls, values, columns: original(cls, values - 0.9 * values.mean(axis=0), columns)
-    )
+    centred = classmethod(lambda cls, values, columns: original(cls, values - 0.9 * values.mean(axis=0), columns))
     patch.setattr(HalfspacePoints, "of", centred)
 
 
@@ -834,13 +767,10 @@ POINTS: dict[str, Defect] = {
         wrap(Sides, "exact", lambda usual, self, held, relation, threads=2: usual(self, held, ADD_REMOVE)),
         (OF_POINTS, REP, LOSS),
     ),
-    "count ties on both sides": defect(
-        wrap(kernels, "count_positive_sides", with_ties), (check_ties, BOTH, "counted")
-    ),
+    "count ties on both sides": defect(wrap(kernels, "count_positive_sides", with_ties), (check_ties, BOTH, "counted")),
     "scale by the longest record": defect(scale_by_the_longest_record, (OF_POINTS, ADD, ".")),
     "spend the budget twice": defect(
-        wrap(planning, "_scales", thrifty),
-        (check_plans_of_halfspaces_keep_their_budget, BOTH, "budget of"),
+        wrap(planning, "_scales", thrifty), (check_plans_of_halfspaces_keep_their_budget, BOTH, "budget of")
     ),
 }
 
@@ -934,9 +864,7 @@ COEFFICIENTS: dict[str, Defect] = {
     # No bound is enforced; what is no number becomes any whole number.
     "believe the function": defect(
         wrap(
-            FunctionFamily,
-            "within",
-            lambda usual, self, found, unit: np.nan_to_num(np.trunc(found / unit), nan=99.0),
+            FunctionFamily, "within", lambda usual, self, found, unit: np.nan_to_num(np.trunc(found / unit), nan=99.0)
         ),
         (BOUNDED, ADD, "huge"),
     ),
@@ -949,12 +877,9 @@ COEFFICIENTS: dict[str, Defect] = {
         noise_by(lambda what: replace(what, scale=what.scale * what.unit)), (OF_COEFFICIENTS, ADD, LOSS)
     ),
     "charge before the function is asked": defect(
-        wrap(CountingCurator, "_measured", early),
-        (check_a_failing_function_costs_nothing, ADD, "fails: .*charge"),
+        wrap(CountingCurator, "_measured", early), (check_a_failing_function_costs_nothing, ADD, "fails: .*charge")
     ),
-    "draw without a charge as planned": defect(
-        nothing_spent, (POLYNOMIALS_KEEP, ADD, "drawn 1 times, charged 0")
-    ),
+    "draw without a charge as planned": defect(nothing_spent, (POLYNOMIALS_KEEP, ADD, "drawn 1 times, charged 0")),
     "plan with half the noise": defect(planned_noise(0.5), (POLYNOMIALS_KEEP, ADD, "budget")),
     "leave a part of the budget of sanitizers": defect(planned_noise(1.1), (POLYNOMIALS_KEEP, ADD, "budget")),
 }
@@ -985,11 +910,7 @@ def size_defect(plant: Plant) -> Defect:
 
 SIZES = {
     "charge the size by half": size_defect(
-        wrap(
-            SizeMeasurement,
-            "charge",
-            lambda usual, self: replace(usual(self), parameter=usual(self).parameter / 2),
-        )
+        wrap(SizeMeasurement, "charge", lambda usual, self: replace(usual(self), parameter=usual(self).parameter / 2))
     ),
     "draw noise of half the scale": size_defect(half_of_the_scale),
     "count each record twice": size_defect(each_record_twice),
@@ -999,11 +920,7 @@ SIZES = {
     "keep the mean of two draws": size_defect(mean_of_two_draws),
     "hand out before it is on file": size_defect(handed_out_early),
     "use the exact number": size_defect(
-        wrap(
-            measured_size,
-            "_public",
-            lambda usual, *given: replace(usual(*given), number=usual(*given).number + 1),
-        )
+        wrap(measured_size, "_public", lambda usual, *given: replace(usual(*given), number=usual(*given).number + 1))
     ),
 }
 
@@ -1057,9 +974,7 @@ def plans_and_curators_that_disagree_draw_nothing(kind: str) -> Check:
                     half_charged = wrap(
                         owner,
                         "charges",
-                        lambda usual, self: [
-                            replace(one, parameter=one.parameter / 2) for one in usual(self)
-                        ],
+                        lambda usual, self: [replace(one, parameter=one.parameter / 2) for one in usual(self)],
                     )
                     half_charged(patch)
                 with pytest.raises(BudgetError, match="not part of the reserved plan"):
@@ -1070,10 +985,7 @@ def plans_and_curators_that_disagree_draw_nothing(kind: str) -> Check:
 
 
 def both_stopped(kind: str, *lengths: int | None) -> list[Check]:
-    return [
-        plans_beyond_their_budget_draw_nothing(kind, *lengths),
-        plans_and_curators_that_disagree_draw_nothing(kind),
-    ]
+    return [plans_beyond_their_budget_draw_nothing(kind, *lengths), plans_and_curators_that_disagree_draw_nothing(kind)]
 
 
 COUNTING = {
@@ -1094,12 +1006,7 @@ COUNTING = {
     ),
     "coefficients": of_family(
         "coefficients",
-        [
-            BOUNDED,
-            POLYNOMIALS_KEEP,
-            check_a_failing_function_costs_nothing,
-            *both_stopped("coefficients"),
-        ],
+        [BOUNDED, POLYNOMIALS_KEEP, check_a_failing_function_costs_nothing, *both_stopped("coefficients")],
         COEFFICIENTS,
     ),
     "the number of records": Mechanism([check_size_by_rho, check_size_by_epsilon], SIZES, ADD),

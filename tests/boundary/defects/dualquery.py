@@ -118,18 +118,14 @@ DUALQUERY = Mechanism(
             wrap(accounting, "_ranges", of_the_round_before), (check_exact_loss, BOTH, "pure loss")
         ),
         "draw again without a charge": defect(
-            twice(Curator, "_draw"),
-            (check_exact_loss, REP, "pure loss"),
-            (check_order_of_events, REP, "drawn"),
+            twice(Curator, "_draw"), (check_exact_loss, REP, "pure loss"), (check_order_of_events, REP, "drawn")
         ),
         "forget to charge a round": defect(forget_to_charge_a_round, (check_exact_loss, REP, "pure loss")),
         "charge after the draw": defect(
-            wrap(Curator, "draw_queries", drawing("draw", "spend", "file")),
-            (check_order_of_events, REP, "spend"),
+            wrap(Curator, "draw_queries", drawing("draw", "spend", "file")), (check_order_of_events, REP, "spend")
         ),
         "write the charge after the draw": defect(
-            wrap(Curator, "draw_queries", drawing("spend", "draw", "file")),
-            (check_order_of_events, REP, "charge"),
+            wrap(Curator, "draw_queries", drawing("spend", "draw", "file")), (check_order_of_events, REP, "charge")
         ),
         # Right under replace-one; under add-remove it doubles the sensitivity, since both move at once and apart.
         "score a negation as minus its query": defect(
@@ -138,17 +134,13 @@ DUALQUERY = Mechanism(
         # Scores in units of count minus rows times q(x): the private number of records in place of the public n0.
         "divide by the true number of records": defect(
             wrap(
-                QueryWeights,
-                "__init__",
-                lambda usual, *given, **more: usual(*given, **{**more, "size": more["rows"]}),
+                QueryWeights, "__init__", lambda usual, *given, **more: usual(*given, **{**more, "size": more["rows"]})
             ),
             (check_exact_loss, ADD, "pure loss"),
         ),
         "take a step twice as long": defect(
             named(QueryWeights, "__init__", step=lambda step: 2 * step), (check_exact_loss, REP, "pure loss")
         ),
-        "charge half of rho": defect(
-            charge_half_of_rho, (check_exact_loss_of_short_steps, BOTH, "zcdp|order")
-        ),
+        "charge half of rho": defect(charge_half_of_rho, (check_exact_loss_of_short_steps, BOTH, "zcdp|order")),
     },
 )

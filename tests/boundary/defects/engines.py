@@ -28,14 +28,7 @@ from dpopt.private.readers.table_problems import ColumnProblems
 from dpopt.private.readers.table_reading import AS_USUAL
 from dpopt.private.readers.table_sources import WatchedFiles
 from tests.boundary.planted import ADD, WHATEVER, Check, Defect, Mechanism, Plant, defect, wrap
-from tests.private.tables_in_files import (
-    SCHEMA,
-    frame,
-    in_small_batches,
-    queries,
-    write_folder,
-    write_parquet,
-)
+from tests.private.tables_in_files import SCHEMA, frame, in_small_batches, queries, write_folder, write_parquet
 
 
 class WorkersHere:
@@ -152,9 +145,7 @@ def whole(usual: Any, *given: Any) -> ParquetSource:
     return made
 
 
-COUNTS, VALUES, CHANGES, REPORTS = map(
-    in_small_parts, (check_counts, check_values, check_changes, check_reports)
-)
+COUNTS, VALUES, CHANGES, REPORTS = map(in_small_parts, (check_counts, check_values, check_changes, check_reports))
 
 
 def turning(check: Check, plant: Plant) -> Defect:
@@ -180,9 +171,7 @@ ENGINES = Mechanism(
             VALUES, wrap(ColumnProblems, "join", lambda usual, self, later, before: usual(self, later, 0))
         ),
         "watch no files": turning(CHANGES, wrap(WatchedFiles, "check", lambda usual, *given: None)),
-        "look at files before a pass only": turning(
-            CHANGES, wrap(TableInFiles, "_check", lambda usual, *given: None)
-        ),
+        "look at files before a pass only": turning(CHANGES, wrap(TableInFiles, "_check", lambda usual, *given: None)),
         "tell what went wrong": turning(
             REPORTS, wrap(distributed_table, "_failed", lambda usual, problem: PartFailed(str(problem)))
         ),

@@ -53,10 +53,7 @@ from tests.tiny_runs import ADD_REMOVE, EventJournal, Table, bits_schema, conjun
 ONE_QUERY = conjunctions(bits_schema(1), "a")
 CELLS = parse_workload("marginals:2", bits_schema(2))
 CLAUSES = conjunctions(bits_schema(2), "a", "b", "a !b")
-BATCHES = (
-    np.array([[0, 1], [0, 1], [1, 1]], dtype=np.int32),
-    np.array([[1, 0], [1, 0], [1, 0]], dtype=np.int32),
-)
+BATCHES = (np.array([[0, 1], [0, 1], [1, 1]], dtype=np.int32), np.array([[1, 0], [1, 0], [1, 0]], dtype=np.int32))
 
 
 def game(relation: NeighbouringRelation, range_: str = "3", rounds: int = 2) -> FemGame:
@@ -145,10 +142,7 @@ def check_nothing_is_drawn_unpaid(relation: NeighbouringRelation) -> None:
 
 def check_plans_keep_their_budget(relation: NeighbouringRelation) -> None:
     """T selections of range eps0 cost T eps0^2 / 8 of rho, or T eps0: within the budget, and nearly all of it."""
-    budgets = {
-        "rho": Budget(None, 1e-9, 0.02, Accountant.ZCDP),
-        "epsilon": Budget(0.7, 0.0, None, Accountant.PURE),
-    }
+    budgets = {"rho": Budget(None, 1e-9, 0.02, Accountant.ZCDP), "epsilon": Budget(0.7, 0.0, None, Accountant.PURE)}
     for rounds in (None, 12):
         for name, budget in budgets.items():
             plan = make_fem_plan(PlanRequest(5_000, relation, budget, FEM_OPTIONS(rounds=rounds)), CELLS)
@@ -259,11 +253,7 @@ FEM = Mechanism(
             (check_exact_loss, ADD, RANGE),
         ),
         "count each record twice": defect(
-            wrap(
-                FemCurator,
-                "_exact_counts",
-                lambda usual, self: second_of(usual(self), lambda counts: 2 * counts),
-            ),
+            wrap(FemCurator, "_exact_counts", lambda usual, self: second_of(usual(self), lambda counts: 2 * counts)),
             (check_exact_loss, REP, RANGE),
         ),
         "forget queries that nothing satisfies": defect(
@@ -278,9 +268,7 @@ FEM = Mechanism(
         ),
         "count equal synthetic records once": defect(
             wrap(
-                FemCurator,
-                "_answers_of",
-                lambda usual, *given: second_of(usual(*given), lambda by: np.minimum(by, 1)),
+                FemCurator, "_answers_of", lambda usual, *given: second_of(usual(*given), lambda by: np.minimum(by, 1))
             ),
             (check_exact_distribution, REP, DISTRIBUTION),
         ),
@@ -291,9 +279,7 @@ FEM = Mechanism(
             write_the_charge_before_it_is_spent, (check_order_of_events, REP, "selection of round 1")
         ),
         "select without a charge": defect(
-            put_on_file_unspent(FemCurator),
-            (check_exact_loss, REP, "charged 0 times"),
-            (UNPAID, REP, "draw"),
+            put_on_file_unspent(FemCurator), (check_exact_loss, REP, "charged 0 times"), (UNPAID, REP, "draw")
         ),
         "charge the first round alone": defect(
             wrap(Door, "_charged", once), (check_exact_loss, ADD, "charged 1 times")
@@ -308,19 +294,11 @@ FEM = Mechanism(
         ),
         "pay for whatever was recalled": defect(pay_for_whatever_was_recalled, (UNPAID, REP, "draw")),
         "plan for half of each charge": defect(
-            wrap(
-                fem_plan,
-                "_covers",
-                lambda usual, budget, of, rounds, range_: usual(budget, of, rounds, range_ / 2),
-            ),
+            wrap(fem_plan, "_covers", lambda usual, budget, of, rounds, range_: usual(budget, of, rounds, range_ / 2)),
             (check_plans_keep_their_budget, REP, "budget of rho"),
         ),
         "plan for half of the rounds": defect(
-            wrap(
-                fem_plan,
-                "_covers",
-                lambda usual, budget, of, rounds, range_: usual(budget, of, rounds // 2, range_),
-            ),
+            wrap(fem_plan, "_covers", lambda usual, budget, of, rounds, range_: usual(budget, of, rounds // 2, range_)),
             (check_plans_keep_their_budget, ADD, "budget of rho"),
         ),
         "leave the last selection out of the plan": defect(

@@ -162,9 +162,7 @@ def search_with(change: Callable[[Add, NDArray[np.int64], float], NDArray[np.int
     """Return a plant that changes how noise is added to what is compared."""
 
     def compared(usual: Any, self: Any, exact: NDArray[np.int64], what: Any) -> NDArray[np.int64]:
-        return change(
-            lambda counts, scale: usual(self, counts, replace(what, scale=scale)), exact, what.scale
-        )
+        return change(lambda counts, scale: usual(self, counts, replace(what, scale=scale)), exact, what.scale)
 
     return wrap(SearchingCurator, "_compared", compared)
 
@@ -234,9 +232,7 @@ INTERVALS = Mechanism(
             (INTERVALS_LOSE, REP, LOSS),
         ),
         # Under replace-one a record that changes sides moves a difference by 2.
-        "charge a replaced record like an added one": defect(
-            charge_cuts(lambda relation: 1), (BOXES_LOSE, REP, LOSS)
-        ),
+        "charge a replaced record like an added one": defect(charge_cuts(lambda relation: 1), (BOXES_LOSE, REP, LOSS)),
         # 2 in place of 4 with Gaussian noise: one difference moves by 2, not two by 1.
         "take the distance for its square": defect(
             charge_cuts(lambda relation: 1 if relation is ADD_REMOVE else 2),
@@ -254,8 +250,7 @@ INTERVALS = Mechanism(
             forget_what_was_drawn, (check_nothing_is_drawn_twice_or_unpaid, ADD, "drawn: 4")
         ),
         "take whatever was reserved": defect(
-            wrap(Door, "_charged", paid_by_anything),
-            (check_a_charge_of_the_callers_buys_nothing, REP, "price of one"),
+            wrap(Door, "_charged", paid_by_anything), (check_a_charge_of_the_callers_buys_nothing, REP, "price of one")
         ),
         "search as long as it takes": defect(
             wrap(searching_curator, "comparisons_needed", lambda usual, bins: 0),

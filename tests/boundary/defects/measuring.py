@@ -236,17 +236,11 @@ MEASURING = Mechanism(
             (check_charges_of_noise_are_tight, ADD, "0.99"),
         ),
         "charge residuals as if a record were added": defect(
-            wrap(
-                Residuals,
-                "sensitivity",
-                lambda usual, self, **how: usual(self, **{**how, "replaced": False}),
-            ),
+            wrap(Residuals, "sensitivity", lambda usual, self, **how: usual(self, **{**how, "replaced": False})),
             (check_loss_of_residuals, REP, "rho"),
         ),
         "charge distances as if a record were added": defect(
-            wrap(
-                Distances, "sensitivity", lambda usual, self, **how: usual(self, **{**how, "replaced": False})
-            ),
+            wrap(Distances, "sensitivity", lambda usual, self, **how: usual(self, **{**how, "replaced": False})),
             (check_loss_of_distances, REP, "rho"),
         ),
         "charge distances in records": defect(
@@ -262,9 +256,7 @@ MEASURING = Mechanism(
             (check_charges_of_residuals_are_tight, REP, "0.99"),
         ),
         "charge residuals with Gaussian noise by absolute values": defect(
-            wrap(
-                Residuals, "sensitivity", lambda usual, self, **how: usual(self, **{**how, "squared": False})
-            ),
+            wrap(Residuals, "sensitivity", lambda usual, self, **how: usual(self, **{**how, "squared": False})),
             (check_loss_of_residuals, BOTH, "rho"),
         ),
         "centre twice": defect(
@@ -294,12 +286,8 @@ MEASURING = Mechanism(
         "write the charge before it is spent": defect(
             write_the_charge_before_it_is_spent, (check_order_of_events, REP, "spend")
         ),
-        "draw a selection twice": defect(
-            twice(MeasuringCurator, "_select"), (check_order_of_events, REP, "draw")
-        ),
-        "forget what was drawn": defect(
-            forget_what_was_drawn, (check_nothing_is_drawn_twice, REP, "gaussian")
-        ),
+        "draw a selection twice": defect(twice(MeasuringCurator, "_select"), (check_order_of_events, REP, "draw")),
+        "forget what was drawn": defect(forget_what_was_drawn, (check_nothing_is_drawn_twice, REP, "gaussian")),
         "forget what is on file": defect(
             wrap(Door, "recall", forgetful), (check_nothing_is_drawn_twice, REP, "gaussian")
         ),

@@ -116,10 +116,7 @@ def check_plans_keep_their_budget(relation: NeighbouringRelation) -> None:
     """Selections and measurements of all rounds cost the budget at most, and nearly all of it."""
     workload, rho, epsilon = parse_workload("marginals:2", SCHEMA), 0.02, 0.7
     sensitivity = {QUERIES: 1, MARGINALS: 2 if relation is REPLACE else 1}
-    concentrated, pure = (
-        Budget(None, 1e-9, rho, Accountant.ZCDP),
-        Budget(epsilon, 0.0, None, Accountant.PURE),
-    )
+    concentrated, pure = (Budget(None, 1e-9, rho, Accountant.ZCDP), Budget(epsilon, 0.0, None, Accountant.PURE))
     for asked in (kind(rounds=rounds) for kind in (PMW, MWEM) for rounds in (None, 12)):
         plan = make_multiplicative_plan(PlanRequest(5_000, relation, concentrated, asked), workload)
         each = float(plan.step) ** 2 / 8 + sensitivity[plan.select] / (2 * plan.scale**2)
@@ -179,13 +176,9 @@ MULTIPLICATIVE = Mechanism(
     ],
     {
         # Under replace-one: two queries that move apart are taken for one that moves.
-        "halve the sensitivity of scores": defect(
-            units_of_scores(lambda units: units), (check_queries, REP, RANGE)
-        ),
+        "halve the sensitivity of scores": defect(units_of_scores(lambda units: units), (check_queries, REP, RANGE)),
         # Scores in units of 1/1,024 record, their sensitivity in records.
-        "forget the units of scores": defect(
-            units_of_scores(lambda units: 1_000), (check_queries, ADD, RANGE)
-        ),
+        "forget the units of scores": defect(units_of_scores(lambda units: 1_000), (check_queries, ADD, RANGE)),
         "double the sensitivity of scores": defect(
             units_of_scores(lambda units: 4 * units), (check_queries, BOTH, "is reached")
         ),
@@ -199,8 +192,7 @@ MULTIPLICATIVE = Mechanism(
             (check_marginals, ADD, RANGE),
         ),
         "charge for twice the noise": defect(
-            charges_of_measurements(lambda sensitivity, scale: (sensitivity, 2 * scale)),
-            (check_noise, BOTH, PURE),
+            charges_of_measurements(lambda sensitivity, scale: (sensitivity, 2 * scale)), (check_noise, BOTH, PURE)
         ),
         "charge one cell where two move": defect(
             charges_of_measurements(lambda sensitivity, scale: (1, scale)), (check_noise, REP, PURE)
@@ -220,11 +212,7 @@ MULTIPLICATIVE = Mechanism(
             (check_queries, ADD, RANGE),
         ),
         "count each record twice": defect(
-            wrap(
-                multiplicative_curator,
-                "exact_counts",
-                lambda usual, *given, **more: 2 * usual(*given, **more),
-            ),
+            wrap(multiplicative_curator, "exact_counts", lambda usual, *given, **more: 2 * usual(*given, **more)),
             (check_queries, REP, RANGE),
         ),
         "add half of the noise": defect(
@@ -248,26 +236,19 @@ MULTIPLICATIVE = Mechanism(
         "pay for whatever was recalled": defect(pay_for_whatever_was_recalled, (UNPAID, REP, "gaussian")),
         # A round can be paid for by the reservation of none: the ledger alone stands in the way.
         "forget what was drawn": defect(
-            wrap(MultiplicativeCurator, "recall", lambda usual, *given, **more: None),
-            (UNPAID, REP, "journal"),
+            wrap(MultiplicativeCurator, "recall", lambda usual, *given, **more: None), (UNPAID, REP, "journal")
         ),
         "plan for half of the rounds": defect(
             several(
                 wrap(
-                    multiplicative_planning._Maker,
-                    "costs",
-                    lambda usual, self, rounds: usual(self, (rounds + 1) // 2),
+                    multiplicative_planning._Maker, "costs", lambda usual, self, rounds: usual(self, (rounds + 1) // 2)
                 ),
                 wrap(multiplicative_planning, "refuse_costs_beyond", lambda usual, *given: None),
             ),
             (PLANS, ADD, "budget of rho"),
         ),
         "leave the measurements out of the plan": defect(
-            wrap(
-                MultiplicativePlan,
-                "charges",
-                lambda usual, self: (self.charges_of(1)[0],) * self.rounds,
-            ),
+            wrap(MultiplicativePlan, "charges", lambda usual, self: (self.charges_of(1)[0],) * self.rounds),
             (PLANS, REP, "another number"),
         ),
     },

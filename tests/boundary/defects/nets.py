@@ -65,9 +65,7 @@ def check_exact_distribution(relation: NeighbouringRelation) -> None:
     one = game(relation)
     table = (*TABLE, (1,)) if relation is ADD_REMOVE else TABLE
     targets = [2 * sum(record[0] for record in table)]
-    weights = [
-        exp_minus(Fraction(3, 2) * distance_of(one.answers, targets, 2, counts) / 4) for counts in one.outputs
-    ]
+    weights = [exp_minus(Fraction(3, 2) * distance_of(one.answers, targets, 2, counts) / 4) for counts in one.outputs]
     for found, weight in zip(one.distribution(table)[0], weights, strict=True):
         assert abs(found * sum(weights) / weight - 1) < Fraction(1, 2**100), "distribution"
 
@@ -80,11 +78,7 @@ def check_bounds(relation: NeighbouringRelation) -> None:
     everything = all_multisets(4, records)
     for seed in range(3):
         sampler = BoxSampler(
-            Multisets(answers, records),
-            targets,
-            size=size,
-            distribution=distribution,
-            source=SeededWords(seed),
+            Multisets(answers, records), targets, size=size, distribution=distribution, source=SeededWords(seed)
         )
         for place in (0, 0, 1, 2, 0):
             sampler._cut(place % len(sampler._boxes))
@@ -171,14 +165,11 @@ NETS = Mechanism(
             wrap(net_curator, "score_range", lambda usual, *given: 1), (check_exact_loss, BOTH, RANGE)
         ),
         "double the sensitivity": defect(
-            wrap(net_curator, "score_range", lambda usual, *given: 4),
-            (check_charges_are_tight, REP, "is reached"),
+            wrap(net_curator, "score_range", lambda usual, *given: 4), (check_charges_are_tight, REP, "is reached")
         ),
         # Weights exp(epsilon n u) as for a monotone score, which a largest absolute error is not: twice the epsilon.
         "leave out the factor of one half": defect(
-            wrap(
-                NetDistribution, "__init__", lambda usual, self, range_, *rest: usual(self, 2 * range_, *rest)
-            ),
+            wrap(NetDistribution, "__init__", lambda usual, self, range_, *rest: usual(self, 2 * range_, *rest)),
             (check_exact_loss, BOTH, RANGE),
         ),
         # Distances in units of 1 / (m n), their sensitivity in units of 1 / n.
@@ -190,9 +181,7 @@ NETS = Mechanism(
             ),
             (check_exact_loss, REP, RANGE),
         ),
-        "charge half": defect(
-            charge_half_of_the_range(net_curator, exact_net_loss), (check_exact_loss, REP, RANGE)
-        ),
+        "charge half": defect(charge_half_of_the_range(net_curator, exact_net_loss), (check_exact_loss, REP, RANGE)),
         "count each record twice": defect(
             wrap(net_curator, "exact_counts", lambda usual, *given, **more: 2 * usual(*given, **more)),
             (check_exact_loss, REP, RANGE),
@@ -204,9 +193,7 @@ NETS = Mechanism(
         # Beyond the nearest database all weigh the same: the clamp moves, and the distribution is another one.
         "measure the clamp from the best alone": defect(
             wrap(
-                NetDistribution,
-                "__init__",
-                lambda usual, self, range_, spread, clamp: usual(self, range_, spread, 1),
+                NetDistribution, "__init__", lambda usual, self, range_, spread, clamp: usual(self, range_, spread, 1)
             ),
             (check_exact_distribution, REP, "distribution"),
         ),
@@ -225,10 +212,7 @@ NETS = Mechanism(
             several(pay_for_whatever_was_recalled, forget_what_was_drawn), (UNPAID, REP, PAID_ONCE)
         ),
         "forget that it selected": defect(
-            several(
-                forget_what_was_drawn,
-                wrap(Door, "_charged", lambda usual, self, charge, **where: charge),
-            ),
+            several(forget_what_was_drawn, wrap(Door, "_charged", lambda usual, self, charge, **where: charge)),
             (UNPAID, REP, PAID_ONCE),
         ),
     },

@@ -78,8 +78,7 @@ def lost_between(one: Sequence[Drawn], two: Sequence[Drawn], budget: Budget) -> 
         assert epsilon <= Fraction(budget.epsilon or 0.0), f"lost {float(epsilon)} of {budget.epsilon}"
         return float(epsilon / Fraction(budget.epsilon or 0.0))
     rho = max(
-        sum(log_moment(scale, moves, order) for moves, scale in drawn) / (order * (order - 1))
-        for order in ORDERS
+        sum(log_moment(scale, moves, order) for moves, scale in drawn) / (order * (order - 1)) for order in ORDERS
     )
     assert rho <= budget.rho * (1 + 1e-9), f"lost {rho} of {budget.rho}"
     return rho / budget.rho
@@ -102,9 +101,7 @@ def check_selection(rows: int) -> Decimal:
     what = tiny_selection()
     distribution, charge = distribution_of_selection(what, ADD_REMOVE, SIZE), what.charge(ADD_REMOVE)
     records = [(a, b) for a in range(2) for b in range(3)]
-    pairs = {
-        (tuple(distribution(one)), tuple(distribution(two))) for one, two in persons(rows, records) if one
-    }
+    pairs = {(tuple(distribution(one)), tuple(distribution(two))) for one, two in persons(rows, records) if one}
     with localcontext(DIGITS):
         return max(
             check_person([charge], [as_decimal(p) for p in one], [as_decimal(p) for p in two], rows)

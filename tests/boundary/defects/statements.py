@@ -62,9 +62,7 @@ def of_values(relation: NeighbouringRelation) -> None:
 
 def of_early_stops(relation: NeighbouringRelation) -> None:
     """A run of pmw that ends where a noisy answer is near enough."""
-    found = [
-        of_release("pmw", relation, one, "--alpha", 0.05, "--values-share", 0)[0] for one in (QUIET, LOUD)
-    ]
+    found = [of_release("pmw", relation, one, "--alpha", 0.05, "--values-share", 0)[0] for one in (QUIET, LOUD)]
     assert found[0] == found[1], "the statement follows the noise"
 
 
@@ -102,9 +100,7 @@ STATEMENTS = Mechanism(
     (of_values, of_early_stops, of_searches, of_a_measured_size),
     {
         "state the sum of what was drawn": defect(
-            drawn_alone,
-            (of_values, BOTH, "not the reserved total"),
-            (of_a_torn_run, REP, "not the reserved total"),
+            drawn_alone, (of_values, BOTH, "not the reserved total"), (of_a_torn_run, REP, "not the reserved total")
         ),
         "add up what was drawn by every accountant": defect(
             wrap(statement, "privacy_statement", by_what_was_drawn), (of_values, BOTH, "follows the noise")

@@ -18,8 +18,7 @@ def random_tree(generator: np.random.Generator, most: int = 6, deepest: int = 3,
         while width:
             last = len(levels) >= deepest
             level = [
-                0 if last or generator.random() < 0.3 else int(generator.integers(1, widest + 1))
-                for _ in range(width)
+                0 if last or generator.random() < 0.3 else int(generator.integers(1, widest + 1)) for _ in range(width)
             ]
             levels.append(level)
             width = sum(level)
@@ -83,9 +82,7 @@ def cost(values: NDArray[np.float64], variances: NDArray[np.float64], nodes: NDA
     return float(((nodes - values)[measured] ** 2 / variances[measured]).sum())
 
 
-def nearest_nonnegative(
-    tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def nearest_nonnegative(tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the nearest consistent nodes without negative bins: the best least-squares solution of all supports."""
     best, nearest = np.inf, np.zeros(len(tree))
     for support in itertools.product([False, True], repeat=tree.bins):
@@ -102,9 +99,7 @@ def nearest_nonnegative(
     return nearest
 
 
-def least_whole_cost(
-    tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64], most: int
-) -> float:
+def least_whole_cost(tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64], most: int) -> float:
     """Return the distance of the nearest consistent nodes in whole numbers, with bins of 0 to `most`; all are tried."""
     bins = np.indices((most + 1,) * tree.bins).reshape(tree.bins, -1)
     nodes = (coverage(tree) @ bins).T

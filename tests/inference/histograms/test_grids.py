@@ -74,15 +74,10 @@ def test_stated_variances_are_those_of_the_dense_inverse_or_above(shape: Shape, 
     generator = np.random.default_rng(seed + 1)
     starts = np.array([[generator.integers(0, bins) for bins in shape] for _ in range(10)])
     stops = np.array(
-        [
-            [generator.integers(at + 1, bins + 1) for at, bins in zip(row, shape, strict=True)]
-            for row in starts
-        ]
+        [[generator.integers(at + 1, bins + 1) for at, bins in zip(row, shape, strict=True)] for row in starts]
     )
     powers = all(bins & (bins - 1) == 0 for bins in shape)
-    for start, stop, variance in zip(
-        starts, stops, box_variances(starts, stops, shape, inverse), strict=True
-    ):
+    for start, stop, variance in zip(starts, stops, box_variances(starts, stops, shape, inverse), strict=True):
         box = np.zeros(shape)
         box[tuple(slice(*side) for side in zip(start, stop, strict=True))] = 1.0
         exact = float(box.reshape(-1) @ covariance @ box.reshape(-1))
@@ -93,9 +88,7 @@ def test_stated_variances_are_those_of_the_dense_inverse_or_above(shape: Shape, 
 
 @settings(max_examples=20, deadline=None)
 @given(heights=st.lists(st.integers(0, 2), min_size=1, max_size=2), seed=st.integers(0, 10**6))
-def test_a_known_total_is_kept_and_is_that_of_constrained_least_squares(
-    heights: list[int], seed: int
-) -> None:
+def test_a_known_total_is_kept_and_is_that_of_constrained_least_squares(heights: list[int], seed: int) -> None:
     shape = tuple(2**height for height in heights)
     noisy, precisions = measured(shape, seed)
     noisy.pop(tuple(heights), None) if any(heights) else None
@@ -158,9 +151,7 @@ def test_no_cell_is_negative_and_the_total_stays(shape: tuple[int, ...], seed: i
 def test_a_worked_example() -> None:
     """The whole is 6; halved along the columns into (5, 1); 5 into 7 and -2, so 5 and 0; 1 into 3 and -2, so 1 and 0."""
     estimate = np.array([[7.0, 3.0], [-2.0, -2.0]])
-    assert halve_from_the_whole(estimate.T, estimate.T, 1e9) == pytest.approx(
-        np.array([[5.0, 0.0], [1.0, 0.0]])
-    )
+    assert halve_from_the_whole(estimate.T, estimate.T, 1e9) == pytest.approx(np.array([[5.0, 0.0], [1.0, 0.0]]))
 
 
 def test_cells_that_are_surely_there_survive_a_total_that_is_too_small() -> None:

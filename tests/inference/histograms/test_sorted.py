@@ -24,11 +24,7 @@ from dpopt.inference.histograms.sorted.degree_sequences import (
     is_graphical,
     nearest_graphical,
 )
-from dpopt.inference.histograms.sorted.isotonic import (
-    expected_error_bound,
-    isotonic,
-    isotonic_median,
-)
+from dpopt.inference.histograms.sorted.isotonic import expected_error_bound, isotonic, isotonic_median
 from dpopt.inference.histograms.sorted.monotone_posterior import (
     NoiseDistribution,
     _levels,
@@ -89,9 +85,7 @@ def test_a_total_holds_within_bounds_and_is_optimal(
         np.testing.assert_allclose(shift, shift[0], atol=1e-6)
         for block in blocks:  # pooled entries would fall if they were let free
             assert np.cumsum(shift[0] - block).min() >= -1e-6
-        assert (slope[:first] >= shift[0] - 1e-6).all() or np.cumsum(
-            (slope[:first] - shift[0])[::-1]
-        ).min() >= -1e-6
+        assert (slope[:first] >= shift[0] - 1e-6).all() or np.cumsum((slope[:first] - shift[0])[::-1]).min() >= -1e-6
         assert np.cumsum(shift[0] - slope[last:]).min(initial=0.0) >= -1e-6
 
 
@@ -180,10 +174,7 @@ IN_ONE_ROW = "finite numbers in one row"
         (partial(whole_of_total, [1.0, 2.0], 5), "add up to 3"),
         (partial(monotone_posterior, [], LAPLACE, 1.0), IN_ONE_ROW),
         (partial(monotone_posterior, [1.0], "uniform", 1.0), "the noise is"),  # type: ignore[arg-type]
-        *(
-            (partial(monotone_posterior, [1.0], LAPLACE, one), "scale")
-            for one in (0.0, -1.0, math.nan, math.inf)
-        ),
+        *((partial(monotone_posterior, [1.0], LAPLACE, one), "scale") for one in (0.0, -1.0, math.nan, math.inf)),
         (partial(monotone_posterior, [1.0], LAPLACE, 1.0, lower=3, upper=2), "no number lies"),
         *((partial(nearest_graphical, values), IN_ONE_ROW) for values in ([], [np.nan], [[1.0]])),
         *(
@@ -237,9 +228,7 @@ def noise(
 ) -> NDArray[np.int64]:
     """Return noise of the distribution; a rounded normal is near enough to a discrete one."""
     if distribution == "discrete Laplace":
-        drawn: NDArray[np.int64] = np.diff(generator.geometric(1 - math.exp(-1 / scale), (2, size)), axis=0)[
-            0
-        ]
+        drawn: NDArray[np.int64] = np.diff(generator.geometric(1 - math.exp(-1 / scale), (2, size)), axis=0)[0]
         return drawn
     return np.rint(generator.normal(0, scale, size)).astype(np.int64)
 
@@ -250,9 +239,7 @@ def squared_error(estimate: NDArray[np.float64] | NDArray[np.int64], truth: NDAr
 
 @pytest.mark.parametrize("distribution", LAWS)
 @pytest.mark.parametrize("stages", [1, 4])
-def test_forward_and_backward_sums_are_those_over_all_sequences(
-    distribution: NoiseDistribution, stages: int
-) -> None:
+def test_forward_and_backward_sums_are_those_over_all_sequences(distribution: NoiseDistribution, stages: int) -> None:
     """Four entries on five levels. The last level that is met may go on: it counts with "at least"."""
     values, means = np.array([0.0, 3.0, 1.0, 2.0]), np.array([0.4, 2.0, 3.6, 0.7, 1.0])
     shapes = np.maximum(1, np.rint(np.minimum(stages, means)))
@@ -267,9 +254,7 @@ def test_forward_and_backward_sums_are_those_over_all_sequences(
         likely = np.prod(nbinom.pmf(count[:top], shapes[:top], chances[:top]))
         likely *= nbinom.sf(count[top] - 1, shapes[top], chances[top])
         away = np.abs(sequence - values)
-        likely *= math.exp(
-            -(away.sum() if distribution == "discrete Laplace" else 0.5 * (away**2).sum()) / 1.5
-        )
+        likely *= math.exp(-(away.sum() if distribution == "discrete Laplace" else 0.5 * (away**2).sum()) / 1.5)
         total += likely
         first += likely * sequence
         second += likely * sequence**2
@@ -327,10 +312,7 @@ def test_the_error_is_less_than_that_of_sorting_and_of_isotonic_regression(
 ) -> None:
     """A power distribution and a hump, means of three draws. Noise of 100 hides either; then neither is always better."""
     generator = np.random.default_rng(1)
-    truths = [
-        np.sort((generator.pareto(1.5, 2000) * 6).astype(np.int64)),
-        np.sort(generator.poisson(60, 1500)),
-    ]
+    truths = [np.sort((generator.pareto(1.5, 2000) * 6).astype(np.int64)), np.sort(generator.poisson(60, 1500))]
     for truth in truths:
         errors = np.zeros(3)
         for _ in range(3):
@@ -452,9 +434,7 @@ def test_the_degrees_of_a_random_graph_are_built_again(nodes: int, share: float,
 def test_slacks_are_right_side_less_left_side() -> None:
     degrees = np.random.default_rng(0).integers(0, 12, 15)
     falling = np.sort(degrees)[::-1]
-    expected = [
-        r * (r - 1) + np.minimum(falling[r:], r).sum() - falling[:r].sum() for r in range(1, falling.size + 1)
-    ]
+    expected = [r * (r - 1) + np.minimum(falling[r:], r).sum() - falling[:r].sum() for r in range(1, falling.size + 1)]
     np.testing.assert_array_equal(erdos_gallai_slacks(degrees), expected)
 
 
@@ -471,9 +451,7 @@ def test_a_graph_of_200_000_edges_is_built() -> None:
 @pytest.mark.parametrize("noise", [1.0, 3.0, 8.0])
 @pytest.mark.parametrize("nodes", [4, 5, 6])
 @pytest.mark.parametrize("public", [False, True], ids=["any", "known number of edges"])
-def test_the_nearest_sequence_lies_between_its_bound_and_the_best(
-    nodes: int, noise: float, public: bool
-) -> None:
+def test_the_nearest_sequence_lies_between_its_bound_and_the_best(nodes: int, noise: float, public: bool) -> None:
     """Against all sequences (of that sum): most are nearest, and where the gap is 0 all are."""
     generator, every = np.random.default_rng(nodes), graphical_sequences(nodes)
     excess = []

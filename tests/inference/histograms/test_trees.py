@@ -64,12 +64,8 @@ def test_the_largest_gain_of_the_paper() -> None:
 
 
 @settings(max_examples=200)
-@given(
-    seed=st.integers(0, 10**6), unmeasured=st.sampled_from([0.0, 0.3, 0.6]), exact=st.sampled_from([0.0, 0.3])
-)
-def test_estimates_and_variances_are_those_of_dense_least_squares(
-    seed: int, unmeasured: float, exact: float
-) -> None:
+@given(seed=st.integers(0, 10**6), unmeasured=st.sampled_from([0.0, 0.3, 0.6]), exact=st.sampled_from([0.0, 0.3]))
+def test_estimates_and_variances_are_those_of_dense_least_squares(seed: int, unmeasured: float, exact: float) -> None:
     """And where the measurements leave something open, the first node that is open is named."""
     generator = np.random.default_rng(seed)
     tree = random_tree(generator, most=9)
@@ -86,9 +82,7 @@ def test_estimates_and_variances_are_those_of_dense_least_squares(
     known = variances == 0
     np.testing.assert_allclose(found[known], values[known], atol=1e-9)
     starts, stops = np.array([(i, j) for i in range(tree.bins + 1) for j in range(i, tree.bins + 1)]).T
-    inside = ((np.arange(tree.bins) >= starts[:, None]) & (np.arange(tree.bins) < stops[:, None])).astype(
-        float
-    )
+    inside = ((np.arange(tree.bins) >= starts[:, None]) & (np.arange(tree.bins) < stops[:, None])).astype(float)
     expected = np.einsum("qi,ij,qj->q", inside, covariance, inside)
     np.testing.assert_allclose(
         range_variances(tree, variances, starts, stops), expected, atol=1e-9 * max(1, covariance.max())
@@ -114,11 +108,7 @@ def test_only_ratios_of_variances_matter() -> None:
 def test_a_single_bin() -> None:
     tree = Tree.balanced(1, 2)
     assert least_squares(tree, np.array([3.5]), np.array([2.0])).tolist() == [3.5]
-    assert range_variances(tree, np.array([2.0]), np.array([0, 0, 1]), np.array([0, 1, 1])).tolist() == [
-        0,
-        2,
-        0,
-    ]
+    assert range_variances(tree, np.array([2.0]), np.array([0, 0, 1]), np.array([0, 1, 1])).tolist() == [0, 2, 0]
 
 
 def test_nodes_at_most_zero_take_what_is_below_them() -> None:
@@ -207,8 +197,7 @@ def test_wide_ranges_of_a_sparse_histogram_stay_unbiased() -> None:
     exact = np.concatenate(([50.0], np.zeros(1000)))
     exact[1] = 50.0
     roots = [
-        divide_from_the_root(tree, exact + generator.normal(0, np.sqrt(variances)), variances)[0]
-        for _ in range(200)
+        divide_from_the_root(tree, exact + generator.normal(0, np.sqrt(variances)), variances)[0] for _ in range(200)
     ]
     assert np.mean(roots) == pytest.approx(50.0, abs=5 / np.sqrt(200))
 
@@ -249,9 +238,7 @@ def changed(array: NDArray[np.float64], *changes: tuple[int, float]) -> NDArray[
         (partial(least_squares, FOUR, changed(ONES, (2, np.inf)), ONES), "node 2 .* not finite"),
         (partial(least_squares, FOUR, changed(ONES, (2, np.nan)), ONES), "node 2 .* not finite"),
         (
-            partial(
-                least_squares, FOUR, np.array([9.0, 3, 5, 0, 0, 0, 0]), changed(ONES, (0, 0), (1, 0), (2, 0))
-            ),
+            partial(least_squares, FOUR, np.array([9.0, 3, 5, 0, 0, 0, 0]), changed(ONES, (0, 0), (1, 0), (2, 0))),
             r"node 0 \(bins 0 to 3\) is known to be 9.*add up to 8",
         ),
         (partial(least_squares, FOUR, ZEROS, HALF_MEASURED), r"node 5 \(bin 2\) is not determined"),

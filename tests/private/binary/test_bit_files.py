@@ -17,13 +17,7 @@ from dpopt.private.curators.dualquery_curator import one_way_marginals
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.readers.binary import bit_file
 from dpopt.private.readers.binary import bit_file as module
-from dpopt.private.readers.binary.bit_file import (
-    BitFileTable,
-    bit_table,
-    packed_column,
-    read_bit_file,
-    write_bit_file,
-)
+from dpopt.private.readers.binary.bit_file import BitFileTable, bit_table, packed_column, read_bit_file, write_bit_file
 from dpopt.private.readers.read_binary_table import read_binary_table
 from dpopt.queries.counting.binary_columns import BitColumns
 from dpopt.schema.schema import Schema
@@ -194,9 +188,7 @@ def test_nothing_is_counted_on_a_file_that_was_changed(tmp_path: Path) -> None:
         exact_counts(table, QUERIES)
 
 
-def test_a_change_while_records_are_counted_is_noticed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_while_records_are_counted_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path)
     table = read_binary_table(path, SCHEMA)
     pack_into = BitColumns.pack_into
@@ -210,9 +202,7 @@ def test_a_change_while_records_are_counted_is_noticed(
         exact_counts(table, QUERIES)
 
 
-def test_a_change_while_the_file_is_opened_is_noticed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_while_the_file_is_opened_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path)
     columns = bit_file.read_bit_file(path, 9)
 

@@ -41,9 +41,7 @@ def lines_of(text: bytes, form: TextForm, size: int | None = None) -> list[list[
 @settings(max_examples=150, deadline=None)
 def test_runs_of_separators_divide_like_split(text: str) -> None:
     lines = text.split("\n")
-    expected = [
-        line.replace(",", " ").replace("\t", " ").split(" ") for line in (lines if lines[-1] else lines[:-1])
-    ]
+    expected = [line.replace(",", " ").replace("\t", " ").split(" ") for line in (lines if lines[-1] else lines[:-1])]
     stripped = [[field.strip("\r") for field in line] for line in expected]
     inside = any("\r" in field.strip("\r") for line in expected for field in line)
     if not inside:
@@ -109,13 +107,7 @@ def test_what_is_no_text_in_the_declared_encoding_spoils_its_line_alone(
 
 def test_lines_that_begin_with_a_sign_of_comments_hold_nothing() -> None:
     form = replace(RUNS, comments="#%")
-    assert lines_of(b'#a b\r\n %\na #b\n"c" # "\n#', form) == [
-        [],
-        [],
-        [b"a", b"#b"],
-        [b'"c"', b"#", b'"'],
-        [],
-    ]
+    assert lines_of(b'#a b\r\n %\na #b\n"c" # "\n#', form) == [[], [], [b"a", b"#b"], [b'"c"', b"#", b'"'], []]
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -154,9 +146,7 @@ def test_a_line_beyond_every_measure_is_one_bad_record(size: int, monkeypatch: p
 
 
 @given(
-    st.lists(st.text("0123456789-+. a", max_size=21), min_size=1, max_size=20),
-    st.integers(0, 3),
-    st.integers(1, 200),
+    st.lists(st.text("0123456789-+. a", max_size=21), min_size=1, max_size=20), st.integers(0, 3), st.integers(1, 200)
 )
 @settings(max_examples=100, deadline=None)
 def test_numbers_are_digits_within_the_declared_range(texts: list[str], first: int, width: int) -> None:

@@ -28,8 +28,7 @@ def written(folder: Path, text: str, name: str = "baskets.txt") -> Path:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["0 2\n1\n\n2 1\n", "0,2\n1\n\n2,1\n", "0\t2\n1\n\n2\t1", "\ufeff 2, 0 ,\r\n001 1\r\n , \r\n1 2 1 2\r\n"],
+    "text", ["0 2\n1\n\n2 1\n", "0,2\n1\n\n2,1\n", "0\t2\n1\n\n2\t1", "\ufeff 2, 0 ,\r\n001 1\r\n , \r\n1 2 1 2\r\n"]
 )
 def test_items_are_separated_by_blanks_commas_or_tabs_and_an_empty_line_is_a_record_without_items(
     tmp_path: Path, text: str
@@ -138,10 +137,7 @@ def test_lines_may_have_more_columns_than_the_declared_ones(tmp_path: Path) -> N
 def test_items_may_be_names_and_numbered_from_one(tmp_path: Path) -> None:
     names = Items.of(Schema.binary(2, ["tea", "milk"]), None)
     assert pair_cells(written(tmp_path, "who,what\n1,milk\n2,tea\n", "pairs.csv"), names) == [[0, 1], [1, 0]]
-    assert pair_cells(written(tmp_path, "1,2\n2,1\n", "pairs.csv"), Items(2, 1), header=False) == [
-        [0, 1],
-        [1, 0],
-    ]
+    assert pair_cells(written(tmp_path, "1,2\n2,1\n", "pairs.csv"), Items(2, 1), header=False) == [[0, 1], [1, 0]]
 
 
 def test_users_meet_again_across_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

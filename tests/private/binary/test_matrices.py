@@ -115,11 +115,7 @@ def test_entries_of_one_record_change_no_other(
     items = [item for item, _ in entries]
     read = []
     for other in ([], [0], [1], [2**31], [-1]):
-        if (
-            other
-            and np.issubdtype(dtype, np.integer)
-            and not np.can_cast(np.min_scalar_type(other[0]), dtype)
-        ):
+        if other and np.issubdtype(dtype, np.integer) and not np.can_cast(np.min_scalar_type(other[0]), dtype):
             continue  # there is no such number in this type
         values = np.array([value for _, value in entries] + other, dtype=dtype)
         rows = np.repeat([0, 1], [len(entries), len(other)])
@@ -259,9 +255,7 @@ def test_what_scipy_writes_is_read(tmp_path: Path) -> None:
 
 def test_numbers_of_records_may_pass_31_bits(tmp_path: Path) -> None:
     path = tmp_path / "table.mtx"
-    path.write_text(
-        "%%MatrixMarket matrix coordinate pattern general\n\n4294967295 2 2\n\n4294967295 2\n1 2\n"
-    )
+    path.write_text("%%MatrixMarket matrix coordinate pattern general\n\n4294967295 2 2\n\n4294967295 2\n1 2\n")
     assert read_matrix_market(path, 2).listed.tolist() == [0, 2**32 - 2]
 
 

@@ -111,9 +111,7 @@ def holds(formula: Formula, record: Record) -> bool:
             return holds(left, record) == holds(right, record)
         case Counting(relation, number, parts):
             true = sum(holds(part, record) for part in parts)
-            return {"at least": true >= number, "at most": true <= number, "exactly": true == number}[
-                relation
-            ]
+            return {"at least": true >= number, "at most": true <= number, "exactly": true == number}[relation]
         case Comparison():
             return comparison_holds(formula, record)
 
@@ -182,9 +180,7 @@ def is_one_of(name: str, code: int, values: tuple[object, ...]) -> bool:
     if code == found.missing_code:
         return any(value is None or value == found.missing for value in values)
     if found.kind is not NUMERIC:
-        return any(
-            type(value) is type(found.values[code]) and value == found.values[code] for value in values
-        )
+        return any(type(value) is type(found.values[code]) and value == found.values[code] for value in values)
     return any(
         value in (Bin(code), found.label(code))
         or (isinstance(value, int | float) and [Fraction(value)] == values_of(name, code))
@@ -256,8 +252,7 @@ def comparisons(draw: st.DrawFn, parts: st.SearchStrategy[Formula]) -> Compariso
         st.lists(parts, min_size=1, max_size=3).map(lambda listed: Count(tuple(listed))),
     )
     sums = st.one_of(
-        terms,
-        st.lists(st.tuples(_COEFFICIENTS, terms), min_size=1, max_size=3).map(lambda p: LinearSum(tuple(p))),
+        terms, st.lists(st.tuples(_COEFFICIENTS, terms), min_size=1, max_size=3).map(lambda p: LinearSum(tuple(p)))
     )
     return Comparison(draw(sums), relation, draw(sums), by, missing)
 
@@ -316,9 +311,7 @@ def _partition(draw: st.DrawFn, name: str, rows: int) -> list[tuple[Named, ...]]
     places = [*range(rows), *(draw(st.integers(0, rows - 1)) for _ in range(found.size - rows))]
     listed: list[list[Named]] = [[] for _ in range(rows)]
     for code, place in zip(codes, places, strict=True):
-        named = (
-            None if code == found.missing_code else Bin(code) if found.kind is NUMERIC else found.values[code]
-        )
+        named = None if code == found.missing_code else Bin(code) if found.kind is NUMERIC else found.values[code]
         listed[place].append(named)
     return [tuple(values) for values in listed]
 

@@ -96,13 +96,7 @@ def test_two_columns_are_compared_as_their_values_one_by_one(relation: str, by: 
 @pytest.mark.parametrize("number", [-1, 0, 1, 1.5, 2, 3.5])
 def test_an_end_that_a_bin_does_not_hold_is_never_a_value(relation: str, number: float) -> None:
     # 1.5 is the open end of the middle bin of r, 0.5 and 3 are ends of others: sums meet the number at open ends.
-    for terms in (
-        ((1, "r"),),
-        ((-1, "r"),),
-        ((1, "r"), (1, "q")),
-        ((1, "r"), (-2, "q")),
-        ((2, "q"), (-1, "n")),
-    ):
+    for terms in (((1, "r"),), ((-1, "r"),), ((1, "r"), (1, "q")), ((1, "r"), (-2, "q")), ((2, "q"), (-1, "n"))):
         form = Comparison(LinearSum(terms), relation, number, "every value", "holds")
         assert circuit_of(form).broken(RECORDS)[:, 0].tolist() == expected(form, RECORDS), form
 
@@ -159,9 +153,7 @@ def test_nested_equivalences_have_a_few_gates_for_each_level(number: int) -> Non
     broken = circuit.broken(records)[:, 0]
     odd = records.sum(axis=1) % 2 == 1
     assert broken.any()
-    assert (
-        broken == (broken[0] ^ (odd != odd[0]))
-    ).all()  # another value of one attribute breaks or mends it
+    assert (broken == (broken[0] ^ (odd != odd[0]))).all()  # another value of one attribute breaks or mends it
 
 
 @pytest.mark.parametrize("number", [3, 6])
@@ -309,37 +301,19 @@ REFUSED: list[tuple[Form, str]] = [
     (compare([(0, count(X, negation(NOTHING)))], "=", 0), "no attribute 'colur'"),
     (compare([(1, count(X)), (-0.0, count(NOTHING))], "!=", 1), "no attribute 'colur'"),
     (compare([(0, "x"), (1, "r")], "<", 2, by="every value"), "no attribute 'x'"),
-    (
-        compare([(0, count(literal("colour", "=", "rot"))), (1, count(X))], ">=", 1),
-        "'colour' has no value 'rot'",
-    ),
-    (
-        literal("colur", "=", "red"),
-        "rule number 1: the schema has no attribute 'colur'; did you mean 'colour'.",
-    ),
-    (
-        compare("colour", "<", 3, by="representative"),
-        "'colour' is categorical; comparisons take numeric attributes",
-    ),
+    (compare([(0, count(literal("colour", "=", "rot"))), (1, count(X))], ">=", 1), "'colour' has no value 'rot'"),
+    (literal("colur", "=", "red"), "rule number 1: the schema has no attribute 'colur'; did you mean 'colour'."),
+    (compare("colour", "<", 3, by="representative"), "'colour' is categorical; comparisons take numeric attributes"),
     (compare("x", "<", 3, by="representative"), "the schema has no attribute 'x'"),
     (negation(compare("n", "<", "q", by="representative")), "n, q can be missing; say with 'missing'"),
     (forbid(compare("n", "<", "r", by="representative")), "n can be missing; say with 'missing' whether"),
-    (
-        compare("n", "!=", "r", by="every value"),
-        "'!=' for every value is possible between columns of whole numbers",
-    ),
+    (compare("n", "!=", "r", by="every value"), "'!=' for every value is possible between columns of whole numbers"),
     (compare([(2, "n")], "!=", 1, by="every value"), "'!=' for every value is possible"),
     (compare([(1, "n"), (2, "m")], "!=", 1, by="every value"), "'!=' for every value is possible"),
-    (
-        ordered(["n", "smoker"], by="representative"),
-        "'smoker' is boolean; comparisons take numeric attributes",
-    ),
+    (ordered(["n", "smoker"], by="representative"), "'smoker' is boolean; comparisons take numeric attributes"),
     (forbidden(["n", "colour"], [[4, "red"]]), "'n' = 4 is undecided"),
     (allowed(["smoker"], [["yes"]]), "'smoker' has no value 'yes'"),
-    (
-        determines("smoker", "colour", [(True, "red")]),
-        "no row for these values of 'smoker': false; give",
-    ),
+    (determines("smoker", "colour", [(True, "red")]), "no row for these values of 'smoker': false; give"),
     (
         determines("smoker", "colour", [(True, "red"), ([True, False], "green")]),
         "the mapping has 'true' of 'smoker' in two rows, the second with {true, false}",

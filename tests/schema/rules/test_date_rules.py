@@ -153,10 +153,7 @@ def test_every_value_of_a_bin_is_a_date_of_the_form() -> None:
     """The last day of a month comes before the first of the next, and nothing lies between them."""
     first, second = (
         Attribute(name, AttributeKind.NUMERIC, edges=edges, date_format="%Y-%m-%d")  # type: ignore[arg-type]
-        for name, edges in (
-            ("a", ("2024-01-01", "2024-02-01", "2024-04-01")),
-            ("b", ("2024-01-31", "2024-03-01")),
-        )
+        for name, edges in (("a", ("2024-01-01", "2024-02-01", "2024-04-01")), ("b", ("2024-01-31", "2024-03-01")))
     )
     gap = compare([(1, "a"), (-1, "b")], "<=", [(1, "2024-01-30"), (-1, "2024-01-30")], by="every value")
     strict = ordered(["a", "b"], by="every value", strict=True)

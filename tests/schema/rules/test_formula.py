@@ -64,18 +64,12 @@ DESCRIBED = [
         "2 * n - 1000 - 6 + 1.5 * 3 - 0.5 >= 0 (by representatives)",
     ),
     (compare([(1000, 1)], "<", count(A)), "1000 < count of (a = 1)"),
-    (
-        compare("n", ">", 3, by="representative", missing="holds"),
-        "n > 3 (by representatives), or a number is missing",
-    ),
+    (compare("n", ">", 3, by="representative", missing="holds"), "n > 3 (by representatives), or a number is missing"),
     (forbid(A), "never: a = 1"),
     (forbidden(["a", "b"], [[1, ["x", "y"]]]), "(a, b) is none of: 1, {x, y}"),
     (allowed(["a"], [[1], [2], [3], [4]]), "(a) is one of: 1; 2; 3; ... 4 in all"),
     (determines("a", "b", [(1, "x")]), "a determines b, by a table of 1 row"),
-    (
-        determines("a", "b", [(1, "x"), (2, "y")], both_ways=True),
-        "a and b determine each other, by a table of 2 rows",
-    ),
+    (determines("a", "b", [(1, "x"), (2, "y")], both_ways=True), "a and b determine each other, by a table of 2 rows"),
     (ordered(["n", "m", "k"], by="every value"), "n <= m <= k (for every value of the bins, where given)"),
     (
         ordered(["n", "m"], by="representative", strict=True, missing="fails"),
@@ -103,9 +97,7 @@ def test_rules_of_the_same_words_have_different_titles() -> None:
 
 
 def test_two_rules_of_one_name_are_refused() -> None:
-    with pytest.raises(
-        SchemaError, match="rule number 2 has the same name as an earlier one: 'r'; rename one"
-    ):
+    with pytest.raises(SchemaError, match="rule number 2 has the same name as an earlier one: 'r'; rename one"):
         rule_titles([Rule(A, "r"), Rule(B, "r")])
 
 
@@ -120,10 +112,7 @@ REFUSED = [
     (lambda: literal("a", "in", 1), "'a' in: expected a list of values, found 1"),
     (lambda: literal("a", "not in", []), "'a' not in: expected a list of values"),
     (lambda: literal("a", "=", [1]), "'a' =: expected one value, found .*; use 'in'"),
-    (
-        lambda: literal("a", "<", True),
-        "'a' <: expected a finite number, or a date as its column writes it, found true",
-    ),
+    (lambda: literal("a", "<", True), "'a' <: expected a finite number, or a date as its column writes it, found true"),
     (
         lambda: literal("a", ">", float("nan")),
         "'a' >: expected a finite number, or a date as its column writes it, found NaN",
@@ -146,10 +135,7 @@ REFUSED = [
     (lambda: exactly(1.0, [A]), "exactly: expected a whole number, found 1.0"),  # type: ignore[arg-type]
     (count, "count: expected one formula or more"),
     (lambda: compare("n", "<", 3, by="every"), "expected a 'by' out of .* did you mean 'every value'?"),
-    (
-        lambda: compare("n", "<", 3, by="representative", missing="ok"),
-        "expected a 'missing' out of holds, fails",
-    ),
+    (lambda: compare("n", "<", 3, by="representative", missing="ok"), "expected a 'missing' out of holds, fails"),
     (lambda: compare("n", "in", 3, by="representative"), "expected a comparison out of <, <=, >, >=, =, !="),
     (lambda: compare(None, "<", 3), "expected a finite number, the name of a numeric attribute or a count"),  # type: ignore[arg-type]
     (lambda: compare(float("nan"), "<", 3), "expected a finite number"),
@@ -295,9 +281,7 @@ ACCEPTED = [
 @pytest.mark.parametrize(("condition", "found"), ACCEPTED, ids=[one.describe() for one, _ in ACCEPTED])
 def test_a_literal_is_true_of_the_codes_that_it_names(condition: Literal, found: list[int] | None) -> None:
     if found is None:
-        with pytest.raises(
-            SchemaError, match="is true of some values of the bin .* and false of others; move an edge"
-        ):
+        with pytest.raises(SchemaError, match="is true of some values of the bin .* and false of others; move an edge"):
             codes(condition)
     else:
         assert codes(condition) == found
@@ -310,10 +294,7 @@ REFUSED_VALUES = [
         "'job' has no value 'nurs'; did you mean 'nurse'. .there are clerk, nurse, 1, 1.5, missing",
     ),
     (literal("job", "=", "1"), "'job' has no value '1'; write it without quotes"),
-    (
-        literal("job", "=", "missing"),
-        "'job' has no value 'missing'; name a missing value by null or its text '.'",
-    ),
+    (literal("job", "=", "missing"), "'job' has no value 'missing'; name a missing value by null or its text '.'"),
     (literal("job", "=", 1.5), "'job' has no value '1.5'; write it as text, in quotes"),
     (literal("job", "in", ["clerk", "qqqqqq"]), "'job' has no value 'qqqqqq'; name a declared value"),
     (literal("job", "=", Bin(0)), "'job' has no value 'bin 0'"),
@@ -339,14 +320,15 @@ REFUSED_VALUES = [
     (literal("age", "<", "3"), "'age' <: expected a finite number, found \"3\"$"),
     (
         literal("age", "<", "height"),
-        '\'age\' <: expected a finite number, found "height"; to compare two columns use {"ordered": ."age", "height"., ',
+        (
+            '\'age\' <: expected a finite number, found "height"; to compare two columns use {"ordered": ."age", '
+            '"height"., '
+        ),
     ),
 ]
 
 
-@pytest.mark.parametrize(
-    ("condition", "message"), REFUSED_VALUES, ids=[one.describe() for one, _ in REFUSED_VALUES]
-)
+@pytest.mark.parametrize(("condition", "message"), REFUSED_VALUES, ids=[one.describe() for one, _ in REFUSED_VALUES])
 def test_a_literal_that_the_schema_cannot_tell_is_refused(condition: Literal, message: str) -> None:
     with pytest.raises(SchemaError, match=message):
         codes(condition)

@@ -29,14 +29,10 @@ def ruled(kind: str, relation: str, value: object, **more: object) -> dpopt.Sche
 @pytest.mark.parametrize(("relation", "value"), [("=", None), ("!=", None), ("in", [None])])
 def test_null_is_a_missing_value_or_refused_in_clear_words(kind: str, relation: str, value: object) -> None:
     assert ruled(kind, relation, value, missing="").circuit().number_of_rules == 1
-    with pytest.raises(
-        SchemaError, match="'x' has no missing values, and null .* leave the condition out, or declare"
-    ):
+    with pytest.raises(SchemaError, match="'x' has no missing values, and null .* leave the condition out, or declare"):
         ruled(kind, relation, value).circuit()
 
 
 def test_the_word_missing_is_not_read_as_a_date() -> None:
-    with pytest.raises(
-        SchemaError, match="'x' has no value 'missing'; name a missing value by null or its text"
-    ):
+    with pytest.raises(SchemaError, match="'x' has no value 'missing'; name a missing value by null or its text"):
         ruled("date", "=", "missing", missing="").circuit()

@@ -38,11 +38,7 @@ WRITTEN: list[dict[str, object]] = [
     {"compare": [[[2, "n"], [-0.5, {"count": [A, B]}], [1, 3]], "<", {"count": [A]}], "by": "representative"},
     {"forbidden": ["colour", "n"], "combinations": [["red", [{"bin": 0}, None]]]},
     {"allowed": ["colour", "smoker"], "combinations": [["red", True], [["green", 3, "?"], False]]},
-    {
-        "determines": ["smoker", "colour"],
-        "mapping": [[True, ["red", "green"]], [False, [3, None]]],
-        "both_ways": True,
-    },
+    {"determines": ["smoker", "colour"], "mapping": [[True, ["red", "green"]], [False, [3, None]]], "both_ways": True},
     {"ordered": ["n", "m"], "strict": True, "by": "every value", "missing": "fails"},
 ]
 
@@ -84,10 +80,7 @@ REFUSED: list[tuple[object, str]] = [
     ({"requires": A}, "unknown key 'requires'; did you mean 'require'?"),
     ({"require": A, "forbid": A}, "expected the keys of one form .* more than one: require, forbid"),
     ({"require": A, "by": "representative"}, "unknown key 'by'"),
-    (
-        {"require": "n < 3"},
-        r"expected a literal \[name, relation, value\] or a formula \{...\}, found \"n < 3\"",
-    ),
+    ({"require": "n < 3"}, r"expected a literal \[name, relation, value\] or a formula \{...\}, found \"n < 3\""),
     ({"require": []}, r"a literal is \[name, relation, value\], found \[\]"),
     ({"require": ["n", "<"]}, r"a literal is \[name, relation, value\]"),
     ({"require": [3, "<", 3]}, "the name of an attribute, found 3"),
@@ -113,10 +106,7 @@ REFUSED: list[tuple[object, str]] = [
     ({"compare": ["n", "<", 3], "by": 3}, "expected a 'by' out of .* found 3"),
     ({"compare": ["n", "<", 3], "by": None}, "'by' is null"),
     ({"compare": ["n", "<", 3], "by": "bins"}, "expected a 'by' out of"),
-    (
-        {"compare": ["n", "<", None], "by": "representative"},
-        "a finite number, the name of a numeric attribute",
-    ),
+    ({"compare": ["n", "<", None], "by": "representative"}, "a finite number, the name of a numeric attribute"),
     ({"compare": ["n", "<", True], "by": "representative"}, "expected a finite number"),
     ({"compare": ["n", "<", {"sum": []}], "by": "representative"}, "unknown key 'sum'"),
     ({"compare": ["n", "<", [1, "m"]], "by": "representative"}, "expected a pair .* found 1"),
@@ -136,10 +126,7 @@ REFUSED: list[tuple[object, str]] = [
         {"forbidden": ["n", "m"], "combinations": [["doctor"]]},
         r'a combination has 1 value for the 2 attributes n, m: \["doctor"\]$',
     ),
-    (
-        {"require": ["n", "=", ["none", "clerk"]]},
-        r'expected one value, found \["none", "clerk"\]; use \'in\'',
-    ),
+    ({"require": ["n", "=", ["none", "clerk"]]}, r'expected one value, found \["none", "clerk"\]; use \'in\''),
     ({"forbidden": ["n"], "combinations": [[]]}, r"expected a list that is not empty, found \[\]"),
     ({"determines": ["n"], "mapping": [[1, 1]]}, "'determines' names two attributes, found 1"),
     ({"determines": ["n", "m"], "mapping": [[1, 1, 1]]}, r"a row of the mapping is .*; found \[1, 1, 1\]"),

@@ -26,9 +26,7 @@ from tests.tiny_runs import ADD_REMOVE, REPLACE
 @pytest.mark.parametrize("budget", [RHO, PURE])
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
 @pytest.mark.parametrize("kind", ["lists", "disjunctions", "conjunctions"])
-def test_a_plan_costs_its_budget_and_is_read_back(
-    kind: str, relation: NeighbouringRelation, budget: Budget
-) -> None:
+def test_a_plan_costs_its_budget_and_is_read_back(kind: str, relation: NeighbouringRelation, budget: Budget) -> None:
     plan = plan_lists(family_of(8, 4, kind), budget, size=20_000, relation=relation)
     ledger = Ledger(budget, relation)
     ledger.reserve(plan.charges())
@@ -105,9 +103,7 @@ REFUSED: list[tuple[dict[str, Any], str, type[DpoptError]]] = [
 
 
 @pytest.mark.parametrize(("changed", "message", "kind"), REFUSED)
-def test_what_cannot_be_planned_is_refused(
-    changed: dict[str, Any], message: str, kind: type[DpoptError]
-) -> None:
+def test_what_cannot_be_planned_is_refused(changed: dict[str, Any], message: str, kind: type[DpoptError]) -> None:
     asked = {"budget": RHO, "size": 100, **changed}
     with pytest.raises(kind, match=message):
         plan_lists(family_of(6, 4), asked.pop("budget"), **asked)

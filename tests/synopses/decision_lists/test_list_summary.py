@@ -12,20 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpopt.errors import (
-    PlanError,
-    PrivateDataError,
-    TranscriptError,
-    WorkloadError,
-)
+from dpopt.errors import PlanError, PrivateDataError, TranscriptError, WorkloadError
 from dpopt.queries.decision_lists.families import ListFamily
 from dpopt.synopses.decision_lists.list_plan import ListPlan
 from dpopt.synopses.decision_lists.list_planning import plan_lists
-from dpopt.synopses.decision_lists.list_summary import (
-    ListSummary,
-    read_declaration,
-    read_points,
-)
+from dpopt.synopses.decision_lists.list_summary import ListSummary, read_declaration, read_points
 from dpopt.synopses.decision_lists.release_lists import decision_lists, release_lists
 from tests.noises import NoNoise
 from tests.synopses.summaries.tiny_summaries import PURE, RHO
@@ -64,9 +55,7 @@ def test_a_table_is_off_by_no_more_than_the_approximation(gaussian: bool) -> Non
     generator = np.random.default_rng(2)
     rows: list[Row] = [
         (
-            tuple(
-                zip(generator.permutation(6)[:4].tolist(), (generator.random(4) < 0.5).tolist(), strict=True)
-            ),
+            tuple(zip(generator.permutation(6)[:4].tolist(), (generator.random(4) < 0.5).tolist(), strict=True)),
             tuple(generator.integers(0, 2, 5).tolist()),
         )
         for _ in range(2000)
@@ -166,12 +155,8 @@ def test_damaged_plans_are_refused(made: ListSummary, change: Any, message: str)
 def test_declarations_are_words_or_files(tmp_path: Path) -> None:
     assert read_declaration("a,b,c", 2) == ListFamily.of("a,b,c", 2)
     (tmp_path / "names.txt").write_text("a\nb\nc\n")
-    assert read_declaration(tmp_path / "names.txt", 2, "disjunctions") == ListFamily.of(
-        "a,b,c", 2, "disjunctions"
-    )
-    (tmp_path / "all.json").write_text(
-        json.dumps({"variables": "a,b,c", "k": 2, "kind": "lists", "changes": 1})
-    )
+    assert read_declaration(tmp_path / "names.txt", 2, "disjunctions") == ListFamily.of("a,b,c", 2, "disjunctions")
+    (tmp_path / "all.json").write_text(json.dumps({"variables": "a,b,c", "k": 2, "kind": "lists", "changes": 1}))
     assert read_declaration(tmp_path / "all.json") == ListFamily.of("a,b,c", 2, "lists", 1)
     assert read_declaration(tmp_path / "all.json", 2, "lists", 1) == ListFamily.of("a,b,c", 2, "lists", 1)
     with pytest.raises(WorkloadError, match="says k = 2, and 3 was asked for"):

@@ -17,11 +17,7 @@ COLUMNS = PointColumns(("a", "b", "c", "d"), Scaling.NORMALISE)
 PURE = Budget(1.0, 0.0, None, Accountant.PURE)
 RHO = Budget(None, 1e-9, 0.1, Accountant.ZCDP)
 AMPLE = Budget(1e7, 0.0, None, Accountant.PURE)
-SHAPES = {
-    "sides": Shape(2, 60, 4),
-    "lines": Shape(1, 240, 1),
-    "space": Shape(3, 40, 6),
-}
+SHAPES = {"sides": Shape(2, 60, 4), "lines": Shape(1, 240, 1), "space": Shape(3, 40, 6)}
 
 
 def points(rows: int = 4000, seed: int = 0) -> NDArray[np.float64]:
@@ -49,12 +45,5 @@ def plan(
 ) -> HalfspacePlan:
     """Return the plan of one shape."""
     return plan_halfspaces(
-        COLUMNS,
-        budget,
-        size=size,
-        margin=margin,
-        relation=relation,
-        shapes=[SHAPES[kind]],
-        queries=16,
-        seed=seed,
+        COLUMNS, budget, size=size, margin=margin, relation=relation, shapes=[SHAPES[kind]], queries=16, seed=seed
     )

@@ -12,10 +12,7 @@ from dpopt.errors import PlanError, ProgramError
 from dpopt.inference.halfspace_regression import SideRegression, ramp_products
 from dpopt.queries.halfspaces.halfspaces import Projections
 from dpopt.synopses.halfspaces.bias_sample import bias_of, moment_bound, public_points
-from dpopt.synopses.halfspaces.estimators import (
-    corrected_parameters,
-    printed_parameters,
-)
+from dpopt.synopses.halfspaces.estimators import corrected_parameters, printed_parameters
 
 
 def test_the_printed_parameters_are_those_of_the_paper() -> None:
@@ -31,9 +28,7 @@ def test_the_printed_parameters_are_those_of_the_paper() -> None:
     assert better.log10_records > better.log10_directions
 
 
-@pytest.mark.parametrize(
-    "wrong", [(1, 0.5, 0.1, 1.0), (5, 0.0, 0.1, 1.0), (5, 0.5, 1.0, 1.0), (5, 0.5, 0.1, 0.0)]
-)
+@pytest.mark.parametrize("wrong", [(1, 0.5, 0.1, 1.0), (5, 0.0, 0.1, 1.0), (5, 0.5, 1.0, 1.0), (5, 0.5, 0.1, 0.0)])
 def test_parameters_out_of_range_are_refused(wrong: tuple[int, float, float, float]) -> None:
     with pytest.raises(PlanError):
         printed_parameters(*wrong)
@@ -67,9 +62,7 @@ def test_sums_of_signs_are_wrong_as_often_as_normal_matrices(dimension: int) -> 
     for x, across in (axes, full):
         y = cosine * x + np.sqrt(1 - cosine**2) * across
         wrong = (np.einsum("mtd,d,mte,e->m", found, x, found, y) <= 0).mean()
-        assert wrong == pytest.approx(
-            float(wrong_side_probability(dimension, np.array([cosine]))[0]), abs=0.02
-        )
+        assert wrong == pytest.approx(float(wrong_side_probability(dimension, np.array([cosine]))[0]), abs=0.02)
 
 
 def test_single_signs_are_wrong_more_often_on_sparse_vectors() -> None:

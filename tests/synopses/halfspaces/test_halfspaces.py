@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import (
-    PlanError,
-    PrivateDataError,
-    TranscriptError,
-    WorkloadError,
-)
+from dpopt.errors import PlanError, PrivateDataError, TranscriptError, WorkloadError
 from dpopt.private.readers.read_numbers import read_points
 from dpopt.synopses.halfspaces.estimators import Answering, Estimator
 from dpopt.synopses.halfspaces.halfspace_plan import HalfspacePlan
@@ -22,16 +17,7 @@ from dpopt.synopses.halfspaces.planning import Shape, plan_halfspaces
 from dpopt.synopses.halfspaces.release_halfspaces import halfspaces, release_halfspaces
 from tests.noises import NoNoise
 from tests.scripted import ScriptedNoise
-from tests.synopses.halfspaces.small_halfspaces import (
-    AMPLE,
-    COLUMNS,
-    PURE,
-    RHO,
-    SHAPES,
-    plan,
-    points,
-    queries,
-)
+from tests.synopses.halfspaces.small_halfspaces import AMPLE, COLUMNS, PURE, RHO, SHAPES, plan, points, queries
 from tests.tiny_runs import ADD_REMOVE, REPLACE
 
 POINTS = points()
@@ -58,9 +44,7 @@ def test_signed_sums_without_noise_are_those_of_the_points(kind: str, relation: 
 @EACH
 @RELATIONS
 @pytest.mark.parametrize("budget", [PURE, RHO], ids=["pure", "rho"])
-def test_errors_are_within_bound_and_prediction(
-    kind: str, relation: NeighbouringRelation, budget: object
-) -> None:
+def test_errors_are_within_bound_and_prediction(kind: str, relation: NeighbouringRelation, budget: object) -> None:
     """16 queries of margin .45; a bound of one is broken with probability .05 at most, by half of it hardly ever."""
     planned = plan(kind, PURE if budget is PURE else RHO, relation)
     released = release_halfspaces(read_points(POINTS, COLUMNS), planned)
@@ -118,9 +102,7 @@ def test_bounds_hold_within_the_margin_where_that_is_said_and_not_where_it_is_no
         centre = np.array([0.05, -0.03, 0.02, 1.0]) * np.where(draws.integers(0, 2, 4) > 0, 1, -1)
         rows = np.tile(centre, (4000, 1))
         truth = (rows @ asked.T > 0).mean(axis=0)
-        released = release_halfspaces(
-            read_points(rows, COLUMNS), plan("sides", AMPLE, seed=seed), noise=NoNoise()
-        )
+        released = release_halfspaces(read_points(rows, COLUMNS), plan("sides", AMPLE, seed=seed), noise=NoNoise())
         for inside in fails:
             answers = released.answers(asked, inside=inside)
             errors = np.abs(np.array([one.value for one in answers]) - truth)
@@ -194,9 +176,7 @@ def test_refusals_come_before_the_table_is_read(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="margin"):
         halfspaces(absent, 2.0, columns=COLUMNS, epsilon=1.0, n0=10)
     with pytest.raises(PrivateDataError, match="there is no file"):
-        halfspaces(
-            absent, 0.45, columns=COLUMNS, epsilon=1.0, n0=10, projected_to=1, projections=5, directions=2
-        )
+        halfspaces(absent, 0.45, columns=COLUMNS, epsilon=1.0, n0=10, projected_to=1, projections=5, directions=2)
 
 
 def test_scripted_noise_is_not_private() -> None:
@@ -213,11 +193,7 @@ def test_the_plan_with_the_least_predicted_error_is_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"size": 0}, "expected at least one"),
-        ({"queries": 0}, "expected at least one"),
-    ],
+    ("change", "message"), [({"size": 0}, "expected at least one"), ({"queries": 0}, "expected at least one")]
 )
 def test_plans_that_cannot_be_made_are_refused(change: dict[str, object], message: str) -> None:
     given: dict[str, object] = {"size": 100, "margin": 0.45, "queries": 3, "shapes": [Shape(2, 5, 4)]}

@@ -134,11 +134,7 @@ def test_what_there_is_not_is_refused() -> None:
             ask("best")
     with pytest.raises(PlanError, match=message):
         found.range(0, 3, estimate="best")
-    for name, instead in (
-        ("whole", "rounded"),
-        ("shrunken", "rounds"),
-        ("zeroing", "hierarchy"),
-    ):
+    for name, instead in (("whole", "rounded"), ("shrunken", "rounds"), ("zeroing", "hierarchy")):
         with pytest.raises(PlanError, match=f"{name}.* removed .*{instead}"):
             found.range(0, 3, estimate=name)
     unsolved = release_histogram(BinCounts.from_counts(COUNTS), found.plan, noise=Shaken())

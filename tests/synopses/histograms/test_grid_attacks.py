@@ -68,9 +68,7 @@ def ranked() -> SortedCountsRelease:
         (":65,0-1,000:1,000-2,000", 10),
     ],
 )
-def test_missing_values_and_labels_with_marks_are_named(
-    grid: GridHistogram, text: str, expected: int
-) -> None:
+def test_missing_values_and_labels_with_marks_are_named(grid: GridHistogram, text: str, expected: int) -> None:
     assert grid.answer(text).value == pytest.approx(expected)
 
 
@@ -166,9 +164,7 @@ def test_stated_errors_are_bounds_for_every_box(
     shape: tuple[int, ...], relation: NeighbouringRelation, budget: Budget
 ) -> None:
     """Against the covariance of least squares, by dense linear algebra."""
-    plan = plan_grid(
-        shape, budget, shapes="cubes", relation=relation, size=12 if relation is REPLACE else None
-    )
+    plan = plan_grid(shape, budget, shapes="cubes", relation=relation, size=12 if relation is REPLACE else None)
     exact = covariance(plan)
     corners = np.array(list(np.ndindex(*(bins * (bins + 1) // 2 for bins in shape))))
     starts, stops = np.empty_like(corners), np.empty_like(corners)
@@ -212,9 +208,7 @@ def test_sums_over_one_of_two_values_are_about_as_accurate_as_by_least_squares(p
     for level, scale in zip(plan.levels, plan.scales, strict=True):
         blocks = blocks_shape(cells.shape, level)
         exact = np.bincount(block_of_cells(cells.shape, level), cells.reshape(-1)).astype(np.int64)
-        noisy.append(
-            (exact + np.rint(random.normal(0.0, scale, exact.size)).astype(np.int64)).reshape(blocks)
-        )
+        noisy.append((exact + np.rint(random.normal(0.0, scale, exact.size)).astype(np.int64)).reshape(blocks))
     axes = tuple(Bins(f"column {axis}", bins) for axis, bins in enumerate(cells.shape))
     found = GridHistogram(axes, plan, tuple(noisy), {})
     for value in (0, 1):

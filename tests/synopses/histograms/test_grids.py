@@ -36,20 +36,13 @@ def released(
     noise: Any = None, budget: Budget = PURE, cells: NDArray[np.int64] = CELLS, **options: Any
 ) -> GridHistogram:
     plan = plan_grid(cells.shape, budget, **options)
-    axes = (
-        Bins("age", 3, ("young", "grown", "old")),
-        Bins("income", 5, None, (0.0, 1.0, 2.0, 4.0, 8.0, 16.0)),
-    )
-    return release_grid(
-        BinCounts.from_counts(cells.reshape(-1)), plan, axes if cells is CELLS else None, noise=noise
-    )
+    axes = (Bins("age", 3, ("young", "grown", "old")), Bins("income", 5, None, (0.0, 1.0, 2.0, 4.0, 8.0, 16.0)))
+    return release_grid(BinCounts.from_counts(cells.reshape(-1)), plan, axes if cells is CELLS else None, noise=noise)
 
 
 @pytest.mark.parametrize("shapes", ["auto", "cubes", "rectangles", "cells"])
 @pytest.mark.parametrize(("relation", "size"), RELATIONS)
-def test_without_noise_the_counts_are_exact(
-    relation: NeighbouringRelation, size: int | None, shapes: str
-) -> None:
+def test_without_noise_the_counts_are_exact(relation: NeighbouringRelation, size: int | None, shapes: str) -> None:
     found = released(NoNoise(), relation=relation, size=size, shapes=shapes)
     assert found.counts == pytest.approx(CELLS, abs=1e-9)
     assert found.least_squares == pytest.approx(CELLS, abs=1e-9)
@@ -76,9 +69,7 @@ def test_a_private_release_is_consistent_and_not_negative(budget: Budget) -> Non
     found = released(budget=budget)
     assert found.privacy["private"]
     assert found.counts.min() >= 0.0
-    whole, left, right = (
-        found.box(*sides).value for sides in (((0, 3), (0, 5)), ((0, 3), (0, 2)), ((0, 3), (2, 5)))
-    )
+    whole, left, right = (found.box(*sides).value for sides in (((0, 3), (0, 5)), ((0, 3), (0, 2)), ((0, 3), (2, 5))))
     assert whole == pytest.approx(left + right)
     assert found.whole_counts().sum() == round(found.total)
     assert "'age' (3) x 'income' (5)" in repr(found)
@@ -118,19 +109,14 @@ def test_what_does_not_fit_is_refused() -> None:
 def dense_mean_variance(plan: GridPlan) -> float:
     """Return the mean variance of all boxes by dense generalised least squares; no formula of the page."""
     rows = [
-        (
-            np.arange(np.prod(blocks_shape(plan.shape, level)))[:, None]
-            == block_of_cells(plan.shape, level)[None, :]
-        )
+        (np.arange(np.prod(blocks_shape(plan.shape, level)))[:, None] == block_of_cells(plan.shape, level)[None, :])
         * precision**0.5
         for level, precision in plan.precisions.items()
     ]
     information = sum(row.T @ row for row in rows)
     covariance = np.linalg.inv(np.asarray(information))
     total, number = 0.0, 0
-    sides = [
-        [(start, stop) for start in range(bins) for stop in range(start + 1, bins + 1)] for bins in plan.shape
-    ]
+    sides = [[(start, stop) for start in range(bins) for stop in range(start + 1, bins + 1)] for bins in plan.shape]
     for one in sides[0]:
         for other in sides[1]:
             box = np.zeros(plan.shape)
@@ -155,17 +141,12 @@ def test_predicted_variances_are_those_of_dense_least_squares(
 def test_more_shapes_are_never_predicted_to_be_worse(ranges: str, budget: Budget) -> None:
     """But for levels that are left out because they hardly count: 2 per cent."""
     predicted = {
-        shapes: plan_grid((16, 16), budget, ranges=ranges, shapes=shapes)
-        for shapes in ("cells", "cubes", "rectangles")
+        shapes: plan_grid((16, 16), budget, ranges=ranges, shapes=shapes) for shapes in ("cells", "cubes", "rectangles")
     }
     workload = BoxWorkload.parse(ranges, (16, 16))
     every = grid_levels((16, 16))
     program = workload.program(
-        every,
-        amount=0.5 if budget is HALF else 0.05,
-        sensitivity=1,
-        gaussian=budget is SMALL,
-        known_total=False,
+        every, amount=0.5 if budget is HALF else 0.05, sensitivity=1, gaussian=budget is SMALL, known_total=False
     )
     ratios = {
         shapes: float((np.array(list(plan.predicted.values())) / program.references).max())
@@ -246,8 +227,6 @@ def test_a_plan_survives_its_file() -> None:
         ((4, 4), {"ranges": "sizes:5x1"}, "found the size '5x1' for a grid of 4 x 4 cells"),
     ],
 )
-def test_what_cannot_be_planned_is_refused(
-    shape: tuple[int, ...], arguments: dict[str, str], message: str
-) -> None:
+def test_what_cannot_be_planned_is_refused(shape: tuple[int, ...], arguments: dict[str, str], message: str) -> None:
     with pytest.raises((PlanError, WorkloadError), match=message):
         plan_grid(shape, HALF, **arguments)  # type: ignore[arg-type]

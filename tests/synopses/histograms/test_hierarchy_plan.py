@@ -21,12 +21,7 @@ from dpopt.queries.ranges.tree import Tree, hierarchy_of
 from dpopt.synopses.histograms.estimates import Estimate
 from dpopt.synopses.histograms.hierarchy_plan import HierarchyPlan, plan_hierarchy
 from dpopt.synopses.histograms.histogram import Histogram
-from dpopt.synopses.histograms.range_workload import (
-    MOST_OF_A_KIND,
-    all_ranges,
-    ranges_of_nodes,
-    ranges_of_sizes,
-)
+from dpopt.synopses.histograms.range_workload import MOST_OF_A_KIND, all_ranges, ranges_of_nodes, ranges_of_sizes
 from dpopt.synopses.histograms.release_histogram import release_histogram
 from tests.noises import NoNoise
 
@@ -70,9 +65,7 @@ def test_a_plan_spends_its_budget_and_no_more(
 
 
 @EVERYWHERE
-def test_a_record_lies_in_one_group_of_each_measured_level(
-    relation: NeighbouringRelation, size: int | None
-) -> None:
+def test_a_record_lies_in_one_group_of_each_measured_level(relation: NeighbouringRelation, size: int | None) -> None:
     """Over all neighbours of a table: what the charge of a level is computed from."""
     plan = measured_everywhere(relation, size)
     measurements = [plan.measurement(level) for level in plan.levels]
@@ -136,23 +129,15 @@ def test_standard_errors_are_right(relation: NeighbouringRelation, size: int | N
     for _ in range(400):
         found = release_histogram(BinCounts.from_counts(COUNTS), plan)
         answers = found.ranges(wanted, estimate="least-squares")
-        squares += [
-            ((one.value - exact) / one.standard_error) ** 2 for one, exact in zip(answers, truth, strict=True)
-        ]
+        squares += [((one.value - exact) / one.standard_error) ** 2 for one, exact in zip(answers, truth, strict=True)]
     assert np.all(np.abs(squares / 400 - 1) < 5 * np.sqrt(2 / 400))
 
 
 @pytest.mark.parametrize("budget", [PURE, ZCDP])
 @pytest.mark.parametrize("kind", ["nodes", "all", "sizes:1,8"])
 def test_each_plan_is_the_best_for_its_ranges(budget: Budget, kind: str) -> None:
-    plans = {
-        ranges: plan_hierarchy(UNEVEN, budget, ranges=ranges) for ranges in ("nodes", "all", "sizes:1,8")
-    }
-    wanted = {
-        "nodes": ranges_of_nodes(UNEVEN),
-        "all": all_ranges(11),
-        "sizes:1,8": ranges_of_sizes([1, 8], 11),
-    }[kind]
+    plans = {ranges: plan_hierarchy(UNEVEN, budget, ranges=ranges) for ranges in ("nodes", "all", "sizes:1,8")}
+    wanted = {"nodes": ranges_of_nodes(UNEVEN), "all": all_ranges(11), "sizes:1,8": ranges_of_sizes([1, 8], 11)}[kind]
     means = {
         ranges: float(wanted.shares @ range_variances(plan.tree, plan.variances, wanted.starts, wanted.stops))
         for ranges, plan in plans.items()
@@ -215,9 +200,7 @@ def test_a_balanced_hierarchy_has_the_errors_of_blocks() -> None:
         (PlanError, "a hierarchy of 11 bins for 12", {"bins": Bins("x", 12)}),
     ],
 )
-def test_a_plan_that_cannot_be_made_is_refused(
-    error: type[DpoptError], message: str, options: dict[str, Any]
-) -> None:
+def test_a_plan_that_cannot_be_made_is_refused(error: type[DpoptError], message: str, options: dict[str, Any]) -> None:
     asked: dict[str, Any] = {"budget": PURE, **options}
     with pytest.raises(error, match=message):
         plan_hierarchy(UNEVEN, asked.pop("budget"), **asked)

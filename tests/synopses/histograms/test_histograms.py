@@ -186,9 +186,7 @@ def test_one_bin_is_a_histogram() -> None:
         (PlanError, "leaves nothing", {"budget": Budget(0.0, 0.0, None, Accountant.PURE)}),
     ],
 )
-def test_a_plan_that_cannot_be_made_is_refused(
-    error: type[DpoptError], message: str, options: dict[str, Any]
-) -> None:
+def test_a_plan_that_cannot_be_made_is_refused(error: type[DpoptError], message: str, options: dict[str, Any]) -> None:
     asked: dict[str, Any] = {"bins": 11, "budget": PURE, **options}
     with pytest.raises(error, match=message):
         plan_blocks(asked.pop("bins"), asked.pop("budget"), **asked)

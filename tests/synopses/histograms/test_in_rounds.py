@@ -29,9 +29,7 @@ def released(counts: Counts, measure: str = "rounds", **how: Any) -> Histogram:
     return dpopt.histogram(pd.DataFrame({"n": counts}), counts="n", measure=measure, **how)
 
 
-def grid_of(
-    cells: np.ndarray[tuple[int, int], np.dtype[np.int64]], shapes: str = "auto", **how: Any
-) -> GridHistogram:
+def grid_of(cells: np.ndarray[tuple[int, int], np.dtype[np.int64]], shapes: str = "auto", **how: Any) -> GridHistogram:
     axes = tuple(
         dpopt.Attribute(name, dpopt.AttributeKind.NUMERIC, edges=tuple(range(side + 1)))
         for name, side in zip("ab", cells.shape, strict=True)
@@ -65,9 +63,7 @@ def test_answers_are_nearer_than_those_of_all_blocks_where_most_bins_are_empty()
     for measure, found in logs.items():
         for _ in range(20):
             answers = released(SPARSE, measure).ranges(wanted)
-            found.append(
-                np.log(sum((one.value - true) ** 2 for one, true in zip(answers, truth, strict=True)))
-            )
+            found.append(np.log(sum((one.value - true) ** 2 for one, true in zip(answers, truth, strict=True))))
             if measure == "rounds":
                 held += [one.low <= true <= one.high for one, true in zip(answers, truth, strict=True)]
     assert np.mean(logs["rounds"]) < np.mean(logs["blocks"])
@@ -118,9 +114,7 @@ def test_other_estimates_models_and_options_are_refused() -> None:
         found.model()
     assert found.inferences() == {}
     with pytest.raises(PlanError, match="hierarchy"):
-        dpopt.histogram(
-            pd.DataFrame({"n": SPARSE}), counts="n", measure="rounds", hierarchy="h.json", epsilon=1
-        )
+        dpopt.histogram(pd.DataFrame({"n": SPARSE}), counts="n", measure="rounds", hierarchy="h.json", epsilon=1)
     with pytest.raises(PlanError, match="worst"):
         dpopt.histogram(pd.DataFrame({"n": SPARSE}), counts="n", measure="rounds", ranges="worst", epsilon=1)
     cells = np.full((4, 4), 20)

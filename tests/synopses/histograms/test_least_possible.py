@@ -25,9 +25,7 @@ REPLACED = {"relation": NeighbouringRelation.REPLACE_ONE, "size": 100}
 @pytest.mark.parametrize("how", [{}, REPLACED], ids=["added", "replaced"])
 @pytest.mark.parametrize("ranges", ["all", "worst", "sizes:1,4,20"])
 @pytest.mark.parametrize("bins", [40, 2_000])
-def test_no_plan_is_below_what_is_proven_and_none_far_above(
-    bins: int, ranges: str, how: dict[str, object]
-) -> None:
+def test_no_plan_is_below_what_is_proven_and_none_far_above(bins: int, ranges: str, how: dict[str, object]) -> None:
     plan = plan_blocks(bins, BUDGET, ranges=ranges, **how)  # type: ignore[arg-type]
     found = least_variances(plan, ranges)
     if how and ranges.startswith("sizes") and bins > 1_024:
@@ -44,9 +42,7 @@ def test_no_plan_is_below_what_is_proven_and_none_far_above(
 
 def test_the_bound_is_in_records_squared_at_the_budget() -> None:
     found = least_variances(plan_blocks(64, BUDGET), "all")
-    assert found.least["all ranges"] == pytest.approx(
-        4 * best_strategy(gram_of_ranges(64)).variance, rel=1e-3
-    )
+    assert found.least["all ranges"] == pytest.approx(4 * best_strategy(gram_of_ranges(64)).variance, rel=1e-3)
     large = least_variances(plan_blocks(1_000, BUDGET), "all")
     assert large.least["all ranges"] == pytest.approx(4 * least_of_ranges(1_000))
     least = 4 * best_strategy(gram_of_ranges(64), steps=1).variance

@@ -107,10 +107,7 @@ def some_program(generator: np.random.Generator, bins: int) -> tuple[LevelProgra
 
 
 def predicted_variances(
-    program: LevelProgram,
-    amounts: NDArray[np.float64],
-    ranges: tuple[NDArray[np.int64], NDArray[np.int64]],
-    bins: int,
+    program: LevelProgram, amounts: NDArray[np.float64], ranges: tuple[NDArray[np.int64], NDArray[np.int64]], bins: int
 ) -> NDArray[np.float64]:
     """Return the variance of each range by its loads (LB-1 and LB-5), a known total's load left out."""
     norms = np.array([squared_norms(*ranges, 1 << height) for height in range(height_of(bins) + 1)])
@@ -129,9 +126,7 @@ def test_the_search_finds_nearly_the_worst_of_all_ranges() -> None:
         found = worst_ranges(program, amounts, bins, 4)
         stated = [variance for _, _, variance in found]
         ranges = tuple(np.array(side, dtype=np.int64) for side in list(zip(*found, strict=True))[:2])
-        assert predicted_variances(program, amounts, (ranges[0], ranges[1]), bins) == pytest.approx(
-            stated, rel=1e-9
-        )
+        assert predicted_variances(program, amounts, (ranges[0], ranges[1]), bins) == pytest.approx(stated, rel=1e-9)
         assert stated == sorted(stated, reverse=True)
         assert 1 <= len({stop - start for start, stop, _ in found}) == len(found) <= 4
         ratios.append(stated[0] / predicted_variances(program, amounts, all_ranges(bins), bins).max())

@@ -32,9 +32,7 @@ def graph() -> BinCounts:
     return BinCounts.of_degrees(DEGREES, len(EDGES))
 
 
-def released(
-    length: int | None = 8, budget: Budget = PURE, noise: Any = None, **options: Any
-) -> SortedCountsRelease:
+def released(length: int | None = 8, budget: Budget = PURE, noise: Any = None, **options: Any) -> SortedCountsRelease:
     plan = plan_sorted(length, budget, graph=True, **options)
     return release_sorted(graph(), plan, noise=noise)
 
@@ -114,9 +112,7 @@ def test_what_cannot_be_planned_or_released_is_refused() -> None:
 def test_estimates_are_what_their_names_say() -> None:
     found = released(budget=Budget(0.5, 0.0, None, Accountant.PURE))
     noisy = found.noisy
-    assert (
-        found.estimate("posterior").tolist() == found.posteriors[0].integers.tolist() == found.counts.tolist()
-    )
+    assert found.estimate("posterior").tolist() == found.posteriors[0].integers.tolist() == found.counts.tolist()
     assert found.estimate("isotonic").tolist() == np.clip(np.floor(isotonic(noisy) + 0.5), 0, 7).tolist()
     assert found.estimate("least-absolute").tolist() == isotonic_median(noisy, lower=0, upper=7).tolist()
     assert found.estimate("rounded").tolist() == np.clip(np.sort(noisy), 0, 7).tolist()
@@ -192,9 +188,7 @@ def test_too_few_nodes_for_a_public_number_of_edges_are_refused_before_anything_
     assert nodes_needed(10**15) * (nodes_needed(10**15) - 1) >= 2 * 10**15
 
 
-def test_where_the_posterior_does_not_fit_in_memory_a_release_is_not_lost(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_where_the_posterior_does_not_fit_in_memory_a_release_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(monotone_posterior, "MOST_STATES", 3)
     found = released()
     assert found.default.value == "isotonic"
@@ -248,24 +242,17 @@ def test_a_solver_finds_both_parts_of_ranked_degrees(name: str) -> None:
         )
 
 
-def test_the_numbers_of_nodes_are_far_nearer_where_the_largest_degrees_alone_are_measured_one_by_one() -> (
-    None
-):
+def test_the_numbers_of_nodes_are_far_nearer_where_the_largest_degrees_alone_are_measured_one_by_one() -> None:
     """At epsilon .1, ten releases each: the largest error of any number of nodes is less than half in the mean.
 
     It is 4 to 12 times smaller in each of 30 trials, so that a false alarm has probability below 1e-6.
     """
     truth = np.sort(60 // np.arange(1, 3001) + np.arange(3000) % 3).astype(np.int64)
-    counts, budget = (
-        BinCounts.of_degrees(truth, int(truth.sum()) // 2),
-        Budget(0.1, 0.0, None, Accountant.PURE),
-    )
+    counts, budget = (BinCounts.of_degrees(truth, int(truth.sum()) // 2), Budget(0.1, 0.0, None, Accountant.PURE))
     error = {}
     for ranked in (None, truth.size):
         plan = plan_sorted(truth.size, budget, graph=True, ranked=ranked)
         runs = [release_sorted(counts, plan).counts for _ in range(10)]
-        numbers = [
-            np.searchsorted(one, np.arange(60)) - np.searchsorted(truth, np.arange(60)) for one in runs
-        ]
+        numbers = [np.searchsorted(one, np.arange(60)) - np.searchsorted(truth, np.arange(60)) for one in runs]
         error[ranked] = np.mean([np.abs(one).max() for one in numbers])
     assert error[None] < 0.5 * error[truth.size]

@@ -39,9 +39,7 @@ def test_variances_are_those_of_dense_least_squares(bins: int, ranges: str) -> N
     strategy = heights[:, None] * waves.table[np.outer(waves.rows, waves.columns) % waves.table.size] * norms
     covariance = np.linalg.inv(strategy.T @ strategy)
     assert waves.mean_variance() == pytest.approx(float(np.trace(GRAMS[ranges](bins) @ covariance)))
-    assert waves.mean_variance() == pytest.approx(
-        best_strategy(GRAMS[ranges](bins), steps=1).variance
-    )  # ST-6
+    assert waves.mean_variance() == pytest.approx(best_strategy(GRAMS[ranges](bins), steps=1).variance)  # ST-6
     starts, ends = np.triu_indices(bins)
     places = np.arange(bins)
     inside = ((places >= starts[:, None]) & (places <= ends[:, None])) * 1.0
@@ -64,9 +62,7 @@ def test_4096_bins_are_near_what_is_proven(ranges: str, bins: int, above: float)
 
 @pytest.mark.parametrize(("ranges", "bins", "above"), [("all", 65_536, 0.006), ("prefixes", 65_536, 0.018)])
 def test_65536_bins_are_nearer(ranges: str, bins: int, above: float) -> None:
-    assert (
-        1 <= waves_of(bins, prefixes=ranges == "prefixes").mean_variance() / BOUNDS[ranges](bins) <= 1 + above
-    )
+    assert 1 <= waves_of(bins, prefixes=ranges == "prefixes").mean_variance() / BOUNDS[ranges](bins) <= 1 + above
 
 
 @pytest.mark.parametrize("ranges", GRAMS)

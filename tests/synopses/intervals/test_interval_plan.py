@@ -87,9 +87,7 @@ def some_counts(generator: np.random.Generator, kind: int, records: int) -> NDAr
 
 @pytest.mark.parametrize("kind", [0, 1, 2])
 @pytest.mark.parametrize("reach", [0, 90, 700])
-def test_with_noise_of_the_size_that_is_allowed_no_range_is_off_by_more_than_is_proven(
-    kind: int, reach: int
-) -> None:
+def test_with_noise_of_the_size_that_is_allowed_no_range_is_off_by_more_than_is_proven(kind: int, reach: int) -> None:
     """The statements (1) and (2) of `interval_plan`, with the worst noise in any directions, whatever records are equal."""
     generator = np.random.default_rng(10 * kind + reach)
     n, intervals, sums = 20_000, 12, 5

@@ -22,12 +22,7 @@ from dpopt.synopses.histograms.release_histogram import release_histogram
 from dpopt.synopses.intervals.interval_plan import plan_intervals
 from dpopt.synopses.intervals.joined_bins import join_bins, write_joined
 from dpopt.synopses.intervals.partition import Partition
-from dpopt.synopses.intervals.partition_release import (
-    PartitionRelease,
-    synthetic_cells,
-    write_boxes,
-    write_records,
-)
+from dpopt.synopses.intervals.partition_release import PartitionRelease, synthetic_cells, write_boxes, write_records
 from dpopt.synopses.intervals.release_intervals import release_partition
 from dpopt.synopses.intervals.split_plan import plan_split
 from tests.noises import NoNoise
@@ -108,9 +103,7 @@ def test_the_truth_lies_within_the_bounds(kind: str, relation: NeighbouringRelat
     true = [int(exact[tuple(slice(*side) for side in sides)].sum()) for sides in asked]
     for released, least in ((quiet, 60), (noisy, 40)):
         answers = released.boxes(asked)
-        held = sum(
-            one.low - 1e-6 <= value <= one.high + 1e-6 for one, value in zip(answers, true, strict=True)
-        )
+        held = sum(one.low - 1e-6 <= value <= one.high + 1e-6 for one, value in zip(answers, true, strict=True))
         assert held >= least
         for one in answers:
             assert one.low <= one.high
@@ -215,9 +208,7 @@ def test_an_empty_table_and_two_bins_can_be_released() -> None:
         plan = plan_intervals(2, PURE, 10, relation=relation)
         released = release_partition(BinCounts.from_counts([0, 0]), plan)
         assert released.weights.min() >= 0
-        split = release_partition(
-            BinCounts.from_counts([0] * 4), plan_split((2, 2), PURE, 10, relation=relation)
-        )
+        split = release_partition(BinCounts.from_counts([0] * 4), plan_split((2, 2), PURE, 10, relation=relation))
         assert len(split.partition) == 4
 
 
@@ -234,9 +225,7 @@ def test_tables_and_records_are_written(tmp_path: Path) -> None:
     assert records.shape == (500, 2)
     np.testing.assert_array_equal(records, synthetic_cells(released, 500))
     found = np.zeros(16)
-    for number, (start, stop) in enumerate(
-        zip(released.partition.starts, released.partition.stops, strict=True)
-    ):
+    for number, (start, stop) in enumerate(zip(released.partition.starts, released.partition.stops, strict=True)):
         found[number] = ((records >= start) & (records < stop)).all(axis=1).sum()
     assert np.abs(np.cumsum(found) - np.cumsum(released.weights) * 500 / released.total).max() <= 0.5 + 1e-9
     with pytest.raises(WorkloadError, match="0 records to share"):

@@ -11,12 +11,7 @@ import numpy as np
 import pytest
 
 from dpopt.accounting.budget import Budget
-from dpopt.errors import (
-    PrivateDataError,
-    SchemaError,
-    TranscriptError,
-    WorkloadError,
-)
+from dpopt.errors import PrivateDataError, SchemaError, TranscriptError, WorkloadError
 from dpopt.queries.polynomial_families import PolynomialFamily
 from dpopt.synopses.sanitizers.release_sanitizer import release_sanitizer, sanitize
 from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial
@@ -65,9 +60,9 @@ def test_many_points_at_once_are_those_one_by_one(kind: str, monkeypatch: pytest
     made = released(family, table, RHO, exact=False)
     monkeypatch.setattr("dpopt.synopses.sanitizers.sanitized.CHUNK", 10)
     for size in (0, 1, 2):
-        points = np.array(
-            list(combinations(range(family.monomials.variables), size)), dtype=np.int64
-        ).reshape(comb(family.monomials.variables, size), size)
+        points = np.array(list(combinations(range(family.monomials.variables), size)), dtype=np.int64).reshape(
+            comb(family.monomials.variables, size), size
+        )
         values, bound = made.answers_of(points)
         each = [made.answer(tuple(one)) for one in points.tolist()]
         assert values.tolist() == pytest.approx([one.value for one in each])
@@ -124,8 +119,7 @@ def test_it_says_what_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [({"privacy": {}}, "cost is incomplete"), ({"figures": {}}, "missing the key name")],
+    ("change", "message"), [({"privacy": {}}, "cost is incomplete"), ({"figures": {}}, "missing the key name")]
 )
 def test_damaged_statements_are_refused(change: dict[str, object], message: str) -> None:
     made = released(BITS, ((0, 1, 1), (1, 1, 0), (1, 0, 0)))
@@ -159,9 +153,7 @@ def test_files_of_earlier_versions_are_read_unless_basis_or_noise_were_removed(
 
 @pytest.mark.parametrize("budget", [PURE, RHO])
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE])
-def test_a_file_is_sanitized_from_reading_to_the_release(
-    relation: object, budget: Budget, tmp_path: Path
-) -> None:
+def test_a_file_is_sanitized_from_reading_to_the_release(relation: object, budget: Budget, tmp_path: Path) -> None:
     from dpopt.accounting.relations import NeighbouringRelation
 
     assert isinstance(relation, NeighbouringRelation)
@@ -169,12 +161,7 @@ def test_a_file_is_sanitized_from_reading_to_the_release(
     (tmp_path / "table.csv").write_text("a,b\n" + "true,x\nfalse,y\ntrue,z\n" * 4, encoding="utf-8")
     size = 12 if relation is ADD_REMOVE else None
     made = sanitize(
-        tmp_path / "table.csv",
-        family,
-        epsilon=budget.epsilon,
-        rho=budget.rho,
-        neighbours=relation.value,
-        n0=size,
+        tmp_path / "table.csv", family, epsilon=budget.epsilon, rho=budget.rho, neighbours=relation.value, n0=size
     )
     assert made.figures.size == 12
     assert made.privacy["private"]

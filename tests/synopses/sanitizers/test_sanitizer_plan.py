@@ -78,12 +78,7 @@ def test_the_error_of_theorem_3_1_has_explicit_constants() -> None:
     found = theorem_error(family, 0.5, 1000, gaussian=False, replaced=True)
     assert found == pytest.approx(2 * number / (0.5 * 1000) * (number + sqrt(2 * number * tail) + tail))
     off = theorem_error(
-        symmetric(UNIVERSES["bits, positive"], POWERS, (1.0, -0.5)),
-        0.5,
-        1000,
-        gaussian=False,
-        replaced=True,
-        beta=1e-6,
+        symmetric(UNIVERSES["bits, positive"], POWERS, (1.0, -0.5)), 0.5, 1000, gaussian=False, replaced=True, beta=1e-6
     )
     assert off > found
 
@@ -96,11 +91,7 @@ def test_the_tail_of_the_theorem_holds_for_sums_of_its_noise(gaussian: bool) -> 
     bound = theorem_error(family, 1.0, 1, gaussian=gaussian, replaced=True)
     scale = crude_sensitivity(family, replaced=True) / (sqrt(2.0 * number) if gaussian else 1.0)
     generator = np.random.default_rng(7)
-    noise = (
-        generator.normal(0, scale, (runs, number))
-        if gaussian
-        else generator.laplace(0, scale, (runs, number))
-    )
+    noise = generator.normal(0, scale, (runs, number)) if gaussian else generator.laplace(0, scale, (runs, number))
     beyond = (np.abs(noise).sum(axis=1) > bound).mean()
     assert beyond <= BETA + 5 * sqrt(BETA * (1 - BETA) / runs)
     shrunk = (np.abs(noise).sum(axis=1) > 0.6 * bound).mean()
@@ -120,9 +111,7 @@ def test_what_is_predicted_is_the_noise_of_the_monomials_of_a_query(gaussian: bo
 
 
 def test_numbers_of_queries_are_those_of_the_family() -> None:
-    assert (
-        plan_sanitizer(FAMILIES["mixed, sets"], PURE, size=10).figures.queries == 6
-    )  # of different attributes
+    assert plan_sanitizer(FAMILIES["mixed, sets"], PURE, size=10).figures.queries == 6  # of different attributes
     assert plan_sanitizer(random_table(), PURE, size=10).figures.queries == 2  # one variable of two
     assert plan_sanitizer(function_family(modest), PURE, size=10).figures.queries == 4  # any
     assert plan_sanitizer(random_table(), PURE, size=10, queries=77).figures.queries == 77
@@ -131,10 +120,7 @@ def test_numbers_of_queries_are_those_of_the_family() -> None:
 def test_labels_are_those_of_literals_or_given() -> None:
     assert plan_sanitizer(BITS, PURE, size=10).figures.labels == ("a=true", "b=true", "c=true")
     assert plan_sanitizer(random_table(), PURE, size=10).figures.labels == ("y1", "y2")
-    assert plan_sanitizer(random_table(), PURE, size=10, labels=("one", "two")).figures.labels == (
-        "one",
-        "two",
-    )
+    assert plan_sanitizer(random_table(), PURE, size=10, labels=("one", "two")).figures.labels == ("one", "two")
 
 
 def test_functions_of_few_records_become_tables_before_any_data_are_seen() -> None:
@@ -150,11 +136,7 @@ def test_functions_of_many_records_stay_functions(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("budget", [1e-4, 1e-2, 1.0, 1e3])
 @pytest.mark.parametrize("gaussian", [False, True])
 def test_noise_of_any_size_has_room(budget: float, gaussian: bool) -> None:
-    asked = (
-        Budget(None, 1e-9, budget, Accountant.ZCDP)
-        if gaussian
-        else Budget(budget, 0.0, None, Accountant.PURE)
-    )
+    asked = Budget(None, 1e-9, budget, Accountant.ZCDP) if gaussian else Budget(budget, 0.0, None, Accountant.PURE)
     figures = plan_sanitizer(BITS, asked, size=1000, relation=REPLACE).figures
     assert figures.scale <= 2.0**46
     assert asked.allows([figures.measurement().charge(BITS, REPLACE)])

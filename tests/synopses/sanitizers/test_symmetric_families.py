@@ -56,22 +56,13 @@ def test_the_table_of_sensitivities_comes_out_again(
     assert two_digits(crude_sensitivity(powers, replaced=True)) == crude
     assert two_digits(powers.moves(unit).replaced * unit) == monomial
     assert two_digits(sets.moves(unit).replaced * unit) == binomial
-    assert powers.moves(unit).replaced * unit == pytest.approx(
-        float(monomial_sensitivity(polynomial, d)), rel=1e-3
-    )
-    assert sets.moves(unit).replaced * unit == pytest.approx(
-        float(binomial_sensitivity(polynomial, d)), rel=1e-3
-    )
+    assert powers.moves(unit).replaced * unit == pytest.approx(float(monomial_sensitivity(polynomial, d)), rel=1e-3)
+    assert sets.moves(unit).replaced * unit == pytest.approx(float(binomial_sensitivity(polynomial, d)), rel=1e-3)
 
 
 @pytest.mark.parametrize(
     ("d", "k", "gamma", "t", "expected"),
-    [
-        (20, 5, "1/10", 4, 8.9e2),
-        (20, 8, "1/10", 5, 1.35e3),
-        (50, 6, "1/10", 4, 3.9e4),
-        (50, 6, "1/4", 3, 2.1e3),
-    ],
+    [(20, 5, "1/10", 4, 8.9e2), (20, 8, "1/10", 5, 1.35e3), (50, 6, "1/10", 4, 3.9e4), (50, 6, "1/4", 3, 2.1e3)],
 )
 def test_least_coefficients_move_as_little_as_the_table_says(
     d: int, k: int, gamma: str, t: int, expected: float
@@ -88,9 +79,7 @@ def test_least_coefficients_move_as_little_as_the_table_says(
 
 
 @pytest.mark.parametrize(("d", "k", "expected"), [(20, 5, 2.2e4), (20, 8, 2.6e5), (50, 6, 1.8e7)])
-def test_inclusion_and_exclusion_has_the_sensitivity_that_the_table_says(
-    d: int, k: int, expected: float
-) -> None:
+def test_inclusion_and_exclusion_has_the_sensitivity_that_the_table_says(d: int, k: int, expected: float) -> None:
     target = Target.disjunction(k)
     family = symmetric_family(bits(d), target, Polynomial.through(k, target.values), basis=SETS)
     assert two_digits(family.moves(2.0**-10).replaced * 2.0**-10) == expected

@@ -21,9 +21,7 @@ from tests.synopses.summaries.tiny_summaries import PURE, RHO
 @pytest.mark.parametrize("budget", [RHO, PURE])
 @pytest.mark.parametrize("predicate", ["and", "or"])
 @pytest.mark.parametrize("size", [500, 10**5])
-def test_records_made_to_agree_promise_no_more_than_the_polynomial(
-    size: int, predicate: str, budget: Budget
-) -> None:
+def test_records_made_to_agree_promise_no_more_than_the_polynomial(size: int, predicate: str, budget: Budget) -> None:
     """The same argument twice, with noise added up by its largest values: never better than the summary, but for its price."""
     plan = plan_summary(bits(8), 4, budget, size=size, predicate=predicate, small_queries=0.0)
     found = alternatives(plan)
@@ -57,12 +55,7 @@ def test_tables_whose_counts_agree_within_the_noise_have_answers_within_the_guar
     tables = list(combinations_with_replacement(records, size))
     for amount in (0.5, 20.0, 2000.0):
         measured = Measured(
-            np.array([comb(k, j) for j in range(1, most + 1)], dtype=float),
-            amount,
-            size,
-            1,
-            gaussian=True,
-            beta=BETA,
+            np.array([comb(k, j) for j in range(1, most + 1)], dtype=float), amount, size, 1, gaussian=True, beta=BETA
         )
         shares = np.full(most, 1 / most)
         reach = sqrt(2 * log(2 * len(subsets) / BETA)) * measured.scales(shares)
@@ -88,9 +81,6 @@ def _with_shares(target: Target, measured: Measured, most: int, reach: np.ndarra
     from dpopt.polynomials.coefficient_budgets import least_predicted_error
     from dpopt.synopses.summaries.budget_spread import LEFT_OUT
 
-    weights = [
-        Fraction(0),
-        *(Fraction(comb(target.width, j) * float(reach[j - 1])) for j in range(1, most + 1)),
-    ]
+    weights = [Fraction(0), *(Fraction(comb(target.width, j) * float(reach[j - 1])) for j in range(1, most + 1))]
     weights += [LEFT_OUT] * (target.width + 1 - len(weights))
     return 2 * float(least_predicted_error(target, weights).objective)

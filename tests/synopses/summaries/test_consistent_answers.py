@@ -58,9 +58,7 @@ def test_the_truth_is_in_every_interval_where_noise_is_within_its_bounds(
     size = 3 if relation is REPLACE else 5
     plan = tiny_plan(literals, relation, gaussian=True, sizes=sizes, scales=(0.8, 0.9), width=3, size=size)
     for table in TABLES:
-        errors = [
-            GENERATOR.integers(-1, 2, literals.groups.conjunctions(one)).astype(np.int64) for one in sizes
-        ]
+        errors = [GENERATOR.integers(-1, 2, literals.groups.conjunctions(one)).astype(np.int64) for one in sizes]
         made = with_noise(plan, table, errors)
         for query in QUERIES:
             for predicate in ("and", "or"):
@@ -151,9 +149,7 @@ class Lying:
     def availability(self) -> Availability:
         return Availability(AvailabilityStatus.AVAILABLE, "")
 
-    def solve(
-        self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None
-    ) -> SolveResult:
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         duals, point = None, None
         if self.seed is not None:
             assert isinstance(program, MixedIntegerProgram)
@@ -191,9 +187,7 @@ def test_a_solver_that_lies_makes_intervals_wider_and_none_wrong(scale: float) -
             way = way_of(words(query), "and", EVERY)
             honest = consistent_interval(way, plan, made.noisy, 0.05)
             for seed in range(5):
-                found = consistent_interval(
-                    way, plan, made.noisy, 0.05, solver=Lying(Termination.OPTIMAL, seed, scale)
-                )
+                found = consistent_interval(way, plan, made.noisy, 0.05, solver=Lying(Termination.OPTIMAL, seed, scale))
                 assert found.low - 1e-9 <= truth <= found.high + 1e-9
                 assert found.low <= honest.low + 1e-5
                 assert found.high >= honest.high - 1e-5
@@ -269,9 +263,7 @@ def test_another_solver_proves_the_same_ends_and_says_how_near_its_points_are(na
         ("nobody", "there is no solver", SolverUnavailableError),
     ],
 )
-def test_a_solver_that_cannot_prove_an_end_is_refused(
-    name: str, message: str, error: type[DpoptError]
-) -> None:
+def test_a_solver_that_cannot_prove_an_end_is_refused(name: str, message: str, error: type[DpoptError]) -> None:
     plan = tiny_plan(EVERY, REPLACE, gaussian=True, sizes=(1, 2), scales=(0.3, 0.3), width=3, size=3)
     with pytest.raises(error, match=message):
         silent(plan, TABLES[0]).answer(words(QUERIES[0]), solver=name)

@@ -58,9 +58,7 @@ def test_noise_goes_beyond_its_bound_less_often_than_stated(case: str, beta: flo
     numbers = np.array([number for *_, number in parts], dtype=np.float64)
     bound = noise_bound(scales, numbers, beta, gaussian=gaussian)
     distributions = [
-        distribution(scale, factor, gaussian=gaussian)
-        for scale, factor, number in parts
-        for _ in range(number)
+        distribution(scale, factor, gaussian=gaussian) for scale, factor, number in parts for _ in range(number)
     ]
     assert beyond(distributions, bound) <= beta
     if case != "hardly any noise":

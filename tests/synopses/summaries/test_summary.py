@@ -11,14 +11,7 @@ import numpy as np
 import pytest
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import (
-    PlanError,
-    PolynomialError,
-    PrivateDataError,
-    SchemaError,
-    TranscriptError,
-    WorkloadError,
-)
+from dpopt.errors import PlanError, PolynomialError, PrivateDataError, SchemaError, TranscriptError, WorkloadError
 from dpopt.models.polynomials.answer_polynomial import (
     AnswerPolynomial,
     MixedAnswerPolynomial,
@@ -32,25 +25,14 @@ from dpopt.synopses.summaries.release_summary import release_summary, summary
 from dpopt.synopses.summaries.summary import Summary
 from dpopt.synopses.summaries.summary_plan import SummaryPlan
 from tests.exact_summary_loss import tiny_plan
-from tests.synopses.summaries.tiny_summaries import (
-    CONDITIONS,
-    PRIVACY,
-    PURE,
-    RHO,
-    SCHEMA,
-    Asked,
-    silent,
-    true_share,
-)
+from tests.synopses.summaries.tiny_summaries import CONDITIONS, PRIVACY, PURE, RHO, SCHEMA, Asked, silent, true_share
 from tests.tiny_runs import ADD_REMOVE, REPLACE, Table, bits_schema, dataset_of, universe
 
 EVERY, POSITIVE = (ChosenLiterals.of(SCHEMA, None, which) for which in ("all", "positive"))
 ROUNDING = 1e-12
 TABLES: list[Table] = [
     *combinations_with_replacement(universe(SCHEMA), 1),
-    *list(combinations_with_replacement(universe(SCHEMA), 2))[
-        ::6
-    ],  # without noise an answer is the mean over records
+    *list(combinations_with_replacement(universe(SCHEMA), 2))[::6],  # without noise an answer is the mean over records
 ]
 QUERIES: list[tuple[Asked, ...]] = [
     query for number in (1, 2, 3) for some in combinations(CONDITIONS, number) for query in product(*some)
@@ -70,9 +52,7 @@ def remembered(monkeypatch: pytest.MonkeyPatch) -> None:
         return best_mixed_answer(target, np.array(deviations), zeta)
 
     monkeypatch.setattr(
-        budget_spread,
-        "best_answer",
-        lambda target, u, zeta, solver=None: known(target, tuple(u.tolist()), zeta),
+        budget_spread, "best_answer", lambda target, u, zeta, solver=None: known(target, tuple(u.tolist()), zeta)
     )
     monkeypatch.setattr(
         summary_module,
@@ -97,25 +77,17 @@ def check_every_answer(
 ) -> set[float]:
     """Hold all answers to all tables against enumeration; return the approximations that were stated."""
     stated = set()
-    plan = tiny_plan(
-        literals, relation, gaussian=True, sizes=sizes, scales=(1e-4,) * 3, width=3, size=size or 1
-    )
+    plan = tiny_plan(literals, relation, gaussian=True, sizes=sizes, scales=(1e-4,) * 3, width=3, size=size or 1)
     for table in TABLES:
         records = size or len(table)
         if size is None and len(table) != plan.size:
-            plan = tiny_plan(
-                literals, relation, gaussian=True, sizes=sizes, scales=(1e-4,) * 3, width=3, size=records
-            )
+            plan = tiny_plan(literals, relation, gaussian=True, sizes=sizes, scales=(1e-4,) * 3, width=3, size=records)
         made = silent(plan, table)
         for query in QUERIES:
             for predicate in predicates(len(query)):
                 answer = made.answer(words(query), predicate, estimate="polynomial")
                 truth = true_share(table, query, predicate, records)
-                assert abs(answer.value - truth) <= answer.approximation + ROUNDING, (
-                    table,
-                    words(query),
-                    predicate,
-                )
+                assert abs(answer.value - truth) <= answer.approximation + ROUNDING, (table, words(query), predicate)
                 assert answer.bound >= answer.approximation
                 assert answer.low <= answer.value <= answer.high
                 stated.add(round(answer.approximation, 9))
@@ -138,9 +110,7 @@ def test_every_answer_to_every_tiny_table_is_as_near_as_stated(
 @pytest.mark.parametrize(
     ("size", "sizes"), [(3, (1,)), (3, (1, 2)), (3, (2, 3)), (3, (1, 2, 3)), (2, (1, 2)), (7, (1, 2))]
 )
-def test_under_add_remove_answers_hold_for_all_tables_of_at_most_n0_records(
-    size: int, sizes: tuple[int, ...]
-) -> None:
+def test_under_add_remove_answers_hold_for_all_tables_of_at_most_n0_records(size: int, sizes: tuple[int, ...]) -> None:
     """A record that is missing from n0 counts nothing, whatever constant a polynomial has."""
     check_every_answer(EVERY, ADD_REMOVE, sizes, size=size)
 
@@ -150,9 +120,7 @@ def test_under_add_remove_negated_conditions_alone_take_n0_for_the_number_of_rec
     literals = ChosenLiterals.of(bits_schema(2), None, "positive")
     plan = tiny_plan(literals, ADD_REMOVE, gaussian=True, scales=(1e-4,) * 2, size=4)
     table: Table = ((0, 0), (1, 0), (0, 0))
-    assert silent(plan, table).answer("a=false").value == pytest.approx(
-        3 / 4
-    )  # 2 records, and the one that is missing
+    assert silent(plan, table).answer("a=false").value == pytest.approx(3 / 4)  # 2 records, and the one that is missing
     assert silent(plan, (*table, (1, 1))).answer("a=false").value == pytest.approx(2 / 4)
     assert silent(plan, table).answer("a=true").value == pytest.approx(1 / 4)
 
@@ -166,9 +134,7 @@ def test_a_query_of_few_conditions_is_padded_with_attributes_that_are_free() -> 
     assert (answer.approximation, answer.degree) == (0, 2)
     bits = ChosenLiterals.of(bits_schema(3), None, "positive")
     plan = tiny_plan(bits, REPLACE, gaussian=True, sizes=(2,), scales=(1e-4,), width=3, size=3)
-    assert silent(plan, ((1, 0, 0), (1, 1, 1), (0, 1, 1))).answer("a=true").approximation == pytest.approx(
-        0.5
-    )
+    assert silent(plan, ((1, 0, 0), (1, 1, 1), (0, 1, 1))).answer("a=true").approximation == pytest.approx(0.5)
 
 
 def test_padding_is_used_where_it_pays_and_never_makes_a_bound_larger() -> None:
@@ -185,9 +151,7 @@ def test_padding_is_used_where_it_pays_and_never_makes_a_bound_larger() -> None:
 def test_conjunctions_of_are_the_answers_in_words(gaussian: bool) -> None:
     """With random noisy counts: the same polynomial by enumeration, and what `answer` says where nothing is cut or padded."""
     literals = ChosenLiterals.of(SCHEMA, None, "all")
-    plan = tiny_plan(
-        literals, REPLACE, gaussian=gaussian, sizes=(1, 2), scales=(3.0, 5.0), width=3, size=1000
-    )
+    plan = tiny_plan(literals, REPLACE, gaussian=gaussian, sizes=(1, 2), scales=(3.0, 5.0), width=3, size=1000)
     generator = np.random.default_rng(2)
     noisy = tuple(generator.integers(300, 400, literals.groups.conjunctions(j)) for j in (1, 2))
     made = Summary(plan, noisy, PRIVACY)
@@ -206,9 +170,7 @@ def test_conjunctions_of_are_the_answers_in_words(gaussian: bool) -> None:
         if predicate == "and":
             assert all(
                 made.answer(
-                    ",".join(names.get(labels[at], labels[at]) for at in row),
-                    confidence=0.9,
-                    estimate="polynomial",
+                    ",".join(names.get(labels[at], labels[at]) for at in row), confidence=0.9, estimate="polynomial"
                 ).bound
                 == bound
                 for row in chosen.tolist()
@@ -335,9 +297,7 @@ def test_a_release_states_what_it_cost(relation: NeighbouringRelation, budget: A
     plan = plan_summary(EVERY, 3, budget, size=5, relation=relation)
     made = release(((0, 1, 1),) * 5, plan)
     assert made.privacy["private"] is True
-    assert [charge["label"] for charge in made.privacy["charges"]] == [
-        one.name for one in plan.measurements()
-    ]
+    assert [charge["label"] for charge in made.privacy["charges"]] == [one.name for one in plan.measurements()]
     assert made.privacy["public_size"] == 5
     assert made.privacy["relation"] == relation.value
     if budget is PURE:
@@ -356,9 +316,7 @@ def test_a_release_of_another_table_is_refused() -> None:
 def test_a_table_is_read_planned_and_released() -> None:
     import pandas as pd
 
-    table = pd.DataFrame(
-        {"a": [True, False] * 50, "b": [5, 15, 25, 29] * 25, "c": ["yes", "no"] * 50, "other": 1}
-    )
+    table = pd.DataFrame({"a": [True, False] * 50, "b": [5, 15, 25, 29] * 25, "c": ["yes", "no"] * 50, "other": 1})
     made = summary(table, SCHEMA, 2, rho=RHO.rho, columns=("c", "a"), n0=100)
     assert made.plan.literals.schema.names == ("c", "a")
     assert made.plan.size == 100

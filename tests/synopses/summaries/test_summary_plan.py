@@ -23,13 +23,7 @@ from dpopt.polynomials.targets import Target
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.synopses.summaries.noise_bounds import noise_bound
-from dpopt.synopses.summaries.summary_plan import (
-    BETA,
-    SMALL_QUERIES,
-    SummaryPlan,
-    columns_that_do,
-    plan_summary,
-)
+from dpopt.synopses.summaries.summary_plan import BETA, SMALL_QUERIES, SummaryPlan, columns_that_do, plan_summary
 from tests.synopses.summaries.tiny_summaries import PURE, RHO, SCHEMA
 from tests.tiny_runs import ADD_REMOVE, REPLACE
 
@@ -166,9 +160,7 @@ def test_no_other_spread_of_a_laplace_budget_is_much_better(predicate: str) -> N
         weights = np.zeros(4)
         weights[: len(answer.coefficients) - 1] = np.abs(answer.coefficients[1:])
         used = weights > 0
-        noise = noise_bound(
-            weights[used] * scales[used], numbers[used], BETA, gaussian=False, queries=queries
-        )
+        noise = noise_bound(weights[used] * scales[used], numbers[used], BETA, gaussian=False, queries=queries)
         best = min(best, answer.approximation + noise)
     assert plan.predicted <= best * 1.04
 
@@ -197,9 +189,7 @@ def test_with_ample_data_and_nothing_kept_noise_on_each_query_is_what_is_planned
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("which", ["all", "positive"])
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_a_plan_spends_its_budget_and_no_more(
-    relation: NeighbouringRelation, which: str, budget: str
-) -> None:
+def test_a_plan_spends_its_budget_and_no_more(relation: NeighbouringRelation, which: str, budget: str) -> None:
     plan = planned(bits(9, which), 5, BUDGETS[budget], size=2000, relation=relation)
     charges = plan.charges()
     Ledger(plan.budget, relation).reserve(charges)
@@ -239,9 +229,7 @@ def test_an_ample_budget_answers_nearly_exactly() -> None:
 def test_more_budget_and_more_records_mean_smaller_errors() -> None:
     errors = [planned(bits(12), 5, size=size).predicted for size in (300, 3000, 30000)]
     assert errors == sorted(errors, reverse=True)
-    halves = [
-        planned(bits(12), 5, Budget(None, 1e-9, rho, Accountant.ZCDP), size=3000) for rho in (0.05, 0.2)
-    ]
+    halves = [planned(bits(12), 5, Budget(None, 1e-9, rho, Accountant.ZCDP), size=3000) for rho in (0.05, 0.2)]
     assert halves[0].predicted > halves[1].predicted
 
 
@@ -314,17 +302,9 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: planned(bits(30), 17, size=10), PlanError, "of which there are 30, and at most 16"),
     (lambda: plan_summary(bits(5), 2, RHO, size=10, small_queries=1.0), PlanError, "found 1.0 as the share"),
     (lambda: planned(bits(5), 2, size=0), PlanError, "found 0 records; a summary needs at least one"),
-    (
-        lambda: planned(bits(5), 2, size=10, predicate="xor"),
-        PolynomialError,
-        "expected 'or', 'and' or 'atleast:R'",
-    ),
+    (lambda: planned(bits(5), 2, size=10, predicate="xor"), PolynomialError, "expected 'or', 'and' or 'atleast:R'"),
     (lambda: planned(bits(5), 2, size=10, predicate="atleast:3"), PolynomialError, "at least 3 of 2"),
-    (
-        lambda: planned(bits(5), 2, Budget(1.0, 1e-6, None, Accountant.GDP), size=10),
-        PlanError,
-        "use 'pure' or 'zcdp'",
-    ),
+    (lambda: planned(bits(5), 2, Budget(1.0, 1e-6, None, Accountant.GDP), size=10), PlanError, "use 'pure' or 'zcdp'"),
     (
         lambda: planned(bits(5), 2, Budget(1e-30, 0.0, None, Accountant.PURE), size=10),
         AccountingError,
@@ -334,8 +314,6 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("make", "kind", "message"), REFUSED)
-def test_what_cannot_be_planned_is_refused(
-    make: Callable[[], Any], kind: type[Exception], message: str
-) -> None:
+def test_what_cannot_be_planned_is_refused(make: Callable[[], Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         make()

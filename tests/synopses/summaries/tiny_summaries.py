@@ -42,12 +42,7 @@ def asked(text: str, attribute: int, *codes: int) -> Asked:
 
 CONDITIONS = [
     [asked("a=true", 0, 1), asked("a!=true", 0, 0)],
-    [
-        asked("b<10", 1, 0),
-        asked("b>=10", 1, 1, 2),
-        asked("b>=20", 1, 2),
-        asked("b<20", 1, 0, 1),
-    ],
+    [asked("b<10", 1, 0), asked("b>=10", 1, 1, 2), asked("b>=20", 1, 2), asked("b<20", 1, 0, 1)],
     [asked("c=yes", 2, 1), asked("c=no", 2, 0)],
 ]
 
@@ -69,7 +64,5 @@ def needed(predicate: str, conditions: int) -> int:
 def true_share(table: Sequence[Record], query: Sequence[Asked], predicate: str, size: int) -> float:
     """Return the share of the records that satisfy a query, by enumeration."""
     least = needed(predicate, len(query))
-    satisfied = [
-        record for record in table if sum(record[one.attribute] in one.codes for one in query) >= least
-    ]
+    satisfied = [record for record in table if sum(record[one.attribute] in one.codes for one in query) >= least]
     return len(satisfied) / size

@@ -1,7 +1,7 @@
 """Nonincreasing sequences near noisy degrees that obey the Erdos-Gallai inequalities, without being whole.
 
-Problem (models/graphical_sequences): for falling d, the inequality of r is, with j the number of entries that are at least r
-(or r, if that is more), the linear cut (GS-6)
+Problem (models/graphical_sequences): for falling d, the inequality of r is, with j the number of entries that are at
+least r (or r, if that is more), the linear cut (GS-6)
 
     sum_{i <= r} d_i - sum_{i > j} d_i <= r (j - 1),
 
@@ -9,10 +9,11 @@ and every j >= r gives a valid one. With multipliers u >= 0 for cuts a . d <= b 
 
     1/2 |d - y|^2 + sum u (a . d - b),   n - 1 >= d_1 >= ... >= d_n >= 0
 
-is least at the isotonic regression of y - sum u a, cut at the bounds: a bound on what any such sequence costs, and a concave
-function of u whose slopes are a . d - b. Among whole numbers it is least at the same sequence rounded half up, a better bound;
-if that has an odd sum, the cheapest change of its parity (GS-8) may be added. Where the number of edges is known, so is the sum
-of d (GS-5): isotonic regression then has that sum, by a shift of all entries, whose multiplier joins the Lagrangian.
+is least at the isotonic regression of y - sum u a, cut at the bounds: a bound on what any such sequence costs, and a
+concave function of u whose slopes are a . d - b. Among whole numbers it is least at the same sequence rounded half up,
+a better bound; if that has an odd sum, the cheapest change of its parity (GS-8) may be added. Where the number of edges
+is known, so is the sum of d (GS-5): isotonic regression then has that sum, by a shift of all entries, whose multiplier
+joins the Lagrangian.
 
 Source: the polytope of degree sequences: Koren (1973), Peled and Srinivasan (1989).
 
@@ -22,13 +23,13 @@ Heuristics: `degree_sequences.nearest_graphical` reports how far the result may 
 
 Degree sequences of graphs: which sequences are some, a graph that shows it, and the nearest one to noisy degrees.
 
-A *graphical* sequence holds the degrees of the nodes of a graph without loops and double edges. With d_1 >= ... >= d_n these
-are the whole numbers of even sum for which, for r = 1, ..., n (Erdos and Gallai 1960),
+A *graphical* sequence holds the degrees of the nodes of a graph without loops and double edges. With d_1 >= ... >= d_n
+these are the whole numbers of even sum for which, for r = 1, ..., n (Erdos and Gallai 1960),
 
     sum_{i <= r} d_i <= r (r - 1) + sum_{i > r} min(d_i, r).
 
-Functions here take degrees in any order; `nearest_graphical` takes and returns them from the smallest to the largest, as
-`isotonic` does. Post-processing: no cost in privacy.
+Functions here take degrees in any order; `nearest_graphical` takes and returns them from the smallest to the largest,
+as `isotonic` does. Post-processing: no cost in privacy.
 
 Source: Erdos and Gallai (1960); Havel (1955) and Hakimi (1962); Hay, Rastogi, Miklau and Suciu (2010), section 6, name
 graphical sequences as an open question. Method: see `nearest_graphical`.
@@ -104,7 +105,8 @@ def relax(
 ) -> Relaxation:
     """Return the sequence nearest to y (n,) within all cuts that it would break, up to a small tolerance.
 
-    `start` holds cuts with right sides to begin with, which may be smaller than r (j - 1); `total` is the sum, if it is known.
+    `start` holds cuts with right sides to begin with, which may be smaller than r (j - 1); `total` is the sum, if it is
+    known.
     """
     cuts = np.zeros((0, 2), dtype=np.int64) if start is None else start[0]
     sides = np.zeros(0) if start is None else start[1]
@@ -126,8 +128,9 @@ def parity_changes(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return changes of a falling whole sequence by 1 in an odd number of entries: what each adds to the squared distance.
 
-    With costs come first entries, ends, and +1 or -1. An odd number of entries at the front of a stretch of equal ones is
-    raised, or at its back lowered. From the best whole sequence one of these leads to the best with the other parity (GS-8).
+    With costs come first entries, ends, and +1 or -1. An odd number of entries at the front of a stretch of equal ones
+    is raised, or at its back lowered. From the best whole sequence one of these leads to the best with the other parity
+    (GS-8).
     """
     size = whole.size
     starts = np.flatnonzero(np.diff(whole, prepend=np.inf))
@@ -146,9 +149,7 @@ def parity_changes(
     return costs, begins, ends, signs
 
 
-def _most_violated(
-    excess: NDArray[np.float64], ends: NDArray[np.int64], cuts: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _most_violated(excess: NDArray[np.float64], ends: NDArray[np.int64], cuts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return a few cuts (c, 2) that are violated most among their neighbours, and are not there yet."""
     padded = np.concatenate([[-np.inf], excess, [-np.inf]])
     peaks = np.flatnonzero((excess > _TOLERANCE) & (excess >= padded[:-2]) & (excess >= padded[2:]))
@@ -241,8 +242,8 @@ def rounded(point: NDArray[np.float64], total: int | None) -> NDArray[np.float64
 def evened(whole: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return a graphical sequence of the same even sum: the largest entries give as little as will do to the smallest ones.
 
-    What a graphical sequence majorizes is graphical, and so are entries that differ by 1 at most: what is given is found by
-    halving its range.
+    What a graphical sequence majorizes is graphical, and so are entries that differ by 1 at most: what is given is
+    found by halving its range.
     """
     given, size = whole.astype(np.int64), whole.size
     level = int(given.sum()) // size
@@ -296,13 +297,11 @@ def capped(whole: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[n
     return np.zeros(whole.size, dtype=np.int64)
 
 
-def improved(
-    start: NDArray[np.int64], values: NDArray[np.float64], *, keep_sum: bool = False
-) -> NDArray[np.int64]:
+def improved(start: NDArray[np.int64], values: NDArray[np.float64], *, keep_sum: bool = False) -> NDArray[np.int64]:
     """Return a graphical sequence that no pair of small moves brings nearer to the values, as far as pairs are tried.
 
-    A move raises the first entry of a stretch of equal ones by 1, lowers the last, or moves the whole stretch. The parity of
-    the sum is kept, or the sum itself.
+    A move raises the first entry of a stretch of equal ones by 1, lowers the last, or moves the whole stretch. The
+    parity of the sum is kept, or the sum itself.
     """
     whole = start.copy()
     for _ in range(_PASSES):
@@ -353,24 +352,16 @@ _TIGHTENINGS = 30  # of cuts, until rounding obeys them
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NearestGraphical:
-    """A graphical sequence near noisy degrees.
-
-    Attributes
-    ----------
-    degrees : (n,) int64
-        Nondecreasing.
-    squared_distance
-        sum_k (degrees_k - values_k)^2.
-    lower_bound
-        No graphical sequence in this order has a smaller squared distance.
-    cuts : (c, 2) int64
-        The Erdos-Gallai cuts (r, j) that took part (GS-6 of models/graphical_sequences).
-    """
+    """A graphical sequence near noisy degrees."""
 
     degrees: NDArray[np.int64]
+    """Shape (n,). Nondecreasing."""
     squared_distance: float
+    """sum_k (degrees_k - values_k)^2."""
     lower_bound: float
+    """No graphical sequence in this order has a smaller squared distance."""
     cuts: NDArray[np.int64]
+    """Shape (c, 2). The Erdos-Gallai cuts (r, j) that took part (GS-6 of models/graphical_sequences)."""
 
     @property
     def gap(self) -> float:
@@ -383,13 +374,7 @@ class NearestGraphical:
 
 
 def erdos_gallai_slacks(degrees: ArrayLike) -> NDArray[np.int64]:
-    """Return right side less left side of the inequality of every r = 1, ..., n, (n,): all at least 0 if the sum is right too.
-
-    Raises
-    ------
-    ProgramError
-        Degrees that are not whole numbers from 0 to n - 1.
-    """
+    """Return right side less left side of the inequality of each r = 1, ..., n, (n,): none below 0 if the sum is right."""
     falling = np.sort(_whole(degrees))[::-1].astype(np.float64)
     return -cut_violations(falling)[0].astype(np.int64)
 
@@ -409,11 +394,6 @@ def graph_with_degrees(degrees: ArrayLike) -> NDArray[np.int64]:
     """Return the edges (m, 2) of a graph in which node k has degree degrees[k]: nodes join the largest others, smallest first.
 
     Time and memory grow with the number of edges.
-
-    Raises
-    ------
-    ProgramError
-        Degrees that are not whole numbers from 0 to n - 1, or that no graph has.
     """
     from dpopt.inference.histograms.sorted.kernels import join_largest
 
@@ -421,9 +401,7 @@ def graph_with_degrees(degrees: ArrayLike) -> NDArray[np.int64]:
     order = np.argsort(-whole, kind="stable")
     edges = join_largest(whole[order])
     if 2 * len(edges) != whole.sum():
-        raise ProgramError(
-            "no graph has these degrees; nearest_graphical finds degrees near them that one has"
-        )
+        raise ProgramError("no graph has these degrees; nearest_graphical finds degrees near them that one has")
     found: NDArray[np.int64] = order[edges]
     return found
 
@@ -431,14 +409,16 @@ def graph_with_degrees(degrees: ArrayLike) -> NDArray[np.int64]:
 def nearest_graphical(values: ArrayLike, *, total: int | None = None) -> NearestGraphical:
     """Return a graphical sequence near noisy degrees, and how much nearer any could be.
 
-    Problem (models/graphical_sequences, GS-1 to GS-5): minimize sum_k (d_k - y_k)^2 over graphical d_1 <= ... <= d_n, with
-    sum_k d_k = total where the number of edges is public. Isotonic regression first; the most violated Erdos-Gallai
-    inequalities become linear cuts with multipliers, whose best values are found by ascent of the dual; the relaxed sequence is
-    rounded, cuts are tightened until rounding obeys them, and an odd sum is repaired by the cheapest graphical change.
-    The bound is the Lagrangian over whole sequences with even sum, or of real ones with the total.
+    Problem (models/graphical_sequences, GS-1 to GS-5): minimize sum_k (d_k - y_k)^2 over graphical d_1 <= ... <= d_n,
+    with sum_k d_k = total where the number of edges is public. Isotonic regression first; the most violated
+    Erdos-Gallai inequalities become linear cuts with multipliers, whose best values are found by ascent of the dual;
+    the relaxed sequence is rounded, cuts are tightened until rounding obeys them, and an odd sum is repaired by the
+    cheapest graphical change. The bound is the Lagrangian over whole sequences with even sum, or of real ones with the
+    total.
 
-    Exact (gap 0 but for rounding errors) whenever no cut is violated, as in the sparse graphs that are met in practice, and the
-    cheapest repair of the sum stays graphical. With a total nearly so: the gap then counts what rounding to it may have cost.
+    Exact (gap 0 but for rounding errors) whenever no cut is violated, as in the sparse graphs that are met in practice,
+    and the cheapest repair of the sum stays graphical. With a total nearly so: the gap then counts what rounding to it
+    may have cost.
 
     Parameters
     ----------
@@ -446,17 +426,12 @@ def nearest_graphical(values: ArrayLike, *, total: int | None = None) -> Nearest
         y, finite, in the order of the true degrees from the smallest to the largest.
     total
         Twice the number of edges, where that is public.
-
-    Raises
-    ------
-    ProgramError
-        Values that are not finite numbers in one row, or a total that is odd or above n (n - 1).
     """
     noisy, _ = checked(values, None)
     if total is not None and (total % 2 or not 0 <= total <= noisy.size * (noisy.size - 1)):
         raise ProgramError(
-            f"the degrees of {noisy.size:,} nodes add up to an even number from 0 to {noisy.size * (noisy.size - 1):,}, not to "
-            f"{total:,}"
+            f"the degrees of {noisy.size:,} nodes add up to an even number from 0 to "
+            f"{noisy.size * (noisy.size - 1):,}, not to {total:,}"
         )
     falling = np.ascontiguousarray(noisy[::-1])
     relaxed = relax(falling, total=total)
@@ -486,12 +461,9 @@ def _whole(degrees: ArrayLike) -> NDArray[np.int64]:
     """Return degrees as whole numbers; ProgramError if they are not, or out of range."""
     given = np.asarray(degrees, dtype=np.float64)
     whole = np.floor(given).astype(np.int64)
-    if (
-        given.ndim != 1
-        or (whole != given).any()
-        or (whole.size and not 0 <= whole.min() <= whole.max() < whole.size)
-    ):
+    if given.ndim != 1 or (whole != given).any() or (whole.size and not 0 <= whole.min() <= whole.max() < whole.size):
         raise ProgramError(
-            f"degrees of {given.size} nodes are whole numbers from 0 to {given.size - 1}; nearest_graphical takes others"
+            f"degrees of {given.size} nodes are whole numbers from 0 to {given.size - 1}; nearest_graphical takes "
+            f"others"
         )
     return whole

@@ -1,12 +1,12 @@
 """Nondecreasing sequences nearest to noisy ones: sorted counts after inference.
 
-Problem (models/isotonic_regression, IR-1 to IR-4): minimize sum_k w_k (s_k - y_k)^2, or sum_k w_k |s_k - y_k|, over
-s_1 <= ... <= s_n with lower <= s_k <= upper and, if it is known, sum_k s_k = total.
+Problem (models/isotonic_regression, IR-1 to IR-4): minimize sum_k w_k (s_k - y_k)^2, or sum_k w_k |s_k - y_k|, over s_1
+<= ... <= s_n with lower <= s_k <= upper and, if it is known, sum_k s_k = total.
 
-Without bounds and total the squares are least where neighbours that fall are pooled into blocks of one level, their mean.
-The same blocks serve for every threshold: {k : s_k >= c} is the suffix along which sum w_k (c - y_k) is least. Hence
-clipping to bounds is exact, and so is rounding half up among whole numbers. A known total moves y_k to y_k + shift / w_k, where
-the shift is the root of a sum that rises with it.
+Without bounds and total the squares are least where neighbours that fall are pooled into blocks of one level, their
+mean. The same blocks serve for every threshold: {k : s_k >= c} is the suffix along which sum w_k (c - y_k) is least.
+Hence clipping to bounds is exact, and so is rounding half up among whole numbers. A known total moves y_k to y_k +
+shift / w_k, where the shift is the root of a sum that rises with it.
 
 Everything here takes noisy values only: it costs no privacy.
 
@@ -43,18 +43,10 @@ def isotonic(
         y, finite, n >= 1.
     weights : (n,), optional
         w > 0: one over the variance of each value's noise. Equal if left out.
-    lower, upper
-        Bounds of every entry.
     total
         What the entries must add up to. It holds up to rounding errors.
     breaks
         Positions at which another sequence begins: the entry there may be below the one before it.
-
-    Raises
-    ------
-    ProgramError
-        Shapes that do not fit, values that are not finite, weights that are not positive, crossed bounds, or a total that no
-        sequence within the bounds has.
     """
     noisy, heft = checked(values, weights)
     least, most = checked_bounds(lower, upper)
@@ -85,9 +77,9 @@ def isotonic_median(
 ) -> NDArray[np.float64]:
     """Return a nondecreasing sequence (n,) of least weighted sum of absolute differences: most likely under Laplace noise.
 
-    Where several are best they lie between a smallest and a largest, found in n log n steps; returned is the middle of the
-    two, half up if all values are whole, which is optimal too. Whole values (and bounds) hence give whole numbers. Parameters
-    and errors as in `isotonic`.
+    Where several are best they lie between a smallest and a largest, found in n log n steps; returned is the middle of
+    the two, half up if all values are whole, which is optimal too. Whole values (and bounds) hence give whole numbers.
+    Parameters and errors as in `isotonic`.
     """
     from dpopt.inference.histograms.sorted.kernels import least_medians
 
@@ -108,17 +100,13 @@ def isotonic_median(
 def expected_error_bound(multiplicities: ArrayLike, variance: float) -> float:
     """Return what E sum_k (s_k - true_k)^2 of `isotonic` cannot exceed: variance * sum_r (1 + 1/2 + ... + 1/n_r).
 
-    For any independent noise of one distribution with this variance; n_r is how often the r-th distinct value occurs. The
-    bound is reached as the distinct values move apart, so it is far off where the noise hides the differences between them.
+    For any independent noise of one distribution with this variance; n_r is how often the r-th distinct value occurs.
+    The bound is reached as the distinct values move apart, so it is far off where the noise hides the differences
+    between them.
 
-    Proof: the projection onto a convex set comes no further from the truth than the projection of the noise onto the tangent
-    cone there, which is a product of monotone cones, one for each block of equal values; for n exchangeable steps the squared
-    slopes of the convex minorant add up to variance * (1 + 1/2 + ... + 1/n) in expectation.
-
-    Raises
-    ------
-    ProgramError
-        Multiplicities below 1, or a negative variance.
+    Proof: the projection onto a convex set comes no further from the truth than the projection of the noise onto the
+    tangent cone there, which is a product of monotone cones, one for each block of equal values; for n exchangeable
+    steps the squared slopes of the convex minorant add up to variance * (1 + 1/2 + ... + 1/n) in expectation.
     """
     from scipy.special import digamma
 
@@ -135,9 +123,7 @@ def checked(values: ArrayLike, weights: ArrayLike | None) -> tuple[NDArray[np.fl
     """Return values and weights (n,) as float64; ProgramError if they are no such."""
     noisy = np.ascontiguousarray(values, dtype=np.float64)
     if noisy.ndim != 1 or noisy.size == 0 or not np.isfinite(noisy).all():
-        raise ProgramError(
-            f"values are finite numbers in one row, at least one; found an array of shape {noisy.shape}"
-        )
+        raise ProgramError(f"values are finite numbers in one row, at least one; found an array of shape {noisy.shape}")
     heft = np.ones(noisy.size) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     if heft.shape != noisy.shape or not ((heft > 0) & np.isfinite(heft)).all():
         raise ProgramError(f"weights are {noisy.size} positive finite numbers, one for each value")

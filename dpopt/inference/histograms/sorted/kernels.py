@@ -17,9 +17,9 @@ from dpopt.compilation import kernel
 def join_largest(degrees: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return edges (m, 2) of a graph with these falling degrees; fewer than half their sum where there is none.
 
-    The last node, of smallest degree d, is joined to the d largest and taken away (Havel and Hakimi, for any node). Where
-    those of equal degree are not all needed, the last of them are taken, so that the rest stays in order; number[c] nodes have
-    degree c or more.
+    The last node, of smallest degree d, is joined to the d largest and taken away (Havel and Hakimi, for any node).
+    Where those of equal degree are not all needed, the last of them are taken, so that the rest stays in order;
+    number[c] nodes have degree c or more.
     """
     size = degrees.size
     left = degrees.copy()
@@ -55,10 +55,10 @@ def join_largest(degrees: NDArray[np.int64]) -> NDArray[np.int64]:
 def least_medians(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the smallest of all nondecreasing s (n,) that minimize sum_k weights[k] |s_k - values[k]|.
 
-    f_k(x), the least cost of the first k entries with s_k <= x, is convex, piecewise linear and falls to its minimum. Its
-    bends, with the change of slope at each, are kept in a heap with the largest on top. Another value adds a bend of twice its
-    weight; what then rises on the right, its weight, is cut off from the top. The top is where f_k begins to be least: s_k,
-    unless s_(k+1) is smaller.
+    f_k(x), the least cost of the first k entries with s_k <= x, is convex, piecewise linear and falls to its minimum.
+    Its bends, with the change of slope at each, are kept in a heap with the largest on top. Another value adds a bend
+    of twice its weight; what then rises on the right, its weight, is cut off from the top. The top is where f_k begins
+    to be least: s_k, unless s_(k+1) is smaller.
     """
     size = values.size
     bends, changes = np.empty(size), np.empty(size)
@@ -105,8 +105,8 @@ def level_edges(
 ) -> NDArray[np.int64]:
     """Return edges (c + 1,) of levels from least[0] to most[-1].
 
-    A level that begins at v is as wide as the smallest spacing[k] of the bands that hold v; it ends where another band begins,
-    and is no wider than `share` of v's distance from the start, 1 at least.
+    A level that begins at v is as wide as the smallest spacing[k] of the bands that hold v; it ends where another band
+    begins, and is no wider than `share` of v's distance from the start, 1 at least.
     """
     size = least.size
     found = [least[0]]
@@ -162,9 +162,9 @@ def forward_backward(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]:
     """Return how often each state is expected to be written (c,), mean and variance of every entry (n,), ln of the likelihood.
 
-    States are the stages of the levels from the lowest; state i stands for numbers[i], is written and kept with probability
-    stay[i], left for the next with climb[i]. Entry k has a state from low[k] to high[k] - 1, both nondecreasing; its forward
-    sums are kept from starts[k] on. The likelihood lacks the constant of the noise.
+    States are the stages of the levels from the lowest; state i stands for numbers[i], is written and kept with
+    probability stay[i], left for the next with climb[i]. Entry k has a state from low[k] to high[k] - 1, both
+    nondecreasing; its forward sums are kept from starts[k] on. The likelihood lacks the constant of the noise.
     """
     size, states = values.size, numbers.size
     forward = np.empty(starts[size], dtype=np.float32)
@@ -184,11 +184,7 @@ def forward_backward(
             if i < past:
                 carry += forward[behind + i - before] * unit
             if i >= low[k]:
-                here = (
-                    carry
-                    * stay[i]
-                    * relative_distribution(gaussian, scale, abs(values[k] - numbers[i]), nearest)
-                )
+                here = carry * stay[i] * relative_distribution(gaussian, scale, abs(values[k] - numbers[i]), nearest)
                 row[i] = here
                 total += here
             elif 0.0 < carry < _TINY and (unit == 1.0 or i >= past - 1):

@@ -1,35 +1,35 @@
 """Sorted counts from noisy ones by the distribution of the noise: posterior means of a nondecreasing sequence of whole numbers.
 
 Problem: noisy values y_k = s_k + noise, k = 1, ..., n, of whole numbers lower <= s_1 <= ... <= s_n <= upper. Among all
-functions of y the posterior mean has the least expected squared error, under the distribution of s that is assumed; here
-that distribution is a path with parameters, and the parameters are estimated from y itself (empirical Bayes).
+functions of y the posterior mean has the least expected squared error, under the distribution of s that is assumed;
+here that distribution is a path with parameters, and the parameters are estimated from y itself (empirical Bayes).
 
-Model. A path climbs the levels v = lower, lower + 1, ... . At each level it writes down v a random number of times N_v, then
-goes up by one. N_v has a negative binomial distribution of mean m_v and shape r_v = min(8, m_v) rounded, at least 1: r_v
-stages, each left with probability 1 / (1 + m_v / r_v) before each entry. So levels may be left out (N_v = 0, as among the
-largest counts), and where many entries share a level their number is known up to a share of 1 / sqrt(r_v) beforehand. Stages
-are states of a Markov chain, so forward and backward sums over (k, v) give the posterior distribution of every s_k exactly,
-in a few operations for each state.
+Model. A path climbs the levels v = lower, lower + 1, ... . At each level it writes down v a random number of times N_v,
+then goes up by one. N_v has a negative binomial distribution of mean m_v and shape r_v = min(8, m_v) rounded, at least
+1: r_v stages, each left with probability 1 / (1 + m_v / r_v) before each entry. So levels may be left out (N_v = 0, as
+among the largest counts), and where many entries share a level their number is known up to a share of 1 / sqrt(r_v)
+beforehand. Stages are states of a Markov chain, so forward and backward sums over (k, v) give the posterior
+distribution of every s_k exactly, in a few operations for each state.
 
-Estimation. m_v is a smooth function of ln(1 + v - lower): a Gaussian kernel over the posterior means of N_v, by turns with
-forward and backward sums (expectation maximization with smoothing; Silverman, Jones, Wilson and Nychka 1990), from isotonic
-regression. A width of .1 leaves every small level its own m_v, and pools large ones within a tenth of their size; sequences of
-a few values far apart want less. Of four widths the one with the largest likelihood is taken, less one for each effective
-parameter (Akaike).
+Estimation. m_v is a smooth function of ln(1 + v - lower): a Gaussian kernel over the posterior means of N_v, by turns
+with forward and backward sums (expectation maximization with smoothing; Silverman, Jones, Wilson and Nychka 1990), from
+isotonic regression. A width of .1 leaves every small level its own m_v, and pools large ones within a tenth of their
+size; sequences of a few values far apart want less. Of four widths the one with the largest likelihood is taken, less
+one for each effective parameter (Akaike).
 
 States. s_k is looked for in a band: the mean of y over any stretch that ends at k exceeds s_k by more than Bernstein's
-inequality allows with negligible probability, and likewise from above for stretches that begin at k. Where the band of every k
-at some level is wide, neighbouring levels are lumped, to about 100 for each k.
+inequality allows with negligible probability, and likewise from above for stretches that begin at k. Where the band of
+every k at some level is wide, neighbouring levels are lumped, to about 100 for each k.
 
-Measured (means of 20 draws on the sorted degrees of three public graphs, 4,039 to 56,739 nodes): at epsilon .01, .1 and 1 the
-squared error of isotonic regression, rounded, is 1.5 to 3.5 times as large (1.2 to 2.6 times for Gaussian noise of scale 1 /
-epsilon). Where the noise hides the shape altogether (epsilon .001 on these graphs) isotonic regression may be better: there the
-estimate can collapse to a single level. So it may be for a few values far apart.
+Measured (means of 20 draws on the sorted degrees of three public graphs, 4,039 to 56,739 nodes): at epsilon .01, .1 and
+1 the squared error of isotonic regression, rounded, is 1.5 to 3.5 times as large (1.2 to 2.6 times for Gaussian noise
+of scale 1 / epsilon). Where the noise hides the shape altogether (epsilon .001 on these graphs) isotonic regression may
+be better: there the estimate can collapse to a single level. So it may be for a few values far apart.
 
 Everything here takes noisy values and public parameters only: it costs no privacy.
 
-Source: the estimator is this package's; the problem, with isotonic regression as the answer, is that of Hay, Rastogi, Miklau
-and Suciu (2010), section 3.2. Forward and backward sums: Rabiner (1989).
+Source: the estimator is this package's; the problem, with isotonic regression as the answer, is that of Hay, Rastogi,
+Miklau and Suciu (2010), section 3.2. Forward and backward sums: Rabiner (1989).
 """
 
 from __future__ import annotations
@@ -64,29 +64,20 @@ _LEAST_DENSITY = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MonotonePosterior:
-    """The posterior distribution of a nondecreasing sequence, entry by entry.
-
-    Attributes
-    ----------
-    mean : (n,) float64
-        Posterior means, nondecreasing.
-    deviation : (n,) float64
-        Posterior standard deviations, given the estimated parameters: where noise is strong they are too small, since
-        those are uncertain too.
-    least, most : (n,) int64
-        The band in which each entry was looked for.
-    smoothing
-        The width of the kernel that was chosen.
-    states
-        How many states the forward and backward sums ran over.
-    """
+    """The posterior distribution of a nondecreasing sequence, entry by entry."""
 
     mean: NDArray[np.float64]
+    """Shape (n,). Posterior means, nondecreasing."""
     deviation: NDArray[np.float64]
+    """Shape (n,). Posterior standard deviations, given the estimated parameters: where noise is strong they are too
+    small, since those are uncertain too."""
     least: NDArray[np.int64]
     most: NDArray[np.int64]
+    """Shape (n,). The band in which each entry was looked for."""
     smoothing: float
+    """The width of the kernel that was chosen."""
     states: int
+    """How many states the forward and backward sums ran over."""
 
     @property
     def integers(self) -> NDArray[np.int64]:
@@ -111,12 +102,7 @@ class _Levels:
 
 
 def monotone_posterior(
-    values: ArrayLike,
-    distribution: NoiseDistribution,
-    scale: float,
-    *,
-    lower: int = 0,
-    upper: int | None = None,
+    values: ArrayLike, distribution: NoiseDistribution, scale: float, *, lower: int = 0, upper: int | None = None
 ) -> MonotonePosterior:
     """Return the posterior of the sorted counts behind noisy ones.
 
@@ -128,12 +114,6 @@ def monotone_posterior(
         The noise, independent for each value: P(k) proportional to exp(-abs(k) / scale), or to exp(-k^2 / (2 scale^2)).
     lower, upper
         Public bounds of the counts; for degrees in a graph on n nodes 0 and n - 1.
-
-    Raises
-    ------
-    ProgramError
-        Values that are not finite numbers in one row, an unknown distribution, a scale that is not positive, crossed bounds,
-        or more states than fit in memory.
     """
     noisy, _ = checked(values, None)
     if distribution not in {"discrete Laplace", "discrete Gaussian"}:
@@ -177,8 +157,8 @@ def band(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return lower and upper ends (n,), nondecreasing, of where each entry is looked for.
 
-    For stretches of n lengths that grow by halves. With probability 1 - exp(-t) the mean of w values is within
-    sqrt(2 variance t / w) + scale t / w of its expectation (the second term for Laplace noise alone).
+    For stretches of n lengths that grow by halves. With probability 1 - exp(-t) the mean of w values is within sqrt(2
+    variance t / w) + scale t / w of its expectation (the second term for Laplace noise alone).
     """
     size = values.size
     # The variances of the distributions on real numbers, plus 1/4: at least those on whole numbers.

@@ -1,17 +1,18 @@
 """Column generation: weighted records whose answers are the nearest of all distributions on feasible records, with a proof.
 
-Problem (models/projection, PJ-1 to PJ-3, over all feasible records): minimize f(p). Every round solves the master problem
-over the records so far (`master`), looks for records along which f still falls (`pricing`), and adds them. With the
-gradient s of f in the answers at the weights p, for every distribution p'
+Problem (models/projection, PJ-1 to PJ-3, over all feasible records): minimize f(p). Every round solves the master
+problem over the records so far (`master`), looks for records along which f still falls (`pricing`), and adds them. With
+the gradient s of f in the answers at the weights p, for every distribution p'
 
     f(p') >= f(p) + <s, A p'> - <s, A p>  >=  f(p) - (<s, A p> - min_x <s, q(x)>),                                        PJ-6
 
-so a proven least slope proves a lower bound of f; what pricing merely found gives the Frank-Wolfe gap. Both are computed here
-from the weights alone, whoever found these: a solver that solves the master badly leaves a larger gap, and no wrong one.
+so a proven least slope proves a lower bound of f; what pricing merely found gives the Frank-Wolfe gap. Both are
+computed here from the weights alone, whoever found these: a solver that solves the master badly leaves a larger gap,
+and no wrong one.
 
-Source: Nikolov, Talwar and Zhang (2013), "The geometry of differential privacy: the sparse and approximate cases" (projection);
-Frank and Wolfe (1956), "An algorithm for quadratic programming"; von Hohenbalken (1977), "Simplicial decomposition in nonlinear
-programming algorithms" (fully corrective).
+Source: Nikolov, Talwar and Zhang (2013), "The geometry of differential privacy: the sparse and approximate cases"
+(projection); Frank and Wolfe (1956), "An algorithm for quadratic programming"; von Hohenbalken (1977), "Simplicial
+decomposition in nonlinear programming algorithms" (fully corrective).
 """
 
 from __future__ import annotations
@@ -100,11 +101,6 @@ def generate_columns(
         One-way marginals of the records from which pricing starts, beside the records so far.
     progress, history, began
         Receives the progress of every round; the progress so far, and when the fit began.
-
-    Raises
-    ------
-    ProgramError
-        Records that are not feasible, or too many cells. A solver that finds no weights ends the fit, which says why.
     """
     problem.require_feasible(start)
     if one_way is None:
@@ -117,9 +113,7 @@ def generate_columns(
 class _Generation:
     """The parts of one generation."""
 
-    def __init__(
-        self, problem: FitProblem, settings: FitSettings, one_way: NDArray[np.float64], began: float
-    ) -> None:
+    def __init__(self, problem: FitProblem, settings: FitSettings, one_way: NDArray[np.float64], began: float) -> None:
         self.problem, self.settings, self.began = problem, settings, began
         self.answers = Answers(problem)
         self.matrix = Matrix(self.answers)
@@ -176,9 +170,7 @@ class _Generation:
     def _merged(self, start: NDArray[np.int32], weights: NDArray[np.float64] | None) -> _State:
         given = np.full(len(start), 1.0 / len(start)) if weights is None else frozen(weights, np.float64)
         if given.shape != (len(start),) or not np.all(given >= 0) or abs(float(given.sum()) - 1.0) > 1e-6:
-            raise ProgramError(
-                f"{len(start):,} records need as many weights that sum to 1, none of them negative"
-            )
+            raise ProgramError(f"{len(start):,} records need as many weights that sum to 1, none of them negative")
         distinct, inverse = np.unique(start, axis=0, return_inverse=True)
         columns = self.answers.columns(distinct.astype(np.int32))
         sums = np.bincount(inverse.reshape(-1), weights=given, minlength=len(columns))
@@ -191,9 +183,7 @@ class _Generation:
         if self.settings.solver is not None:
             return self._solve_master_by(self.settings.solver, state)
         if len(state.columns) > MATRIX_UP_TO:
-            state.weights, state.slopes = improved_weights(
-                self.answers, state.columns, state.weights, state.slopes
-            )
+            state.weights, state.slopes = improved_weights(self.answers, state.columns, state.weights, state.slopes)
             self._drop(state, np.flatnonzero(state.weights > LEAST_WEIGHT), known=False)
             self.matrix = Matrix(self.answers)
         else:

@@ -55,10 +55,7 @@ def write_bits(
 
 @kernel
 def column_slopes(
-    cells: NDArray[np.int32],
-    bits: NDArray[np.uint64],
-    slopes: NDArray[np.float64],
-    result: NDArray[np.float64],
+    cells: NDArray[np.int32], bits: NDArray[np.uint64], slopes: NDArray[np.float64], result: NDArray[np.float64]
 ) -> None:
     """Write to `result` (r,) the slope of f along each column: <slopes, q(x)>."""
     first = slopes.size - bits.shape[1] * WORD
@@ -67,9 +64,7 @@ def column_slopes(
 
 
 @kernel
-def one_slope(
-    cells: NDArray[np.int32], bits: NDArray[np.uint64], slopes: NDArray[np.float64], first: int
-) -> float:
+def one_slope(cells: NDArray[np.int32], bits: NDArray[np.uint64], slopes: NDArray[np.float64], first: int) -> float:
     """Return the slope of f along one column; the clauses' slopes begin at `first` and are padded to whole words."""
     total = 0.0
     for marginal in range(cells.size):
@@ -104,15 +99,12 @@ def products(held: Held, begin: int, gram: NDArray[np.float64]) -> None:
 
 @kernel
 def pairwise_steps(
-    gram: NDArray[np.float64],
-    gradient: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    most: int,
-    tolerance: float,
+    gram: NDArray[np.float64], gradient: NDArray[np.float64], weights: NDArray[np.float64], most: int, tolerance: float
 ) -> int:
     """Shift weight from the worst column that has any to the best one, up to `most` times; return the number of steps.
 
-    `gradient` (r,) is the slope of f along each column and is kept in step. Ends where the two differ by `tolerance` or less.
+    `gradient` (r,) is the slope of f along each column and is kept in step. Ends where the two differ by `tolerance` or
+    less.
     """
     for step in range(most):
         worst, best = -1, 0
@@ -141,15 +133,14 @@ def pairwise_sweep(
 ) -> None:
     """Pair the first column of `order` with the last, the second with the last but one, ...; shift weight between them.
 
-    Each shift is the best for its pair; `slopes` is kept in step. For more columns than a matrix of products is kept for.
+    Each shift is the best for its pair; `slopes` is kept in step. For more columns than a matrix of products is kept
+    for.
     """
     cells, bits, marginal_weights, word_weights = held
     first = slopes.size - bits.shape[1] * WORD
     for place in range(order.size // 2):
         one, other = order[place], order[order.size - 1 - place]
-        slope = one_slope(cells[one], bits[one], slopes, first) - one_slope(
-            cells[other], bits[other], slopes, first
-        )
+        slope = one_slope(cells[one], bits[one], slopes, first) - one_slope(cells[other], bits[other], slopes, first)
         if slope > 0.0:
             one, other = other, one
             slope = -slope

@@ -1,23 +1,25 @@
 """The master problem of column generation: its columns, which are records kept sparsely, and their best weights.
 
-Columns: column x of A is q(x), the answers 0 or 1 of all queries to record x. A record lies in one cell of each marginal, so
-M numbers hold its part over all cells; for clauses there is one bit each. Dense answers exist once, as the slopes of f,
-whatever the number of columns.
+Columns: column x of A is q(x), the answers 0 or 1 of all queries to record x. A record lies in one cell of each
+marginal, so M numbers hold its part over all cells; for clauses there is one bit each. Dense answers exist once, as the
+slopes of f, whatever the number of columns.
 
 Best weights, the problem (models/projection, PJ-1 to PJ-3, over the records so far): minimize 1/2 w'Kw - b'w subject to
-sum w = 1, w >= 0, where K = sum_g weight_g A_g'A_g and b = sum_g weight_g A_g'values_g; A_g has one column for each record.
+sum w = 1, w >= 0, where K = sum_g weight_g A_g'A_g and b = sum_g weight_g A_g'values_g; A_g has one column for each
+record.
 
-Method. Pairwise steps shift weight from the worst record that has any to the best one, each step exactly; they find which
-records matter. Then Newton steps on those alone: the equality-constrained problem is solved, and the way to its solution
-is gone as far as no weight turns negative; weights that reach 0 leave, records that could lower f enter. A small proximal
-term keeps the systems regular where columns depend on one another; it vanishes at the solution, which is the exact one.
+Method. Pairwise steps shift weight from the worst record that has any to the best one, each step exactly; they find
+which records matter. Then Newton steps on those alone: the equality-constrained problem is solved, and the way to its
+solution is gone as far as no weight turns negative; weights that reach 0 leave, records that could lower f enter. A
+small proximal term keeps the systems regular where columns depend on one another; it vanishes at the solution, which is
+the exact one.
 
 A named solver gets the same problem as a model (`Answers.master`).
 
 For more records than `MATRIX_UP_TO` no matrix of products is kept: sweeps of pairwise steps on the answers themselves.
 
-Source: Lacoste-Julien and Jaggi (2015), "On the global linear convergence of Frank-Wolfe optimization variants" (pairwise
-steps); Lawson and Hanson (1974), "Solving least squares problems", chapter 23 (the active set).
+Source: Lacoste-Julien and Jaggi (2015), "On the global linear convergence of Frank-Wolfe optimization variants"
+(pairwise steps); Lawson and Hanson (1974), "Solving least squares problems", chapter 23 (the active set).
 """
 
 from __future__ import annotations
@@ -48,14 +50,13 @@ class Columns:
     Attributes
     ----------
     records : (r, d) int32
-    cells : (r, M) int32
-        Cell of each marginal in the flat order of all terms' cells, -1 where the record lies in none.
     bits : (r, words) uint64
         Truth of the clauses; every term begins a word of its own.
     """
 
     records: NDArray[np.int32]
     cells: NDArray[np.int32]
+    """Shape (r, M). Cell of each marginal in the flat order of all terms' cells, -1 where the record lies in none."""
     bits: NDArray[np.uint64]
 
     def __len__(self) -> int:
@@ -85,11 +86,6 @@ class Answers:
     word_weights : (words,) float64
         Weight of the clauses of each word.
     number_of_cells : int
-
-    Raises
-    ------
-    ProgramError
-        2^31 cells or more.
     """
 
     def __init__(self, problem: FitProblem) -> None:
@@ -140,8 +136,7 @@ class Answers:
     def objective(self, slopes: NDArray[np.float64]) -> float:
         """Return f where its gradient with respect to the answers is this."""
         return sum(
-            0.5 * float(slopes[begin:end] @ slopes[begin:end]) / term.weight
-            for begin, end, term in self._parts()
+            0.5 * float(slopes[begin:end] @ slopes[begin:end]) / term.weight for begin, end, term in self._parts()
         )
 
     def along(self, columns: Columns, slopes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -279,10 +274,7 @@ def best_weights(
 
 
 def _newton(
-    gram: NDArray[np.float64],
-    pull: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    active: NDArray[np.bool_],
+    gram: NDArray[np.float64], pull: NDArray[np.float64], weights: NDArray[np.float64], active: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], bool]:
     """Go towards the best weights of the active columns; return where it ended, and whether it went all the way."""
     chosen = np.flatnonzero(active)
@@ -335,13 +327,7 @@ def _constrained_step(part: NDArray[np.float64], fall: NDArray[np.float64]) -> N
 def improved_weights(
     answers: Answers, columns: Columns, weights: NDArray[np.float64], slopes: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return better weights by sweeps of pairwise steps, and the slopes there; for many records.
-
-    Parameters
-    ----------
-    weights, slopes
-        Where to start; not changed.
-    """
+    """Return better weights by sweeps of pairwise steps, and the slopes there; for many records."""
     from dpopt.inference.records.columns.column_kernels import pairwise_sweep
 
     weights, slopes = weights.copy(), slopes.copy()

@@ -3,9 +3,9 @@
 Problem (models/projection, PJ-4): minimize <slopes, q(x)> over feasible records x, where slopes_j = weight_j ((A p)_j -
 value_j). It is the best response of DualQuery with real weights of both signs, -slopes.
 
-Three ways: the record search, which keeps the marginals implicit; a named solver on the problem written out as a `MaxCsp`
-with one clause for every cell, where that is small; and all feasible records one by one, where those are few, which proves
-that none is better.
+Three ways: the record search, which keeps the marginals implicit; a named solver on the problem written out as a
+`MaxCsp` with one clause for every cell, where that is small; and all feasible records one by one, where those are few,
+which proves that none is better.
 """
 
 from __future__ import annotations
@@ -47,21 +47,14 @@ FIRST_CALL = 16  # number of a public random stream; two for each call
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Priced:
-    """Records that pricing found, and what is proven about all others.
-
-    Attributes
-    ----------
-    records : (n, d) int32
-        Feasible records, not evaluated.
-    least : float or None
-        No feasible record has a smaller <slopes, q(x)>; None where nothing is proven.
-    proof : str
-        Who says so.
-    """
+    """Records that pricing found, and what is proven about all others."""
 
     records: NDArray[np.int32]
+    """Shape (n, d). Feasible records, not evaluated."""
     least: float | None = None
+    """No feasible record has a smaller <slopes, q(x)>; None where nothing is proven."""
     proof: str = ""
+    """Who says so."""
 
     def with_others(self, others: Priced) -> Priced:
         """Return the records of both, and the larger of the two proven numbers."""
@@ -103,30 +96,20 @@ class Enumeration:
         """Return the best `number` records, and the least slope of all."""
         along = self._answers.along(self.columns, slopes)
         best = np.argsort(along, kind="stable")[:number]
-        return Priced(
-            self.columns.records[best], float(along[best[0]]), "enumeration of all feasible records"
-        )
+        return Priced(self.columns.records[best], float(along[best[0]]), "enumeration of all feasible records")
 
 
 class Search:
     """The record search: descent by single codes, and by compound moves under rules, from many starts."""
 
-    def __init__(
-        self, problem: FitProblem, one_way: NDArray[np.float64], seed: int, threads: int = 1
-    ) -> None:
+    def __init__(self, problem: FitProblem, one_way: NDArray[np.float64], seed: int, threads: int = 1) -> None:
         self._problem, self._distributions, self._seed = problem, one_way, seed
         self._keeping, self._team = Bookkeeping(problem, 1), Team(problem, one_way, threads)
         self._random = PublicRandom((seed << 32) + 5)
         self._calls = 0
 
     def price(self, slopes: list[NDArray[np.float64]], starts: NDArray[np.int32], draws: int) -> Priced:
-        """Return local optima from these records (n, d), and from `draws` records drawn by the one_way.
-
-        Parameters
-        ----------
-        slopes
-            Of each term of the problem.
-        """
+        """Return local optima from these records (n, d), and from `draws` records drawn by the one_way."""
         from dpopt.inference.records.sweep_kernels import GAIN, LONGEST
 
         self._calls += 1
@@ -169,8 +152,8 @@ LONGEST = 5.0
 class SolverPricing:
     """Records of least slope, and bounds, by one solver.
 
-    Its upper bound is repeated as reported, except where the solver gives duals of linear programs: then the bound is that
-    of the pairwise lifting, proven by weak duality in exact arithmetic, which may leave a gap.
+    Its upper bound is repeated as reported, except where the solver gives duals of linear programs: then the bound is
+    that of the pairwise lifting, proven by weak duality in exact arithmetic, which may leave a gap.
 
     Parameters
     ----------
@@ -180,18 +163,9 @@ class SolverPricing:
         Or the name of one in the registry.
     until
         Reading of `time.perf_counter` when the fit is to end, or None.
-
-    Raises
-    ------
-    ProgramError
-        The solver cannot take the rules of the problem.
-    SolverUnavailableError
-        There is no such solver.
     """
 
-    def __init__(
-        self, problem: FitProblem, settings: FitSettings, solver: str | Solver, until: float | None
-    ) -> None:
+    def __init__(self, problem: FitProblem, settings: FitSettings, solver: str | Solver, until: float | None) -> None:
         self._problem, self._settings, self._until = problem, settings, until
         self._given = get_solver(solver) if isinstance(solver, str) else solver
         self._solver = accepting_max_csp(self._given)

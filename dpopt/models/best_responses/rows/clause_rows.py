@@ -1,23 +1,24 @@
 """Rows of clauses: conjunctions, disjunctions, "at least r of w" and their negations; any mask; parities.
 
-Thresholds: conjunctions, disjunctions, "at least r of w", and the negations of all of these (`threshold_rows`).
-Pages: models/best_response (BR-3 to BR-6, BR-8, BR-9) and models/best_response_thresholds (TH-1 to TH-4). In terms of
+Thresholds: conjunctions, disjunctions, "at least r of w", and the negations of all of these (`threshold_rows`). Pages:
+models/best_response (BR-3 to BR-6, BR-8, BR-9) and models/best_response_thresholds (TH-1 to TH-4). In terms of
 `RewardedClauses` all of them are one: u_j asks for at least b of w literals, and for a set S of s of its literals
 
     (s - w + b) u_j <= sum of lit over S,      w - b < s <= w                      TH-1 to TH-3
 
-holds, since at most w - s of the b literals that u_j = 1 needs lie outside S. The sets of the smallest size
-s = w - b + 1 alone tie u_j to the truth wherever x is whole (TH-1, coefficient 1); the largest set, s = w, does so if
-u_j is whole (TH-2); the sizes between make the relaxation as tight as one clause allows (TH-3).
+holds, since at most w - s of the b literals that u_j = 1 needs lie outside S. The sets of the smallest size s = w - b +
+1 alone tie u_j to the truth wherever x is whole (TH-1, coefficient 1); the largest set, s = w, does so if u_j is whole
+(TH-2); the sizes between make the relaxation as tight as one clause allows (TH-3).
 
     AGGREGATED    s = w, u_j whole.                                                BR-8, BR-9, TH-2
     PER_LITERAL   all sets of size w - b + 1, and s = w.                           BR-3 to BR-6, TH-1, TH-2
     CLIQUE        all sizes from w - b + 1 to w.                                   TH-1 to TH-3
 
-A clause with more than `MOST_ROWS` such sets falls back: CLIQUE to PER_LITERAL, that to AGGREGATED with u_j whole (TH-4).
+A clause with more than `MOST_ROWS` such sets falls back: CLIQUE to PER_LITERAL, that to AGGREGATED with u_j whole
+(TH-4).
 
-Any mask: a choice of the number of true literals, with further variables (`counted_rows`).
-Page: models/best_response_thresholds (TH-5 to TH-8). With w literals and y_(j,t) = 1 if t of them are true, t = 0, ..., w:
+Any mask: a choice of the number of true literals, with further variables (`counted_rows`). Page:
+models/best_response_thresholds (TH-5 to TH-8). With w literals and y_(j,t) = 1 if t of them are true, t = 0, ..., w:
 
     sum_t y_(j,t) = 1                                   TH-5
     sum lit = sum_t t y_(j,t)                           TH-6
@@ -26,15 +27,15 @@ Page: models/best_response_thresholds (TH-5 to TH-8). With w literals and y_(j,t
 
 The same for every formulation; c_j need not be whole.
 
-Parities: true of an odd (or of an even) number of their literals, with further variables (`parity_rows`).
-Page: models/best_response_parities (PA-1 to PA-6). Write w for the number of literals.
+Parities: true of an odd (or of an even) number of their literals, with further variables (`parity_rows`). Page:
+models/best_response_parities (PA-1 to PA-6). Write w for the number of literals.
 
 AGGREGATED, with a whole z_j between 0 and w / 2, and c_j whole:
 
     odd:  sum lit = 2 z_j + c_j         even:  sum lit = 2 z_j + 1 - c_j                     PA-1, PA-2
 
-PER_LITERAL and CLIQUE, no further whole variable. With u_j = c_j or 1 - c_j, whichever the weight rewards, for every set
-S of the literals whose number of elements has the parity that u_j = 0 stands for:
+PER_LITERAL and CLIQUE, no further whole variable. With u_j = c_j or 1 - c_j, whichever the weight rewards, for every
+set S of the literals whose number of elements has the parity that u_j = 0 stands for:
 
     w <= 4:  u_j <= sum over S of (1 - lit) + sum over the others of lit                     PA-3
 
@@ -43,8 +44,8 @@ S of the literals whose number of elements has the parity that u_j = 0 stands fo
              p_i >= p_(i-1) - lit_i,          p_i >= lit_i - p_(i-1)                         PA-5
              and PA-3 for the two literals p_(w-1) and lit_w                                 PA-6
 
-Source: the program with z_j is that of Gaboardi et al. (2014), section 6, with its sums taken over one query each; PA-3 are
-the facets of the parity polytope (Jeroslow 1975), PA-4 to PA-6 the same polytope with links (Yannakakis 1991).
+Source: the program with z_j is that of Gaboardi et al. (2014), section 6, with its sums taken over one query each; PA-3
+are the facets of the parity polytope (Jeroslow 1975), PA-4 to PA-6 the same polytope with links (Yannakakis 1991).
 """
 
 from __future__ import annotations
@@ -118,9 +119,7 @@ def parity_rows(
     return blocks + (_linked(rewarded, wide, first_clause, first_further) if wide.size else [])
 
 
-def _with_whole_halves(
-    rewarded: RewardedClauses, clauses: Indices, first_clause: int, first_further: int
-) -> RowBlock:
+def _with_whole_halves(rewarded: RewardedClauses, clauses: Indices, first_clause: int, first_further: int) -> RowBlock:
     """Return PA-1 and PA-2: sum of sides x - 2 z -+ c = [even] - constants."""
     odd = _asks_for_odd(rewarded, clauses) == (rewarded.signs[clauses] > 0)
     columns = np.column_stack(
@@ -159,9 +158,7 @@ def _cuts(rewarded: RewardedClauses, clauses: Indices, terms: Terms, first_claus
     return blocks
 
 
-def _linked(
-    rewarded: RewardedClauses, clauses: Indices, first_clause: int, first_further: int
-) -> list[RowBlock]:
+def _linked(rewarded: RewardedClauses, clauses: Indices, first_clause: int, first_further: int) -> list[RowBlock]:
     """Return PA-4 to PA-6 for clauses of many literals."""
     widths = rewarded.widths[clauses]
     first_link = first_further + np.cumsum(widths - 2) - (widths - 2)
@@ -195,9 +192,7 @@ def _linked(
 def _literal(rewarded: RewardedClauses, clauses: Indices, places: Indices) -> Terms:
     """Return one literal of each clause."""
     return Terms(
-        rewarded.columns[clauses, places],
-        rewarded.sides[clauses, places],
-        rewarded.constants[clauses, places],
+        rewarded.columns[clauses, places], rewarded.sides[clauses, places], rewarded.constants[clauses, places]
     )
 
 
@@ -244,9 +239,7 @@ def counted_rows(rewarded: RewardedClauses, first_clause: int, first_further: in
             table_block(y, np.ones(y.shape), ones, ones),
             table_block(
                 np.column_stack((rewarded.columns[one, literals], y)),
-                np.column_stack(
-                    (rewarded.sides[one, literals], np.broadcast_to(-t.astype(np.float64), y.shape))
-                ),
+                np.column_stack((rewarded.sides[one, literals], np.broadcast_to(-t.astype(np.float64), y.shape))),
                 constant,
                 constant,
             ),
@@ -274,10 +267,6 @@ def threshold_rows(
 
     Parameters
     ----------
-    rewarded
-        The clauses.
-    formulation
-        Which sets of literals get a row.
     first_clause
         Column of c_0.
     without : (m,) bool
@@ -330,10 +319,7 @@ def set_families(width: int, bound: int, formulation: Formulation) -> tuple[list
     smallest = width - bound + 1
     if formulation is Formulation.AGGREGATED:
         return [(width, bound)], bound == 1
-    if bound in {
-        1,
-        width,
-    }:  # a disjunction has one set; for a conjunction the larger sets only add up the smaller
+    if bound in {1, width}:  # a disjunction has one set; for a conjunction the larger sets only add up the smaller
         return [(smallest, 1)], True
     if comb(width, smallest) + 1 > MOST_ROWS:
         return [(width, bound)], False

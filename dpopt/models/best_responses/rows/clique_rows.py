@@ -8,12 +8,12 @@ Page: models/best_response. In terms of what the weights reward (`RewardedClause
 
 BR-10 dominates BR-3 and BR-5 for every clause that stands in such a row; the other two are added to BR-4 and BR-6.
 
-Of the clauses of BR-10 at most one can be true (`exclusive_clauses`). They are found by sorting, and arranged so that no row
-is longer than it must be and every clause that has such a companion stands in some row.
+Of the clauses of BR-10 at most one can be true (`exclusive_clauses`). They are found by sorting, and arranged so that
+no row is longer than it must be and every clause that has such a companion stands in some row.
 
-Literals are numbers so that clauses can be sorted (`literal_keys`). In the rows of this module and of `pairwise_lifting` a
-literal is a key: 2 * column + 1 for "a = v", 2 * column for "a != v", where column is that of x[a, v]. Over an attribute with
-two codes "a != v" is written as "a = the other code", which is the same number by BR-2.
+Literals are numbers so that clauses can be sorted (`literal_keys`). In the rows of this module and of
+`pairwise_lifting` a literal is a key: 2 * column + 1 for "a = v", 2 * column for "a != v", where column is that of x[a,
+v]. Over an attribute with two codes "a != v" is written as "a = the other code", which is the same number by BR-2.
 """
 
 from __future__ import annotations
@@ -34,25 +34,17 @@ another code of the attribute has more clauses; each repetition makes such a row
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExclusiveClauses:
-    """Rows of clauses; within a row all have one literal in common, and each needs another code of some attribute.
-
-    Parameters
-    ----------
-    literal : (r,) int64
-        Key of the literal that the clauses of each row have in common.
-    row, clause, place : (e,) int64
-        Entries, by row: the row, the clause, and the place of the common literal in the clause.
-    """
+    """Rows of clauses; within a row all have one literal in common, and each needs another code of some attribute."""
 
     literal: Indices
+    """Shape (r,). Key of the literal that the clauses of each row have in common."""
     row: Indices
     clause: Indices
     place: Indices
+    """Shape (e,). Entries, by row: the row, the clause, and the place of the common literal in the clause."""
 
 
-def exclusive_clauses(
-    keys: Indices, chosen: Flags, weights: Numbers, attribute_of_column: Indices
-) -> ExclusiveClauses:
+def exclusive_clauses(keys: Indices, chosen: Flags, weights: Numbers, attribute_of_column: Indices) -> ExclusiveClauses:
     """Return rows of two or more clauses each; the heaviest clauses of each code stand together.
 
     Parameters
@@ -118,9 +110,7 @@ def _without_repetitions(literal: Indices, row: Indices, clause: Indices, place:
     """Drop rows of one clause, and rows that repeat another (found through two attributes)."""
     counts = np.bincount(row, minlength=literal.size)
     # A sum of whole numbers below 2**53 that nearly tells sets apart: two rows that it confuses cost one of them.
-    mark = (
-        np.arange(int(clause.max(initial=0)) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    ) >> np.uint64(28)
+    mark = (np.arange(int(clause.max(initial=0)) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(28)
     marks = np.bincount(row, weights=mark[clause].astype(np.float64), minlength=literal.size)
     order = np.lexsort((marks, literal))
     again = np.zeros(literal.size, dtype=np.bool_)
@@ -134,21 +124,14 @@ def _without_repetitions(literal: Indices, row: Indices, clause: Indices, place:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LiteralKeys:
-    """Keys of the literals of some clauses, and of their complements.
-
-    Parameters
-    ----------
-    keys : (m, k) int64
-        Key of each literal as the weight rewards it; -1 beyond a clause's width.
-    complements : (m, k) int64
-        Key of the complement of each literal; -1 beyond a clause's width.
-    attribute_of_column : (columns,) int64
-        Attribute of each flat column.
-    """
+    """Keys of the literals of some clauses, and of their complements."""
 
     keys: Indices
+    """Shape (m, k). Key of each literal as the weight rewards it; -1 beyond a clause's width."""
     complements: Indices
+    """Shape (m, k). Key of the complement of each literal; -1 beyond a clause's width."""
     attribute_of_column: Indices
+    """Shape (columns,). Attribute of each flat column."""
 
 
 def literal_keys(program: MaxCsp, rewarded: RewardedClauses, widest: int) -> LiteralKeys:
@@ -177,9 +160,7 @@ MOST_PARTNERS = 4
 """A disjunction is paired with at most so many conjunctions for each of its literals, the heaviest."""
 
 
-def clique_rows(
-    program: MaxCsp, rewarded: RewardedClauses, first_clause: int
-) -> tuple[list[RowBlock], Flags]:
+def clique_rows(program: MaxCsp, rewarded: RewardedClauses, first_clause: int) -> tuple[list[RowBlock], Flags]:
     """Return the rows, and which conjunctions need no others, (m,).
 
     Parameters
@@ -200,9 +181,7 @@ def clique_rows(
     return blocks, conjunctions
 
 
-def _cliques(
-    rewarded: RewardedClauses, literals: LiteralKeys, conjunctions: Flags, first_clause: int
-) -> RowBlock:
+def _cliques(rewarded: RewardedClauses, literals: LiteralKeys, conjunctions: Flags, first_clause: int) -> RowBlock:
     """Return BR-10, and BR-3 or BR-5 for the literals of conjunctions that no row of BR-10 holds."""
     found = exclusive_clauses(literals.keys, conjunctions, rewarded.weights, literals.attribute_of_column)
     alone = conjunctions[:, None] & (literals.keys >= 0)
@@ -216,11 +195,7 @@ def _cliques(
 
 
 def _partners(
-    rewarded: RewardedClauses,
-    literals: LiteralKeys,
-    conjunctions: Flags,
-    disjunctions: Flags,
-    first_clause: int,
+    rewarded: RewardedClauses, literals: LiteralKeys, conjunctions: Flags, disjunctions: Flags, first_clause: int
 ) -> RowBlock:
     """Return BR-11: for each disjunction q and literal of it, conjunctions with the complements of all its other literals."""
     base = 2 * literals.attribute_of_column.size
@@ -231,9 +206,7 @@ def _partners(
         falsified, asking, left_out = _sets(
             literals.complements, disjunctions & (rewarded.widths == width), width - 1, base
         )
-        needed, offering, _ = _sets(
-            literals.keys, conjunctions & (rewarded.widths >= width - 1), width - 1, base
-        )
+        needed, offering, _ = _sets(literals.keys, conjunctions & (rewarded.widths >= width - 1), width - 1, base)
         order = np.lexsort((-rewarded.weights[offering], needed))
         needed, offering = needed[order], offering[order]
         low = np.searchsorted(needed, falsified, side="left")
@@ -281,16 +254,12 @@ def _joint_disjunctions(
     rewarded: RewardedClauses, literals: LiteralKeys, disjunctions: Flags, first_clause: int
 ) -> RowBlock:
     """Return BR-12: the complements of the literals of these disjunctions are conjunctions that exclude each other."""
-    found = exclusive_clauses(
-        literals.complements, disjunctions, rewarded.weights, literals.attribute_of_column
-    )
+    found = exclusive_clauses(literals.complements, disjunctions, rewarded.weights, literals.attribute_of_column)
     keys = literals.keys[found.clause]
     used = keys >= 0
     size = 2 * literals.attribute_of_column.size
     distinct = np.unique((found.row[:, None] * size + keys)[used])  # a literal that several have counts once
-    return _bounded(
-        rewarded, found.row, found.clause, distinct // max(size, 1), distinct % max(size, 1), first_clause
-    )
+    return _bounded(rewarded, found.row, found.clause, distinct // max(size, 1), distinct % max(size, 1), first_clause)
 
 
 def _bounded(

@@ -13,14 +13,15 @@ s = sum of the largest f_i (not cut off) less n add, for every input whose large
 
     z_g <= sum of x[a_i, v] over the codes v with f_i(v) >= largest - s, or z_g <= z of the child,     RU-5
 
-with 1 in place of z_g for a required gate. If s = 0 the gate is an "and", and RU-5 replaces RU-1 and RU-2. z_g must be whole
-only if n > 1 and s > 0.
+with 1 in place of z_g for a required gate. If s = 0 the gate is an "and", and RU-5 replaces RU-1 and RU-2. z_g must be
+whole only if n > 1 and s > 0.
 
 z_g needs one direction, z_g = 1 only if the gate is true: the circuit is monotone.
 
 CLIQUE merges required gates "A in S or B in T" that share S or T (RU-6, `merged_implications`). A functional dependency
-"A decides B" is one such rule for every code v of A, "A != v or B = image(v)". Row by row they say x[A, v] <= x[B, image(v)].
-Together, for every code b of B: the sum of x[A, v] over all v with the image b is <= x[B, b], which is as tight as it gets.
+"A decides B" is one such rule for every code v of A, "A != v or B = image(v)". Row by row they say x[A, v] <= x[B,
+image(v)]. Together, for every code b of B: the sum of x[A, v] over all v with the image b is <= x[B, b], which is as
+tight as it gets.
 """
 
 from __future__ import annotations
@@ -38,27 +39,19 @@ _Shared = tuple[int, int, bytes]
 """Attribute and codes (as bytes) of a side that several rules share, and the attribute of their other side between."""
 
 
-def merged_implications(
-    rules: ThresholdCircuit, needs: Indices, offsets: Indices
-) -> tuple[list[RowBlock], Flags]:
+def merged_implications(rules: ThresholdCircuit, needs: Indices, offsets: Indices) -> tuple[list[RowBlock], Flags]:
     """Return the merged rows, and which gates they replace, (G,).
 
     Parameters
     ----------
-    rules
-        The circuit.
     needs : (G,) int64
         What each gate needs once all inputs are least.
     offsets : (d + 1,) int64
         Column of code 0 of each attribute.
     """
-    pairs = (
-        rules.required & (needs == 1) & (np.diff(rules.term_starts) == 2) & (np.diff(rules.child_starts) == 0)
-    )
+    pairs = rules.required & (needs == 1) & (np.diff(rules.term_starts) == 2) & (np.diff(rules.child_starts) == 0)
     low, _ = rules.term_ranges()
-    shared: list[
-        tuple[_Shared, _Shared]
-    ] = []  # of each pair: its first side with the second, and the reverse
+    shared: list[tuple[_Shared, _Shared]] = []  # of each pair: its first side with the second, and the reverse
     others: dict[_Shared, list[NDArray[np.bool_]]] = {}
     for gate in np.flatnonzero(pairs).tolist():
         first = int(rules.term_starts[gate])
@@ -68,9 +61,7 @@ def merged_implications(
         for key, codes in zip(shared[-1], (right, left), strict=True):
             others.setdefault(key, []).append(codes)
     # A pair that merges on one side alone is held by that row; one that merges on neither stays as it is.
-    kept = dict.fromkeys(
-        key for both in shared for key in ([key for key in both if len(others[key]) > 1] or both[:1])
-    )
+    kept = dict.fromkeys(key for both in shared for key in ([key for key in both if len(others[key]) > 1] or both[:1]))
     blocks = [_row(offsets, key, np.logical_and.reduce(others[key])) for key in kept]
     return [stacked(blocks)] if blocks else [], pairs
 
@@ -85,10 +76,7 @@ def _row(offsets: Indices, shared: _Shared, codes: NDArray[np.bool_]) -> RowBloc
     """Return  sum of x[A, v] over S + sum of x[B, w] over T >= 1  with S shared and T the codes."""
     first, second, side = shared
     column = np.concatenate(
-        (
-            offsets[first] + np.flatnonzero(np.frombuffer(side, dtype=np.bool_)),
-            offsets[second] + np.flatnonzero(codes),
-        )
+        (offsets[first] + np.flatnonzero(np.frombuffer(side, dtype=np.bool_)), offsets[second] + np.flatnonzero(codes))
     )
     zeros = np.zeros(column.size, dtype=np.int64)
     return RowBlock(zeros, column, np.ones(column.size), np.ones(1), np.full(1, np.inf))
@@ -96,33 +84,22 @@ def _row(offsets: Indices, shared: _Shared, codes: NDArray[np.bool_]) -> RowBloc
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GateInputs:
-    """The inputs of all gates with the least that they add taken off; a required child is no input, it is always true.
-
-    Parameters
-    ----------
-    needs : (G,) int64
-        What each gate still needs; at most 0: it is always true.
-    spare : (G,) int64
-        Sum of the largest values of the inputs, less the need; below 0: the gate is never true.
-    inputs : (i,) int64
-        Gate of each input: first all terms, then all children that are not required.
-    largest : (i,) int64
-        Largest value of each input.
-    owner : (e,) int64
-        Input of each entry.
-    column : (e,) int64
-        Variable of each entry: x[a, v] or z of a child.
-    value : (e,) int64
-        What the input adds where that variable is 1; at least 0.
-    """
+    """The inputs of all gates with the least that they add taken off; a required child is no input, it is always true."""
 
     needs: Indices
+    """Shape (G,). What each gate still needs; at most 0: it is always true."""
     spare: Indices
+    """Shape (G,). Sum of the largest values of the inputs, less the need; below 0: the gate is never true."""
     inputs: Indices
+    """Shape (i,). Gate of each input: first all terms, then all children that are not required."""
     largest: Indices
+    """Shape (i,). Largest value of each input."""
     owner: Indices
+    """Shape (e,). Input of each entry."""
     column: Indices
+    """Shape (e,). Variable of each entry: x[a, v] or z of a child."""
     value: Indices
+    """Shape (e,). What the input adds where that variable is 1; at least 0."""
 
 
 def gate_variables(rules: ThresholdCircuit, formulation: Formulation) -> Flags:
@@ -135,21 +112,15 @@ def gate_variables(rules: ThresholdCircuit, formulation: Formulation) -> Flags:
     return whole
 
 
-def rule_rows(
-    rules: ThresholdCircuit, offsets: Indices, first_gate: int, formulation: Formulation
-) -> list[RowBlock]:
+def rule_rows(rules: ThresholdCircuit, offsets: Indices, first_gate: int, formulation: Formulation) -> list[RowBlock]:
     """Return the rows of all gates.
 
     Parameters
     ----------
-    rules
-        The circuit.
     offsets : (d + 1,) int64
         Column of code 0 of each attribute.
     first_gate
         Column of the z of the first gate that is not required; the others follow in order.
-    formulation
-        Which rows.
     """
     if not rules.number_of_rules:
         return []
@@ -193,10 +164,7 @@ def gate_inputs(rules: ThresholdCircuit, offsets: Indices, first_gate: int) -> G
         largest,
         np.concatenate((term, lengths.size + np.arange(int((~given).sum())))),
         np.concatenate(
-            (
-                offsets[rules.term_attributes][term] + code,
-                _gate_columns(rules, first_gate)[rules.children[~given]],
-            )
+            (offsets[rules.term_attributes][term] + code, _gate_columns(rules, first_gate)[rules.children[~given]])
         ),
         np.concatenate((rules.values - low[term], rules.coefficients[~given])),
     )

@@ -1,7 +1,7 @@
 """An exact draw from the net mechanism over multisets by branch and bound: no multiset need be listed.
 
-Every multiset lies in exactly one of a set of boxes, low <= n <= high. Of each box a lower bound on the distances in it is
-known, so an upper bound on the weights. One round:
+Every multiset lies in exactly one of a set of boxes, low <= n <= high. Of each box a lower bound on the distances in it
+is known, so an upper bound on the weights. One round:
 
 1. draw a box with probability proportional to its number of multisets times its bound on their weight;
 2. draw one of its multisets uniformly;
@@ -60,20 +60,23 @@ class BoxSampler(StaysHere):
 
     Notes
     -----
-    **Distribution.** Given all earlier rounds, a round ends with multiset n with probability proportional to weight(n), so
-    the multiset has that distribution exactly, whatever boxes and bounds the earlier rounds led to: they decide how long it
-    takes. All figures are whole numbers, and no logarithm is taken of a random number. Privacy: E9 in docs/privacy.
+    **Distribution.** Given all earlier rounds, a round ends with multiset n with probability proportional to weight(n),
+    so the multiset has that distribution exactly, whatever boxes and bounds the earlier rounds led to: they decide how
+    long it takes. All figures are whole numbers, and no logarithm is taken of a random number. Privacy: E9 in
+    docs/privacy.
 
-    This is A* sampling (Maddison, Tarlow and Minka 2014) without Gumbels. There, the keys are a Poisson process seen from its
-    end: the box with the largest bound plus Gumbel is the next one whose exponential clock rings, at a rate of its number of
-    multisets times its bound. Clocks have no memory, so which box rings next can as well be drawn afresh, in proportion to
-    the rates; the differences of Gumbels, which a machine would have to round, disappear (Dymetman, Bouchard and Carter 2012).
+    This is A* sampling (Maddison, Tarlow and Minka 2014) without Gumbels. There, the keys are a Poisson process seen
+    from its end: the box with the largest bound plus Gumbel is the next one whose exponential clock rings, at a rate of
+    its number of multisets times its bound. Clocks have no memory, so which box rings next can as well be drawn afresh,
+    in proportion to the rates; the differences of Gumbels, which a machine would have to round, disappear (Dymetman,
+    Bouchard and Carter 2012).
 
-    **Bounds.** SD-5 and SD-6 of models/small_database, in exact integers; any multipliers give a valid bound. A bound that were
-    wrong would change the distribution: a distance below its bound is an error, never a silent draw.
+    **Bounds.** SD-5 and SD-6 of models/small_database, in exact integers; any multipliers give a valid bound. A bound
+    that were wrong would change the distribution: a distance below its bound is an error, never a silent draw.
 
-    **Time.** The number of rounds depends on the records, and is not hidden (known limits). It is never limited: a limit would
-    have to change what is released. After 2^21 boxes none is cut any more, so memory stays below a public amount.
+    **Time.** The number of rounds depends on the records, and is not hidden (known limits). It is never limited: a
+    limit would have to change what is released. After 2^21 boxes none is cut any more, so memory stays below a public
+    amount.
 
     Checked by `tests/private/test_net_boxes.py` (every output of every script of words, on a tiny net), and
     `tests/statistics/test_draws.py` (chi-square against enumeration).
@@ -82,13 +85,7 @@ class BoxSampler(StaysHere):
     """
 
     def __init__(
-        self,
-        multisets: Multisets,
-        targets: _Counts,
-        *,
-        size: int,
-        distribution: NetDistribution,
-        source: RandomWords,
+        self, multisets: Multisets, targets: _Counts, *, size: int, distribution: NetDistribution, source: RandomWords
     ) -> None:
         elements, records = multisets.elements, multisets.records
         self._answers = multisets.answers
@@ -130,20 +127,11 @@ class BoxSampler(StaysHere):
             place = self._sums.find(whole_below(self._sums.total, self._source))
             box = self._boxes[place]
             number = int(sizes(box.low, box.high, self._records, self._table))
-            member(
-                box.low,
-                box.high,
-                self._records,
-                self._table,
-                whole_below(number, self._source),
-                found,
-            )
+            member(box.low, box.high, self._records, self._table, whole_below(number, self._source), found)
             reached = int(distance(self._answers, self._targets, self._size, found))
             if reached < box.bound:
                 raise ProgramError("a bound of the net mechanism does not hold; please report this")
-            if whole_below(self._distribution.weight(box.bound), self._source) < self._distribution.weight(
-                reached
-            ):
+            if whole_below(self._distribution.weight(box.bound), self._source) < self._distribution.weight(reached):
                 return found
             if number > 1 and len(self._boxes) < MOST_BOXES:
                 self._cut(place)
@@ -170,14 +158,7 @@ class BoxSampler(StaysHere):
         least, most = int(box.low.sum()), int(box.high.sum())
         return min(high - 1, low + (self._records - least) * (high - low) // (most - least))
 
-    def _bounded(
-        self,
-        low: _Counts,
-        high: _Counts,
-        multipliers: NDArray[np.float64],
-        parent: int,
-        steps: int,
-    ) -> _Box:
+    def _bounded(self, low: _Counts, high: _Counts, multipliers: NDArray[np.float64], parent: int, steps: int) -> _Box:
         """Return a box with the best bound known: its parent's, that of one query, and that of multipliers."""
         from dpopt.private.mechanisms.net.net_kernels import certified_bound, improve, interval_bound, tighten
 
@@ -192,9 +173,7 @@ class BoxSampler(StaysHere):
         """Return the number of multisets of a box times the bound on their weight."""
         from dpopt.private.mechanisms.net.net_kernels import sizes
 
-        return int(sizes(box.low, box.high, self._records, self._table)) * self._distribution.weight(
-            box.bound
-        )
+        return int(sizes(box.low, box.high, self._records, self._table)) * self._distribution.weight(box.bound)
 
 
 class _Sums:

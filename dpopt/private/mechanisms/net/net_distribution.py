@@ -33,28 +33,24 @@ class NetDistribution:
     spread : int
         Largest minus smallest change of the distances over the candidates, for any two neighbours; at least 1.
     clamp : int
-        Largest distance that is told apart; larger ones count as `clamp`. Public, or the same amount above a distance that no
-        neighbour moves by more than each candidate's.
+        Largest distance that is told apart; larger ones count as `clamp`. Public, or the same amount above a distance
+        that no neighbour moves by more than each candidate's.
 
     Notes
     -----
-    **Distribution.** With r = range / spread, distance d (at most the clamp), e = floor(r d / ln 2) and D = floor(r clamp /
-    ln 2), the weight is floor(2^128 exp(e ln 2 - r d)) 2^(D - e): the exponential times 2^(128 + D), cut off after 128 bits.
+    **Distribution.** With r = range / spread, distance d (at most the clamp), e = floor(r d / ln 2) and D = floor(r
+    clamp / ln 2), the weight is floor(2^128 exp(e ln 2 - r d)) 2^(D - e): the exponential times 2^(128 + D), cut off
+    after 128 bits.
 
-    **Theorem.** Weights proportional to exp(-range distance / spread) make a range-bounded-range mechanism, so it is range-DP
-    and (range^2 / 8)-zCDP (Dong, Durfee and Rogers 2020; the net mechanism of Blum, Ligett and Roth 2013 is this with the
-    distance max over Q of |Q(D) - Q(D')|). The clamp needs no slack; cutting off adds less than 2^-123 to the range, for which
-    2^-49 is charged (`dpopt.accounting.dualquery.SAMPLER_SLACK`). Privacy: E8 in docs/privacy.
+    **Theorem.** Weights proportional to exp(-range distance / spread) make a range-bounded-range mechanism, so it is
+    range-DP and (range^2 / 8)-zCDP (Dong, Durfee and Rogers 2020; the net mechanism of Blum, Ligett and Roth 2013 is
+    this with the distance max over Q of |Q(D) - Q(D')|). The clamp needs no slack; cutting off adds less than 2^-123 to
+    the range, for which 2^-49 is charged (`dpopt.accounting.dualquery.SAMPLER_SLACK`). Privacy: E8 in docs/privacy.
 
-    Larger distances never weigh more: two distances that are told apart differ by a factor of at least exp(-r), far more
-    than the 2^-126 of the cutting (`MOST_DEPTH` and 64-bit distances see to it).
+    Larger distances never weigh more: two distances that are told apart differ by a factor of at least exp(-r), far
+    more than the 2^-126 of the cutting (`MOST_DEPTH` and 64-bit distances see to it).
 
     Checked by `tests/private/test_net_distribution.py` against rational arithmetic written apart from this file.
-
-    Raises
-    ------
-    PlanError
-        If something is not positive, or the smallest weight lies 2^20,000 or more below the largest. What decides is public.
     """
 
     __slots__ = ("_known", "_log_of_two", "_rate", "clamp", "depth")
@@ -62,8 +58,8 @@ class NetDistribution:
     def __init__(self, range_: Decimal, spread: int, clamp: int) -> None:
         if not range_.is_finite() or range_ <= 0 or spread < 1 or clamp < 0:
             raise PlanError(
-                f"a net mechanism needs a range above 0, a spread of at least 1 and a clamp of at least 0; found {range_}, "
-                f"{spread} and {clamp}"
+                f"a net mechanism needs a range above 0, a spread of at least 1 and a clamp of at least 0; found "
+                f"{range_}, {spread} and {clamp}"
             )
         with localcontext(_context()):
             self._rate = range_ / Decimal(spread)
@@ -132,30 +128,17 @@ LARGEST_TARGET = 2**50
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Multisets:
-    """All multisets of m elements of a universe, in a fixed order.
-
-    Parameters
-    ----------
-    answers : (k, A) int8 array
-        Value of each of k queries on each of A elements, 0 or 1. Public.
-    records : int
-        How many elements m a multiset has, from 1 to 1,000.
-
-    Raises
-    ------
-    PlanError
-        If something is out of range, or there are 2^62 multisets or more.
-    """
+    """All multisets of m elements of a universe, in a fixed order."""
 
     answers: NDArray[np.int8]
+    """Shape (k, A). Value of each of k queries on each of A elements, 0 or 1. Public."""
     records: int
+    """How many elements m a multiset has, from 1 to 1,000."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "answers", frozen(self.answers, np.int8))
         if self.answers.ndim != 2 or 0 in self.answers.shape:
-            raise PlanError(
-                f"answers of queries on elements form a matrix, found the shape {self.answers.shape}"
-            )
+            raise PlanError(f"answers of queries on elements form a matrix, found the shape {self.answers.shape}")
         if np.any((self.answers != 0) & (self.answers != 1)):
             raise PlanError("the value of a query on an element is 0 or 1; found another number")
         if type(self.records) is not int or not 1 <= self.records <= MOST_RECORDS:
@@ -168,8 +151,8 @@ class Multisets:
             )
         if self.number >= MOST_MULTISETS:
             raise PlanError(
-                f"there are {float(self.number):.2g} multisets of {self.records} of {self.elements:,} elements, and a draw is "
-                f"possible among fewer than 2^62 = {float(MOST_MULTISETS):.1e}; ask for fewer records"
+                f"there are {float(self.number):.2g} multisets of {self.records} of {self.elements:,} elements, and a "
+                f"draw is possible among fewer than 2^62 = {float(MOST_MULTISETS):.1e}; ask for fewer records"
             )
 
     @property

@@ -27,7 +27,7 @@ def draw_listed(distances: NDArray[np.int64], weight: Callable[[int], int], sour
     ----------
     distances : (K,) int64 array
         Of each candidate; private.
-    weight : callable
+    weight
         The weight of a distance, a whole number.
     """
     values, places, numbers = np.unique(distances, return_inverse=True, return_counts=True)
@@ -40,23 +40,16 @@ def draw_listed(distances: NDArray[np.int64], weight: Callable[[int], int], sour
 
 
 def draw_multiset(
-    multisets: Multisets,
-    targets: NDArray[np.int64],
-    *,
-    size: int,
-    distribution: NetDistribution,
-    source: RandomWords,
+    multisets: Multisets, targets: NDArray[np.int64], *, size: int, distribution: NetDistribution, source: RandomWords
 ) -> NDArray[np.int64]:
     """Return the counts (A,) of a multiset, with probability exactly proportional to the weight of its distance.
 
-    Up to 2^17 multisets are listed, more are searched by branch and bound; which of the two depends on public numbers, and
-    the distribution is the same. Privacy: E8, E9 in docs/privacy.
+    Up to 2^17 multisets are listed, more are searched by branch and bound; which of the two depends on public numbers,
+    and the distribution is the same. Privacy: E8, E9 in docs/privacy.
     """
     if multisets.number > MOST_LISTED:
         return BoxSampler(multisets, targets, size=size, distribution=distribution, source=source).draw()
-    return multiset_of(
-        multisets, draw_listed(all_distances(multisets, targets, size), distribution.weight, source)
-    )
+    return multiset_of(multisets, draw_listed(all_distances(multisets, targets, size), distribution.weight, source))
 
 
 def all_distances(multisets: Multisets, targets: NDArray[np.int64], size: int) -> NDArray[np.int64]:
@@ -68,15 +61,7 @@ def all_distances(multisets: Multisets, targets: NDArray[np.int64], size: int) -
     found = np.empty(multisets.number, dtype=np.int64)
     for part in range(ceil(len(found) / _AT_ONCE)):
         first = part * _AT_ONCE
-        distances(
-            multisets.answers,
-            targets,
-            size,
-            multisets.records,
-            table,
-            first,
-            found[first : first + _AT_ONCE],
-        )
+        distances(multisets.answers, targets, size, multisets.records, table, first, found[first : first + _AT_ONCE])
     return found
 
 
@@ -91,9 +76,7 @@ def multiset_of(multisets: Multisets, rank: int) -> NDArray[np.int64]:
     return counts
 
 
-def _whole(
-    multisets: Multisets,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
+def _whole(multisets: Multisets) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
     """Return the box of all multisets, and room for its table of sizes."""
     elements, records = multisets.elements, multisets.records
     return (

@@ -1,7 +1,8 @@
 """The compiled loops of the net mechanism over multisets: sizes and members of boxes, distances, lower bounds on them.
 
-A box holds the multisets of m elements, as counts n of A elements with low <= n <= high. All figures that decide about the
-distribution are exact 64-bit integers; floating point chooses multipliers and where a box is cut, which cost time only.
+A box holds the multisets of m elements, as counts n of A elements with low <= n <= high. All figures that decide about
+the distribution are exact 64-bit integers; floating point chooses multipliers and where a box is cut, which cost time
+only.
 """
 
 from __future__ import annotations
@@ -35,9 +36,7 @@ def sizes(low: Counts, high: Counts, total: int, table: NDArray[np.uint64]) -> n
 
 
 @kernel
-def member(
-    low: Counts, high: Counts, total: int, table: NDArray[np.uint64], rank: int, found: Counts
-) -> None:
+def member(low: Counts, high: Counts, total: int, table: NDArray[np.uint64], rank: int, found: Counts) -> None:
     """Write the multiset of this rank (from 0) into `found`; `table` is that of `sizes` of the same box."""
     left, place = total, np.uint64(rank)
     for i in range(len(low)):
@@ -173,8 +172,8 @@ def certified_bound(
 
         max_q |t_q - size (Q n)_q|  >=  sum_q Y_q (t_q - size (Q n)_q) / |Y|  >=  (Y t - size max_box (Q' Y) n) / |Y|,
 
-    and the maximum of a linear function over a box with a fixed sum is found by filling the best elements first. Nothing
-    is rounded but the quotient, upwards, since distances are whole numbers.
+    and the maximum of a linear function over a box with a fixed sum is found by filling the best elements first.
+    Nothing is rounded but the quotient, upwards, since distances are whole numbers.
     """
     queries, elements = answers.shape
     whole = np.empty(queries, dtype=np.int64)
@@ -208,8 +207,8 @@ def improve(
 ) -> None:
     """Move multipliers (k,), of l1 norm at most 1, by subgradient steps towards the best Lagrangian bound, in place.
 
-    Maximizes min over the box of sum_q y_q (t_q - size (Q n)_q) over the l1 ball, with Polyak's step length towards halfway
-    between the bound and the best distance met. Floating point: only the choice of multipliers depends on it.
+    Maximizes min over the box of sum_q y_q (t_q - size (Q n)_q) over the l1 ball, with Polyak's step length towards
+    halfway between the bound and the best distance met. Floating point: only the choice of multipliers depends on it.
     """
     queries, elements = answers.shape
     current, kept = multipliers.copy(), multipliers.copy()

@@ -1,8 +1,9 @@
 """Wide tables of zeros and ones, from whatever they are kept in to columns that counting takes.
 
-In: sparse matrices, Matrix Market files, baskets, pairs of user and item, bit files. Out: `SparseColumns` or `BitColumns`,
-whose memory grows with the ones (or is a bit for each cell), never an array of records times columns. A new layout is a reader
-that gives one of the two, a member of `Layout`, and a line in `dpopt/private/readers/read_binary_table.py`.
+In: sparse matrices, Matrix Market files, baskets, pairs of user and item, bit files. Out: `SparseColumns` or
+`BitColumns`, whose memory grows with the ones (or is a bit for each cell), never an array of records times columns. A
+new layout is a reader that gives one of the two, a member of `Layout`, and a line in
+`dpopt/private/readers/read_binary_table.py`.
 
 | file | what it holds |
 |---|---|

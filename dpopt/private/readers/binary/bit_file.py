@@ -1,8 +1,8 @@
 """Wide tables of zeros and ones column by column, a bit for each record: in files, mapped into memory, and in memory.
 
-The form of a file: 64 bytes of head (the mark DPOPTBIT; version 1 and length 64 of the head, 32 bits each; numbers of records
-n, of columns d and of words W = ceil(n / 64) of a column, 64 bits each; zeros), then d times W words of 64 bits. All numbers
-are little-endian. Bit r % 64 of word r // 64 of a column is record r; the bits from n on are 0.
+The form of a file: 64 bytes of head (the mark DPOPTBIT; version 1 and length 64 of the head, 32 bits each; numbers of
+records n, of columns d and of words W = ceil(n / 64) of a column, 64 bits each; zeros), then d times W words of 64
+bits. All numbers are little-endian. Bit r % 64 of word r // 64 of a column is record r; the bits from n on are 0.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def write_bit_file(path: str | os.PathLike[str], rows: int, columns: Iterable[ND
     rows
         Number of records n.
     columns
-        Gives each column in turn: (n,) truth values, or (n,) uint8 of zeros and ones, or (ceil(n / 64),) uint64 with bit
-        r % 64 of word r // 64 for record r.
+        Gives each column in turn: (n,) truth values, or (n,) uint8 of zeros and ones, or (ceil(n / 64),) uint64 with
+        bit r % 64 of word r // 64 for record r.
 
     Raises
     ------
@@ -67,31 +67,24 @@ def write_bit_file(path: str | os.PathLike[str], rows: int, columns: Iterable[ND
             stream.write(_HEAD.pack(MARK, _VERSION, _HEAD.size, rows, number, words))
     except OSError as problem:
         raise PrivateDataError(
-            f"the bit file cannot be written to {os.fspath(path)!r}: {problem.strerror or problem}; choose a folder that "
-            "exists, can be written and has room"
+            f"the bit file cannot be written to {os.fspath(path)!r}: {problem.strerror or problem}; choose a folder "
+            f"that exists, can be written and has room"
         ) from problem
     return number
 
 
 def read_bit_file(path: Path, width: int) -> BitColumns:
-    """Return the columns of a bit file; the file stays where it is and is read where counting needs it.
-
-    Raises
-    ------
-    PrivateDataError
-        If the file is torn or damaged, has no records, or does not have `width` columns.
-    """
+    """Return the columns of a bit file; the file stays where it is and is read where counting needs it."""
     size = path.stat().st_size
     with path.open("rb") as stream:
         head = stream.read(_HEAD.size)
     if len(head) < _HEAD.size or not head.startswith(MARK):
-        raise PrivateDataError(
-            f"{path.name} is no bit file: its head is missing; write it with dpopt.write_bit_file"
-        )
+        raise PrivateDataError(f"{path.name} is no bit file: its head is missing; write it with dpopt.write_bit_file")
     _, version, length, rows, number, words = _HEAD.unpack(head)
     if version != _VERSION or length != _HEAD.size or words != (rows + 63) // 64 or any(head[40:]):
         raise PrivateDataError(
-            f"{path.name} is a bit file of another version, or its head is damaged; write it again with dpopt.write_bit_file"
+            f"{path.name} is a bit file of another version, or its head is damaged; write it again with "
+            f"dpopt.write_bit_file"
         )
     if number != width:
         raise PrivateDataError(
@@ -113,9 +106,7 @@ def read_bit_file(path: Path, width: int) -> BitColumns:
         raise PrivateDataError(f"{path.name}: {problem}; the file is damaged: write it again") from None
 
 
-def _packed_columns(
-    rows: int, columns: Iterable[NDArray[np.generic]]
-) -> Iterator[tuple[int, NDArray[np.uint64]]]:
+def _packed_columns(rows: int, columns: Iterable[NDArray[np.generic]]) -> Iterator[tuple[int, NDArray[np.uint64]]]:
     """Yield the columns as words, counted from 1; refuse none, and too many."""
     number = 0
     for number, column in enumerate(columns, start=1):
@@ -127,9 +118,7 @@ def _packed_columns(
 def _words_of(rows: int) -> int:
     """Return the number of words of a column over this many records; refuse none, and too many."""
     if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or not 1 <= rows <= MOST_ROWS:
-        raise PrivateDataError(
-            f"the number of records is a whole number from 1 to {MOST_ROWS:,}, found {rows!r}"
-        )
+        raise PrivateDataError(f"the number of records is a whole number from 1 to {MOST_ROWS:,}, found {rows!r}")
     return (int(rows) + 63) // 64
 
 
@@ -184,9 +173,7 @@ def bit_table(rows: int, columns: Iterable[NDArray[np.generic]]) -> BitTable:
     number = 0
     for number, packed in _packed_columns(rows, columns):
         if number > len(words):
-            words.resize(
-                (number - 1 + step, length), refcheck=False
-            )  # in place: nothing else holds the array
+            words.resize((number - 1 + step, length), refcheck=False)  # in place: nothing else holds the array
         words[number - 1] = packed
     words.resize((number, length), refcheck=False)
     words.flags.writeable = False
@@ -204,13 +191,7 @@ class BitFileTable(PrivateDataset):
 
     @classmethod
     def open(cls, path: Path, schema: Schema) -> BitFileTable:
-        """Validate a bit file by the number of columns that a schema declares.
-
-        Raises
-        ------
-        PrivateDataError
-            As for `read_bit_file`, or if the file is changed meanwhile.
-        """
+        """Validate a bit file by the number of columns that a schema declares."""
         files = WatchedFiles.of((path,))
         made = cls.from_binary(schema, read_bit_file(path, len(schema)))
         files.check((path,))

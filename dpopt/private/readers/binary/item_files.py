@@ -11,15 +11,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError, SchemaError, counted
 from dpopt.private.readers.table_problems import shown
-from dpopt.private.readers.text_fields import (
-    COMMAS,
-    Faults,
-    Fields,
-    Malformed,
-    TextForm,
-    fields_of,
-    is_packed,
-)
+from dpopt.private.readers.text_fields import COMMAS, Faults, Fields, Malformed, TextForm, fields_of, is_packed
 from dpopt.queries.counting.binary_columns import MOST_ROWS, SparseColumns
 from dpopt.schema.schema import Schema
 
@@ -32,31 +24,18 @@ _MARK = r"\ufeff"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Items:
-    """What stands for the columns in a text file: numbers from `first`, or names.
-
-    Attributes
-    ----------
-    width : int
-        Number of columns d.
-    first : int
-        Number of the first column.
-    names : tuple of str or None
-        The columns' names, without blanks around them, where items are written by name.
-    """
+    """What stands for the columns in a text file: numbers from `first`, or names."""
 
     width: int
+    """Number of columns d."""
     first: int = 0
+    """Number of the first column."""
     names: tuple[str, ...] | None = None
+    """The columns' names, without blanks around them, where items are written by name."""
 
     @classmethod
     def of(cls, schema: Schema, first_item: int | None) -> Items:
-        """Return the items of a schema: by name where it was given names, unless `first_item` says that they are numbers.
-
-        Raises
-        ------
-        SchemaError
-            If two names are the same without the blanks around them.
-        """
+        """Return the items of a schema: by name where it was given names, unless `first_item` says that they are numbers."""
         given = schema.to_json()["binary_attributes"]
         if first_item is not None or "names" not in given:  # type: ignore[operator]
             return cls(len(schema), first_item or 0)
@@ -66,9 +45,7 @@ class Items:
                 "a name of a column begins with a byte order mark (U+FEFF), which does not show; remove it"
             )
         if len(set(names)) < len(names):
-            raise SchemaError(
-                "two names of columns differ in the blanks around them only; make them different"
-            )
+            raise SchemaError("two names of columns differ in the blanks around them only; make them different")
         return cls(len(schema), 0, names)
 
     def columns(self, fields: Fields) -> NDArray[np.int32]:
@@ -85,13 +62,7 @@ class Items:
         return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int32)
 
     def separators(self) -> str:
-        """Return the characters that separate items in a basket: blanks, commas and tabs, but for those that stand in a name.
-
-        Raises
-        ------
-        SchemaError
-            If every one of them stands in a name.
-        """
+        """Return the characters that separate items in a basket: blanks, commas and tabs, except those in a name."""
         used: set[str] = set().union(*self.names) if self.names is not None else set()
         separators = "".join(sign for sign in " ,\t" if sign not in used)
         if not separators:
@@ -107,8 +78,8 @@ class Items:
         if self.names is None:
             expected = f"whole numbers from {self.first:,} to {self.first + self.width - 1:,}"
             remedy = (
-                "correct the file; declare as many columns as there can be items; say by --first-item what number the first "
-                "column has; and leave --no-header out if the first line holds the names of columns"
+                "correct the file; declare as many columns as there can be items; say by --first-item what number the "
+                "first column has; and leave --no-header out if the first line holds the names of columns"
             )
         else:
             listed = ", ".join(map(shown, self.names[:_LISTED])) + (", ..." if self.width > _LISTED else "")
@@ -151,14 +122,8 @@ def read_baskets(path: Path, items: Items, form: TextForm, *, total: bool = Fals
     Parameters
     ----------
     total
-        Whether what is no item is left out of its record, and a line that cannot be read is a record without items. The file
-        may then hold no line at all.
-
-    Raises
-    ------
-    PrivateDataError
-        If the file is damaged; and, unless `total`, if it holds no line or something in it is no item. The message quotes
-        lines, for the owner.
+        Whether what is no item is left out of its record, and a line that cannot be read is a record without items. The
+        file may then hold no line at all.
     """
     from dpopt.private.readers.binary.listing_kernels import columns_of_records
 
@@ -178,9 +143,7 @@ def read_baskets(path: Path, items: Items, form: TextForm, *, total: bool = Fals
     malformed.refuse(path.name)
     unknown.refuse()
     if not (0 if total else 1) <= rows <= MOST_ROWS:
-        raise PrivateDataError(
-            f"{path.name} has {rows:,} lines; expected 1 to {MOST_ROWS:,}, a record on each"
-        )
+        raise PrivateDataError(f"{path.name} has {rows:,} lines; expected 1 to {MOST_ROWS:,}, a record on each")
     return columns_of_records(parts, items.width)
 
 
@@ -202,19 +165,11 @@ def read_pairs(
     pair_columns
         Which columns of the file, from 1, hold user and item; None where there are two.
     header
-        Whether the first line holds the names of the file's columns; all lines then have as many. Without one, all lines have
-        two columns, or with `pair_columns` at least those.
-    form
-        How lines are divided.
+        Whether the first line holds the names of the file's columns; all lines then have as many. Without one, all
+        lines have two columns, or with `pair_columns` at least those.
     total
-        Whether what is no item is left out of its record, and a line that cannot be read, or has no user, of all of them. There
-        may then be no record at all.
-
-    Raises
-    ------
-    PrivateDataError
-        If the file is damaged; and, unless `total`, if it holds no pair, a line has another number of columns or no user, or
-        something is no item. The message quotes lines, for the owner.
+        Whether what is no item is left out of its record, and a line that cannot be read, or has no user, of all of
+        them. There may then be no record at all.
     """
     import pyarrow as pa
 
@@ -291,16 +246,16 @@ class _Lines:
         self._header = False
         if self._pair is None and width != 2:
             raise PrivateDataError(
-                f"{self._title} has {counted(width, 'column')} in its first line, the names of columns; say which hold user "
-                "and item, as in --pair-columns 1,2"
+                f"{self._title} has {counted(width, 'column')} in its first line, the names of columns; say which hold "
+                f"user and item, as in --pair-columns 1,2"
                 if width > 2
                 else f"{self._title} has one column in its first line, the names of columns; expected a user and an item; "
                 "--separator says what stands between them, a comma if it is left out"
             )
         if self._pair is not None and max(self._pair) > width:
             raise PrivateDataError(
-                f"{self._title} has {counted(width, 'column')} in its first line, the names of columns, and --pair-columns "
-                f"names column {max(self._pair)}"
+                f"{self._title} has {counted(width, 'column')} in its first line, the names of columns, and "
+                f"--pair-columns names column {max(self._pair)}"
             )
         self._fewest, self._most = width, width
         self._malformed = Malformed(counted(width, "column"))

@@ -20,12 +20,11 @@ Part = tuple[NDArray[np.integer], NDArray[np.integer]]
 ONES = np.zeros(0, dtype=np.int64)
 
 
-def columns_of_records(
-    parts: Sequence[Part], width: int, values: NDArray[np.generic] = ONES
-) -> SparseColumns:
+def columns_of_records(parts: Sequence[Part], width: int, values: NDArray[np.generic] = ONES) -> SparseColumns:
     """Return the columns of records that are given as lists of items.
 
-    An item that stands twice on a list counts once; where there are values they are added up, and count if the sum is not 0.
+    An item that stands twice on a list counts once; where there are values they are added up, and count if the sum is
+    not 0.
 
     Parameters
     ----------

@@ -2,8 +2,9 @@
 
 An npz file is read array by array.
 
-A Matrix Market file of coordinates begins with public lines: the header, remarks, and the size line "rows columns entries".
-Each line after that is an entry, "row column" or "row column value", numbered from 1, or empty, and is read independently.
+A Matrix Market file of coordinates begins with public lines: the header, remarks, and the size line "rows columns
+entries". Each line after that is an entry, "row column" or "row column value", numbered from 1, or empty, and is read
+independently.
 """
 
 from __future__ import annotations
@@ -34,36 +35,23 @@ _MOST_BYTES = 2**40  # of all arrays of a file, unpacked
 
 
 def columns_of_matrix(matrix: Any, width: int) -> SparseColumns:
-    """Return the columns of a sparse matrix in memory, with one row for each record.
-
-    Raises
-    ------
-    PrivateDataError
-        If it does not have `width` columns, or its entries are not numbers.
-    """
+    """Return the columns of a sparse matrix in memory, with one row for each record."""
     title = "the sparse matrix"
     if matrix.ndim != 2:
         raise PrivateDataError(f"{title} has {matrix.ndim} dimensions; expected records times columns")
     held = matrix if matrix.format in {"csr", "csc", "coo"} else matrix.tocoo()
-    return columns_of_arrays(
-        title, held.format, held.shape, lambda name: np.asarray(getattr(held, name)), width
-    )
+    return columns_of_arrays(title, held.format, held.shape, lambda name: np.asarray(getattr(held, name)), width)
 
 
 def read_npz(path: Path, width: int) -> SparseColumns:
-    """Return the columns of a sparse matrix in a file of `scipy.sparse.save_npz`, with one row for each record.
-
-    Raises
-    ------
-    PrivateDataError
-        If the file is damaged or holds something else, or the matrix does not have `width` columns.
-    """
+    """Return the columns of a sparse matrix in a file of `scipy.sparse.save_npz`, with one row for each record."""
     title = path.name
     damaged = f"{title} is a damaged npz file (save it again with scipy.sparse.save_npz)"
     with open_arrays(path, damaged, PrivateDataError, _MOST_BYTES) as held:
         if "format" not in held or "shape" not in held:
             raise PrivateDataError(
-                f"{title} holds no sparse matrix (arrays named format, shape, data, ...); write one with scipy.sparse.save_npz"
+                f"{title} holds no sparse matrix (arrays named format, shape, data, ...); write one with "
+                f"scipy.sparse.save_npz"
             )
         form, shape = _form(held, title), _shape(held, title)
         _checked_shape(title, shape, width)
@@ -74,9 +62,7 @@ def read_npz(path: Path, width: int) -> SparseColumns:
 def _form(held: ArrayFile, title: str) -> str:
     shape, kind = held.header("format")
     if shape != () or kind.kind not in "SU":
-        raise PrivateDataError(
-            f"{title}: 'format' is no text; save the matrix again with scipy.sparse.save_npz"
-        )
+        raise PrivateDataError(f"{title}: 'format' is no text; save the matrix again with scipy.sparse.save_npz")
     found = held.array("format").item()
     form = found.decode("ascii", "replace") if isinstance(found, bytes) else str(found)
     if form not in {"csr", "csc", "coo"}:
@@ -89,9 +75,7 @@ def _form(held: ArrayFile, title: str) -> str:
 def _shape(held: ArrayFile, title: str) -> tuple[int, int]:
     form, kind = held.header("shape")
     if form != (2,) or kind.kind not in "iu" or ((shape := held.array("shape")) < 0).any():
-        raise PrivateDataError(
-            f"{title}: the shape is not that of a matrix; save it again with scipy.sparse.save_npz"
-        )
+        raise PrivateDataError(f"{title}: the shape is not that of a matrix; save it again with scipy.sparse.save_npz")
     return int(shape[0]), int(shape[1])
 
 
@@ -105,21 +89,13 @@ def _check_lengths(held: ArrayFile, form: str, shape: tuple[int, int], title: st
     for name, found in lengths.items():
         if len(lengths["data"]) != 1 or found != expected[name]:
             raise PrivateDataError(
-                f"{title}: the array {name!r} has the shape {found}; the others ask for {expected[name]}, and entries stand in "
-                "one dimension. Save the matrix again"
+                f"{title}: the array {name!r} has the shape {found}; the others ask for {expected[name]}, and entries "
+                f"stand in one dimension. Save the matrix again"
             )
 
 
-def columns_of_arrays(
-    title: str, form: str, shape: tuple[int, int], array: Arrays, width: int
-) -> SparseColumns:
-    """Return the columns of a sparse matrix that its arrays give; `title` names it in messages.
-
-    Raises
-    ------
-    PrivateDataError
-        As `columns_of_matrix`.
-    """
+def columns_of_arrays(title: str, form: str, shape: tuple[int, int], array: Arrays, width: int) -> SparseColumns:
+    """Return the columns of a sparse matrix that its arrays give; `title` names it in messages."""
     rows = _checked_shape(title, shape, width)
     values = _values(title, array("data"))
     if form == "coo":
@@ -148,11 +124,7 @@ def columns_of_arrays(
 
 
 def _of_pairs(
-    records: NDArray[np.integer],
-    items: NDArray[np.integer],
-    rows: int,
-    width: int,
-    values: NDArray[Any] | None,
+    records: NDArray[np.integer], items: NDArray[np.integer], rows: int, width: int, values: NDArray[Any] | None
 ) -> SparseColumns:
     if rows > _MANY_EMPTY * max(records.size, 1):
         # Nearly all records are empty: only the others are grouped, and get their numbers back. Their order stays.
@@ -170,8 +142,8 @@ def _checked_shape(title: str, shape: tuple[int, int], width: int) -> int:
     rows, columns = shape
     if columns != width:
         raise PrivateDataError(
-            f"{title} has {columns:,} columns, and {width:,} are declared; the number of columns is public: declare the one "
-            "that does not depend on its records, or save the matrix with the declared width"
+            f"{title} has {columns:,} columns, and {width:,} are declared; the number of columns is public: declare "
+            f"the one that does not depend on its records, or save the matrix with the declared width"
         )
     if rows == 0:
         raise PrivateDataError(f"{title} has no rows; expected at least one record")
@@ -183,14 +155,15 @@ def _checked_shape(title: str, shape: tuple[int, int], width: int) -> int:
 def _values(title: str, data: NDArray[Any]) -> NDArray[Any]:
     if data.ndim != 1 or data.dtype.kind not in "biuf":
         raise PrivateDataError(
-            f"{title}: the entries are {data.dtype} with {data.ndim} dimensions; expected one number or truth value for each"
+            f"{title}: the entries are {data.dtype} with {data.ndim} dimensions; expected one number or truth value "
+            f"for each"
         )
     if data.dtype.kind == "f":
         if data.dtype.itemsize > _WIDEST_FLOAT:
             # Sums are taken in doubles, where tiny values would be 0: but not where all entries are above 0.
             raise PrivateDataError(
-                f"{title}: the entries are {data.dtype}, floating numbers of more than 8 bytes; expected float64 or narrower: "
-                "convert them (matrix.astype('float64')), or save truth values (matrix.astype(bool))"
+                f"{title}: the entries are {data.dtype}, floating numbers of more than 8 bytes; expected float64 or "
+                f"narrower: convert them (matrix.astype('float64')), or save truth values (matrix.astype(bool))"
             )
         finite = np.isfinite(data)
         if not finite.all():
@@ -214,8 +187,8 @@ _MANY_EMPTY = 8
 def _summands(values: NDArray[Any]) -> NDArray[Any]:
     """Return the entries in a type in which they can be added up, which their own type alone decides.
 
-    In either type a sum of entries above 0 is not 0, as `_only_ones` has it. 64-bit integers are added up as doubles: their
-    sums could pass 64 bits and come out as 0. No entry becomes 0 by it, and sums up to 2^53 are exact.
+    In either type a sum of entries above 0 is not 0, as `_only_ones` has it. 64-bit integers are added up as doubles:
+    their sums could pass 64 bits and come out as 0. No entry becomes 0 by it, and sums up to 2^53 are exact.
     """
     kind = values.dtype.kind
     if kind == "f" or (kind == "i" and values.dtype.itemsize > 4):
@@ -228,8 +201,8 @@ def _summands(values: NDArray[Any]) -> NDArray[Any]:
 def _whole(title: str, name: str, array: NDArray[Any], limit: int, entries: int) -> NDArray[np.integer]:
     if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) != entries:
         raise PrivateDataError(
-            f"{title}: the array {name!r} should hold {entries:,} whole numbers, one for each entry; found {array.dtype} of "
-            f"shape {array.shape}. Save the matrix again"
+            f"{title}: the array {name!r} should hold {entries:,} whole numbers, one for each entry; found "
+            f"{array.dtype} of shape {array.shape}. Save the matrix again"
         )
     if array.size and not (array.min() >= 0 and array.max() < limit):
         place = int(np.argmax((array < 0) | (array >= limit)))
@@ -252,7 +225,8 @@ def _starts(title: str, array: NDArray[Any], major: int, entries: int) -> NDArra
     )
     if not fits:
         raise PrivateDataError(
-            f"{title}: the array 'indptr' does not divide {entries:,} entries into {major:,} parts; save the matrix again"
+            f"{title}: the array 'indptr' does not divide {entries:,} entries into {major:,} parts; save the matrix "
+            f"again"
         )
     starts: NDArray[np.int64] = array.astype(np.int64)
     return starts
@@ -279,12 +253,6 @@ def read_matrix_market(path: Path, width: int) -> SparseColumns:
     """Return the columns of a sparse matrix in a Matrix Market file, plain or gzip, with one row for each record.
 
     Entries may be real, integer or pattern; one that is not 0 counts as 1, and repeated ones are added up.
-
-    Raises
-    ------
-    PrivateDataError
-        If the file is damaged, holds a dense, complex or symmetric matrix, or one without `width` columns, or a line is no
-        entry. The message quotes lines, for the owner.
     """
     blocks = fields_of(path, _FORM, packed=is_packed(path, public_start=True))
     head, first = _head(path.name, blocks)
@@ -312,17 +280,15 @@ def _head(title: str, blocks: Iterator[Fields]) -> tuple[_Head, Fields]:
             elif words and not words[0].startswith("%"):
                 sizes = _sizes(title, fields.before + line + 1, words)
                 return _Head(*sizes, numbers), fields.after(line + 1)
-    raise PrivateDataError(
-        f"{_broken(title)}: the line with the numbers of rows, columns and entries is missing"
-    )
+    raise PrivateDataError(f"{_broken(title)}: the line with the numbers of rows, columns and entries is missing")
 
 
 def _numbers_of_an_entry(title: str, words: list[str]) -> int:
     """Return how many numbers an entry has, by the words of the first line."""
     if len(words) != 5 or [word.lower() for word in words[:2]] != [MARK.decode().lower(), "matrix"]:
         raise PrivateDataError(
-            f"{_broken(title)}: expected a first line such as '%%MatrixMarket matrix coordinate pattern general'; write it "
-            "with scipy.io.mmwrite"
+            f"{_broken(title)}: expected a first line such as '%%MatrixMarket matrix coordinate pattern general'; "
+            f"write it with scipy.io.mmwrite"
         )
     form, kind, symmetry = (word.lower() for word in words[2:])
     if form != "coordinate":
@@ -333,8 +299,8 @@ def _numbers_of_an_entry(title: str, words: list[str]) -> int:
         raise PrivateDataError(f"{title} holds {kind} numbers; expected pattern, integer or real")
     if symmetry != "general":
         raise PrivateDataError(
-            f"{title} holds a {symmetry} matrix, in which one line stands for entries of two records; write every entry, by "
-            "scipy.io.mmwrite(..., symmetry='general')"
+            f"{title} holds a {symmetry} matrix, in which one line stands for entries of two records; write every "
+            f"entry, by scipy.io.mmwrite(..., symmetry='general')"
         )
     return _NUMBERS[kind]
 
@@ -343,7 +309,8 @@ def _sizes(title: str, line: int, words: list[str]) -> tuple[int, int, int]:
     whole = all(word.isascii() and word.isdigit() and len(word) <= _LONGEST_NUMBER for word in words)
     if len(words) != 3 or not whole:
         raise PrivateDataError(
-            f"{_broken(title)}: line {line:,} is {shown(' '.join(words))}; expected the numbers of rows, columns and entries"
+            f"{_broken(title)}: line {line:,} is {shown(' '.join(words))}; expected the numbers of rows, columns and "
+            f"entries"
         )
     return int(words[0]), int(words[1]), int(words[2])
 
@@ -358,15 +325,14 @@ def _entries(
     if wrong.size:
         line = int(fields.lines(wrong[:1])[0])
         raise PrivateDataError(
-            f"{_broken(title)}: line {line:,}: {fields.complaint(int(wrong[0]))}; expected {head.numbers} numbers, an entry"
+            f"{_broken(title)}: line {line:,}: {fields.complaint(int(wrong[0]))}; expected {head.numbers} numbers, an "
+            f"entry"
         )
     numbers = numbers_of_fields(fields.data, fields.ends, 1, max(head.rows, head.columns))
     places = np.arange(0, numbers.size, head.numbers)
     rows, items = numbers[:: head.numbers].copy(), numbers[1 :: head.numbers].copy()
     for found, most, place in ((rows, head.rows, places), (items, head.columns, places + 1)):
-        _refuse_entries(
-            title, fields, place[(found < 0) | (found >= most)], f"a whole number from 1 to {most:,}"
-        )
+        _refuse_entries(title, fields, place[(found < 0) | (found >= most)], f"a whole number from 1 to {most:,}")
     if head.numbers == 2:
         return rows, items, np.ones(rows.size, dtype=np.bool_)
     return rows, items, _market_values(title, fields, places + 2)

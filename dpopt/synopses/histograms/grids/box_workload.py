@@ -22,67 +22,46 @@ _SHOWN = 40  # characters of what was found
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoxWorkload:
-    """Groups of boxes.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Bins of each axis.
-    names : tuple of str
-        One for each group, in words.
-    loads : (g, parts) float64
-        LB-7, in the order of `grid_levels`.
-    relative : bool
-        Whether the reference of a group is the variance of the best simple strategy; otherwise it is 1.
-    """
+    """Groups of boxes."""
 
     shape: tuple[int, ...]
+    """Bins of each axis."""
     names: tuple[str, ...]
+    """One for each group, in words."""
     loads: NDArray[np.float64]
+    """Shape (g, parts). LB-7, in the order of `grid_levels`."""
     relative: bool
+    """Whether the reference of a group is the variance of the best simple strategy; otherwise it is 1."""
 
     @classmethod
     def parse(cls, text: str, shape: tuple[int, ...]) -> BoxWorkload:
-        """Read "all" or "sizes:1x1,16x16,4x256".
-
-        Raises WorkloadError if it is neither, or a size does not fit the grid.
-        """
+        """Read "all" or "sizes:1x1,16x16,4x256"."""
         if text == ALL:
             loads = _product([loads_of_all_ranges(bins) for bins in shape])
             return cls(shape, ("all boxes",), loads[None, :], relative=False)
         example = "x".join(["16"] * len(shape))
         if not text.startswith(SIZES):
-            raise WorkloadError(
-                f"found the ranges {text!r}; a grid takes all, or sizes such as sizes:{example}"
-            )
+            raise WorkloadError(f"found the ranges {text!r}; a grid takes all, or sizes such as sizes:{example}")
         names, rows = [], []
         for part in text.removeprefix(SIZES).split(","):
             sides = part.strip().split("x")
             wanted = [number for number in map(whole_number, sides) if number is not None]
             if len(sides) != len(shape) or len(wanted) != len(sides):
                 raise WorkloadError(
-                    f"found the size {part[:_SHOWN]!r}; expected {len(shape)} whole numbers of bins with x between them, as in "
-                    f"{example}"
+                    f"found the size {part[:_SHOWN]!r}; expected {len(shape)} whole numbers of bins with x between "
+                    f"them, as in {example}"
                 )
             if not all(1 <= number <= bins for number, bins in zip(wanted, shape, strict=True)):
                 raise WorkloadError(
-                    f"found the size {part[:_SHOWN]!r} for a grid of {' x '.join(f'{bins:,}' for bins in shape)} cells; "
-                    "expected 1 to so many bins of each column"
+                    f"found the size {part[:_SHOWN]!r} for a grid of {' x '.join(f'{bins:,}' for bins in shape)} "
+                    f"cells; expected 1 to so many bins of each column"
                 )
-            rows.append(
-                _product([loads_of_size(number, bins) for number, bins in zip(wanted, shape, strict=True)])
-            )
+            rows.append(_product([loads_of_size(number, bins) for number, bins in zip(wanted, shape, strict=True)]))
             names.append("boxes of " + " x ".join(f"{number:,}" for number in wanted))
         return cls(shape, tuple(names), np.array(rows), relative=True)
 
     def program(
-        self,
-        levels: list[Level],
-        *,
-        amount: float,
-        sensitivity: int,
-        gaussian: bool,
-        known_total: bool,
+        self, levels: list[Level], *, amount: float, sensitivity: int, gaussian: bool, known_total: bool
     ) -> LevelProgram:
         """Return the program that spreads a budget over these levels; with `known_total` the whole grid varies no more.
 
@@ -96,9 +75,7 @@ class BoxWorkload:
         blocks = np.array([2.0 ** sum(level) for level in levels])
         ones = np.ones(len(loads))
         return level_program(
-            LevelProgram(
-                loads, blocks, informative_levels(levels, parts), ones, amount, sensitivity, gaussian
-            ),
+            LevelProgram(loads, blocks, informative_levels(levels, parts), ones, amount, sensitivity, gaussian),
             plain_shares(levels, self.shape) if self.relative else None,
         )
 

@@ -57,18 +57,7 @@ class GridEstimate(enum.Enum):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GridHistogram(PlannedSynopsis):
-    """Counts of the cells of a grid under differential privacy. Everything it holds may be published.
-
-    Attributes
-    ----------
-    axes : tuple of Bins
-        The bins of each column.
-    plan : GridPlan
-    noisy : tuple of int64 arrays
-        The noisy counts of each measured level, of `blocks_shape`.
-    privacy : Mapping
-        What was spent, charge by charge.
-    """
+    """Counts of the cells of a grid under differential privacy. Everything it holds may be published."""
 
     KEY = "dpopt_grid_histogram"
     WHAT = "histogram of several columns"
@@ -76,9 +65,12 @@ class GridHistogram(PlannedSynopsis):
     DECLARED: ClassVar = {"axes": tuple[Bins, ...]}
     PLAN = GridPlan
     axes: tuple[Bins, ...]
+    """The bins of each column."""
     plan: GridPlan
     noisy: tuple[NDArray[np.int64], ...]
+    """The noisy counts of each measured level, of `blocks_shape`."""
     privacy: Mapping[str, Any]
+    """What was spent, charge by charge."""
     solved: tuple[Solved, ...] = ()
 
     def __post_init__(self) -> None:
@@ -91,7 +83,8 @@ class GridHistogram(PlannedSynopsis):
         for level, values in zip(self.plan.levels, self.noisy, strict=True):
             if values.shape != blocks_shape(shape, level):
                 raise TranscriptError(
-                    f"found noisy counts of {blocks_name(level)} of shape {values.shape}; expected {blocks_shape(shape, level)}"
+                    f"found noisy counts of {blocks_name(level)} of shape {values.shape}; expected "
+                    f"{blocks_shape(shape, level)}"
                 )
 
     def _held(self) -> list[str]:
@@ -99,16 +92,11 @@ class GridHistogram(PlannedSynopsis):
 
     @cached_property
     def least_squares(self) -> NDArray[np.float64]:
-        """The unbiased estimate of each cell, of the grid's shape; may be negative.
-
-        Raises PlanError if blocks were measured in rounds, which have the estimate `shrunken` alone.
-        """
+        """The unbiased estimate of each cell, of the grid's shape; may be negative."""
         if self.plan.rounds:
             raise not_in_rounds("least squares")
         return freeze(
-            grid_least_squares(
-                self.plan.shape, self._noisy_blocks, self.plan.precisions, total=self.plan.size
-            )
+            grid_least_squares(self.plan.shape, self._noisy_blocks, self.plan.precisions, total=self.plan.size)
         )
 
     @cached_property
@@ -121,10 +109,7 @@ class GridHistogram(PlannedSynopsis):
         return freeze(halve_from_the_whole(self.least_squares, cells, variance))
 
     def estimate(self, name: str | GridEstimate | None = None) -> NDArray[np.float64]:
-        """Return an estimate of each cell, of the grid's shape.
-
-        Raises PlanError if there is none of this name.
-        """
+        """Return an estimate of each cell, of the grid's shape."""
         wanted = self._named(name)
         if wanted is GridEstimate.SHRUNKEN:
             return self._halves.cells
@@ -168,32 +153,19 @@ class GridHistogram(PlannedSynopsis):
         return float(self.estimate().sum())
 
     def box(
-        self,
-        *sides: tuple[int, int],
-        confidence: float = CONFIDENCE,
-        estimate: str | GridEstimate | None = None,
+        self, *sides: tuple[int, int], confidence: float = CONFIDENCE, estimate: str | GridEstimate | None = None
     ) -> RangeAnswer:
         """Return how many records lie in a box: for each column the bins start, ..., stop - 1.
 
-        The standard error is that of the least-squares estimate where the numbers of bins are powers of 2, and at least that
-        elsewhere; it is 0 for the whole grid where its total is public. Of the estimate `shrunken` it is its own.
-
-        Raises WorkloadError if there is no such box, or the confidence is not between 0 and 1; PlanError if there is no
-        such estimate.
+        The standard error is that of the least-squares estimate where the numbers of bins are powers of 2, and at least
+        that elsewhere; it is 0 for the whole grid where its total is public. Of the estimate `shrunken` it is its own.
         """
         return self.boxes([sides], confidence=confidence, estimate=estimate)[0]
 
     def answer(
-        self,
-        text: str,
-        *,
-        confidence: float = CONFIDENCE,
-        estimate: str | GridEstimate | None = None,
+        self, text: str, *, confidence: float = CONFIDENCE, estimate: str | GridEstimate | None = None
     ) -> RangeAnswer:
-        """Return how many records lie in a box that a text names, a range for each column: "20:40,0:10" (`Bins.range_of`).
-
-        Raises WorkloadError if the text names no box.
-        """
+        """Return how many records lie in a box that a text names, a range for each column: "20:40,0:10" (`Bins.range_of`)."""
         return self.box(*sides_of(text, self.axes), confidence=confidence, estimate=estimate)
 
     def boxes(
@@ -235,8 +207,8 @@ class GridHistogram(PlannedSynopsis):
     def _variances(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the variance of each box, (q,): the least of the bounds for boxes that hold the same cells of the grid.
 
-        A box that ends with an axis holds no more where it goes on to the next power of 2, as nothing lies there; and both are
-        bounds, since knowing that only makes the variance smaller.
+        A box that ends with an axis holds no more where it goes on to the next power of 2, as nothing lies there; and
+        both are bounds, since knowing that only makes the variance smaller.
         """
         shape, part_variances = self.plan.shape, self.plan.part_variances
         found = box_variances(starts, stops, shape, part_variances)
@@ -307,16 +279,11 @@ def write_cells(
 
     Parameters
     ----------
-    whole : bool
+    whole
         Whether counts are rounded to whole numbers that add up to the rounded total.
-    estimate : str or GridEstimate
-
-    Raises PlanError if there is no such estimate; ReleaseFolderError if the file cannot be written.
     """
     cells = np.stack(np.unravel_index(np.arange(np.prod(histogram.plan.shape)), histogram.plan.shape), axis=1)
     answers = histogram.boxes_from(cells.astype(np.int64), cells.astype(np.int64) + 1, estimate=estimate)
-    names = (
-        [bins.label(at) for bins, at in zip(histogram.axes, cell, strict=True)] for cell in cells.tolist()
-    )
+    names = ([bins.label(at) for bins, at in zip(histogram.axes, cell, strict=True)] for cell in cells.tolist())
     rows = counted_rows(names, answers, histogram.whole_counts(estimate).reshape(-1) if whole else None)
     write_rows(path, [*(bins.name for bins in histogram.axes), *COUNTED], rows, "table of cells")

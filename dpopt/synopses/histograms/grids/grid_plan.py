@@ -21,14 +21,7 @@ from dpopt.models.noise_budgets.level_budgets import LevelBudgets, best_level_bu
 from dpopt.private.measurements.bin_measurement import GroupSums
 from dpopt.programs.solver import Capability, Solver
 from dpopt.queries.ranges.grids import Level, block_of_cells, blocks_shape, grid_heights, grid_levels
-from dpopt.synopses.histograms.counts_plan import (
-    CountsPlan,
-    LevelNoise,
-    OnSolved,
-    is_gaussian,
-    noise_variance,
-    unheard,
-)
+from dpopt.synopses.histograms.counts_plan import CountsPlan, LevelNoise, OnSolved, is_gaussian, noise_variance, unheard
 from dpopt.synopses.histograms.grids.box_workload import BoxWorkload, cubes, starting_shares
 from dpopt.synopses.histograms.histogram_plan import with_single_bins
 from dpopt.synopses.histograms.in_rounds import ROUNDS, halved_level
@@ -49,31 +42,26 @@ class GridPlan(CountsPlan):
 
     Attributes
     ----------
-    shape : tuple of int
-        Bins of each column.
     levels : tuple of levels
         Measured shapes of blocks, single cells first: (h, k) has blocks of 2^h by 2^k bins.
-    rounds : bool
-        Whether they are measured from the largest down, and blocks with few records divided no further
-        (`dpopt.synopses.histograms.in_rounds`).
     """
 
     shape: tuple[int, ...]
+    """Bins of each column."""
     levels: tuple[Level, ...]
     rounds: bool = False
+    """Whether they are measured from the largest down, and blocks with few records divided no further
+    (`dpopt.synopses.histograms.in_rounds`)."""
 
     def __post_init__(self) -> None:
         check_shape(self.shape)
         tops = grid_heights(self.shape)
         fits = all(
-            len(level) == len(tops)
-            and all(0 <= height <= top for height, top in zip(level, tops, strict=True))
+            len(level) == len(tops) and all(0 <= height <= top for height, top in zip(level, tops, strict=True))
             for level in self.levels
         )
         if not self.levels or any(self.levels[0]) or not fits or len(set(self.levels)) < len(self.levels):
-            raise PlanError(
-                f"found the levels {self.levels}; expected different ones up to {tops}, single cells first"
-            )
+            raise PlanError(f"found the levels {self.levels}; expected different ones up to {tops}, single cells first")
         self.check_levels(self.levels)
         super().__post_init__()
 
@@ -117,26 +105,19 @@ class GridPlan(CountsPlan):
 
 
 def check_shape(shape: tuple[int, ...]) -> None:
-    """Refuse grids that are none, or too large.
-
-    Raises PlanError with the limits.
-    """
+    """Refuse grids that are none, or too large."""
     if not shape or min(shape) < 1 or prod(shape) > LARGEST_GRID:
         raise PlanError(
             f"a grid has 1 to {LARGEST_GRID:,} cells, found {' x '.join(f'{bins:,}' for bins in shape) or 'no column'}"
         )
     levels = prod(height + 1 for height in grid_heights(shape))
     if levels > MOST_LEVELS:
-        raise PlanError(
-            f"a grid has at most {MOST_LEVELS:,} shapes of blocks, found {levels:,}; take fewer columns"
-        )
+        raise PlanError(f"a grid has at most {MOST_LEVELS:,} shapes of blocks, found {levels:,}; take fewer columns")
 
 
 def blocks_name(level: Level) -> str:
     """Return a level in words; it names the measurement and its charge."""
-    return (
-        "single cells" if not any(level) else "blocks of " + " x ".join(f"{2**height:,}" for height in level)
-    )
+    return "single cells" if not any(level) else "blocks of " + " x ".join(f"{2**height:,}" for height in level)
 
 
 def plan_grid(
@@ -153,31 +134,29 @@ def plan_grid(
 ) -> GridPlan:
     """Return the plan with the least predicted variance of boxes that the budget covers.
 
-    minimize max_g (1 / r_g) sum_h c_gh / lambda_h over the parts b_h of the budget (models/level_budgets, LB-1 to LB-4, LB-7)
+    minimize max_g (1 / r_g) sum_h c_gh / lambda_h over the parts b_h of the budget (models/level_budgets, LB-1 to LB-4,
+    LB-7)
 
     Parameters
     ----------
-    shape : tuple of int
+    shape
         Bins of each column; at most 4,194,304 cells.
-    budget : Budget
+    budget
         With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
-    ranges : str
-        "all" (the mean over all boxes) or "sizes:1x1,16x16,4x256" (each divided by the variance of the best simple strategy).
-    shapes : str
-        Which blocks may be measured: "cubes" (of equal sides), "rectangles" (all), "cells"; "rounds": blocks that halve all
-        columns in turn, measured from the largest down, and divided no further where they hold few records; or "auto":
-        rounds of two columns with Laplace noise, if there are several rounds, and not `modelled`; else
+    ranges
+        "all" (the mean over all boxes) or "sizes:1x1,16x16,4x256" (each divided by the variance of the best simple
+        strategy).
+    shapes
+        Which blocks may be measured: "cubes" (of equal sides), "rectangles" (all), "cells"; "rounds": blocks that halve
+        all columns in turn, measured from the largest down, and divided no further where they hold few records; or
+        "auto": rounds of two columns with Laplace noise, if there are several rounds, and not `modelled`; else
         rectangles where they are predicted to be better by a fifth, else cubes.
-    relation : NeighbouringRelation
-    size : int, optional
+    size
         The number of records, under replace-one.
-    modelled : bool
+    modelled
         Whether estimates that are models will be asked for, which rounds do not have.
-    solver, on_solved : optional
+    solver, on_solved
         As of `plan_blocks`.
-
-    Raises PlanError if shape, shapes or size are out of range, or the accountant has no figure for either noise;
-    WorkloadError if the ranges are none of the above; AccountingError if the budget is too small for any noise.
     """
     check_shape(shape)
     if shapes not in SHAPES:
@@ -215,9 +194,9 @@ def _spread(
     if shapes == ROUNDS:
         depths = sum(tops)
         number = max(1, round(depths / ROUND_DEPTH))
-        return spread(
-            [halved_level(workload.shape, round(depths * step / number)) for step in range(number, 0, -1)]
-        )[:2]
+        return spread([halved_level(workload.shape, round(depths * step / number)) for step in range(number, 0, -1)])[
+            :2
+        ]
     if shapes == "cells":
         return spread([every[0]])[:2]
     if shapes == "rectangles":

@@ -43,15 +43,14 @@ def grid(
     ranges : str
         The boxes whose variance the plan minimizes: "all", or sizes such as "sizes:1x1,16x16".
     shapes : str
-        Which blocks of cells may be measured: "cubes", "rectangles", "cells", "rounds": the largest first, and none that
-        holds few records is divided further; or "auto": rounds of two columns with Laplace noise where no solver is
-        named (`dpopt.synopses.histograms.grids.grid_plan.plan_grid`).
+        Which blocks of cells may be measured: "cubes", "rectangles", "cells", "rounds": the largest first, and none
+        that holds few records is divided further; or "auto": rounds of two columns with Laplace noise where no solver
+        is named (`dpopt.synopses.histograms.grids.grid_plan.plan_grid`).
     ordered : bool
         Whether the declared values of categorical columns are ordered as they are listed.
     **asked
-        epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft,
-        progress, budget: see `dpopt.synopses.release.Asked`;
-        solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
+        epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft, progress, budget: see
+        `dpopt.synopses.release.Asked`; solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
 
     Returns
     -------
@@ -69,9 +68,7 @@ def grid(
     >>> ages = dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=(0, 20, 40, 60, 80))
     >>> smokers = dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN)
     >>> table = pandas.DataFrame({"age": [15, 25, 35, 45] * 50, "smoker": [True, False] * 100})
-    >>> released = dpopt.grid(
-    ...     table, dpopt.Schema((ages, smokers)), ("age", "smoker"), epsilon=5, ordered=True
-    ... )
+    >>> released = dpopt.grid(table, dpopt.Schema((ages, smokers)), ("age", "smoker"), epsilon=5, ordered=True)
     >>> abs(released.answer("20:40,:").value - 100) < 50
     True
     """
@@ -109,8 +106,7 @@ def release_grid(
     else:
         flat = run.measured(counts, map(plan.measurement, plan.levels, plan.scales))
         noisy = tuple(
-            values.reshape(blocks_shape(plan.shape, level))
-            for level, values in zip(plan.levels, flat, strict=True)
+            values.reshape(blocks_shape(plan.shape, level)) for level, values in zip(plan.levels, flat, strict=True)
         )
     with run.stage("making the counts consistent"):
         released = GridHistogram(named, plan, noisy, run.privacy())

@@ -18,12 +18,7 @@ from dpopt.private.readers.read_edges import read_degrees
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import is_gaussian, noise_variance, whole_amount
-from dpopt.synopses.histograms.sorted.sorted_counts import (
-    COUNTS,
-    DEGREES,
-    SortedCountsRelease,
-    sorted_model_sizes,
-)
+from dpopt.synopses.histograms.sorted.sorted_counts import COUNTS, DEGREES, SortedCountsRelease, sorted_model_sizes
 from dpopt.synopses.histograms.tree_plan import LARGEST_DOMAIN
 from dpopt.synopses.release import AskedOfModels, Request, Reserved, Running
 
@@ -39,44 +34,32 @@ IN_USE, SORTED = "number of nodes with an edge", "sorted counts"
 
 @dataclass(frozen=True, slots=True)
 class SortedPlan:
-    """What a release of sorted counts measures.
-
-    Attributes
-    ----------
-    relation : NeighbouringRelation
-    budget : Budget
-    gaussian : bool
-    bins_of_a_record : int
-        1 for bins of a table, 2 for the ends of an edge.
-    length : int or None
-        How many counts there are, declared; None if their number is measured as well.
-    scale : float
-        Of the noise of the sorted counts.
-    length_scale : float or None
-        Of the noise of their number.
-    size : int or None
-        The public number of records under replace-one; the counts then add up to a public total, which estimates keep.
-    ranked : int or None
-        How many of the largest counts are measured one by one (`SortedCounts`); None for all.
-    """
+    """What a release of sorted counts measures."""
 
     relation: NeighbouringRelation
     budget: Budget
     gaussian: bool
     bins_of_a_record: int
+    """1 for bins of a table, 2 for the ends of an edge."""
     length: int | None
+    """How many counts there are, declared; None if their number is measured as well."""
     scale: float
+    """Of the noise of the sorted counts."""
     length_scale: float | None
+    """Of the noise of their number."""
     size: int | None
+    """The public number of records under replace-one; the counts then add up to a public total, which estimates
+    keep."""
     ranked: int | None = None
+    """How many of the largest counts are measured one by one (`SortedCounts`); None for all."""
 
     def __post_init__(self) -> None:
         if self.what == DEGREES and self.length is not None and self.size is not None:
             needed = nodes_needed(self.size)
             if self.length < needed:
                 raise PlanError(
-                    f"found {self.size:,} edges among {self.length:,} nodes; expected at least {needed:,} nodes in a graph "
-                    "without loops and double edges"
+                    f"found {self.size:,} edges among {self.length:,} nodes; expected at least {needed:,} nodes in a "
+                    f"graph without loops and double edges"
                 )
 
     @property
@@ -138,25 +121,22 @@ def plan_sorted(
 ) -> SortedPlan:
     """Return the plan that spends a budget on sorted counts, 5 % of it on their number where that is None.
 
-    Of degrees the largest are measured one by one, and of the others how many have each number of edges at least. One without
-    the other serves one question each: the sequence of degrees, and how many nodes have how many edges.
+    Of degrees the largest are measured one by one, and of the others how many have each number of edges at least. One
+    without the other serves one question each: the sequence of degrees, and how many nodes have how many edges.
 
     Parameters
     ----------
-    length : int or None
+    length
         The declared number of bins or nodes, those without a record included.
-    budget : Budget
+    budget
         With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
-    graph : bool
+    graph
         Whether records are edges, each of which counts in two nodes.
     relation, size
         As for `plan_blocks`.
-    ranked : int, optional
-        How many of the largest degrees are measured one by one. Left out: ten times the scale of the noise, or all where that
-        is more than half of them.
-
-    Raises PlanError if the length is out of range or too small for the public number of edges, or the accountant has no
-    figure for either noise; AccountingError if the budget is too small for any noise.
+    ranked
+        How many of the largest degrees are measured one by one. Left out: ten times the scale of the noise, or all
+        where that is more than half of them.
     """
     if length is not None and not 1 <= length <= LARGEST_DOMAIN:
         raise PlanError(f"sorted counts number 1 to {LARGEST_DOMAIN:,}, found {length:,}")
@@ -183,9 +163,7 @@ def plan_sorted(
     length_scale = None
     if shares[1] is not None:
         length_scale = measurement_scale(together, amount=amount * shares[1], gaussian=gaussian)
-    return SortedPlan(
-        relation, budget, gaussian, bins, length, scale, length_scale, size, ranked if graph else None
-    )
+    return SortedPlan(relation, budget, gaussian, bins, length, scale, length_scale, size, ranked if graph else None)
 
 
 def sorted_counts(
@@ -207,18 +185,17 @@ def sorted_counts(
     column : str, optional
         The column that is counted.
     counts : str, optional
-        In place of schema and column: the table has one row for each bin, with its count in this column. A record is in one
-        bin, and the number of rows is public.
+        In place of schema and column: the table has one row for each bin, with its count in this column. A record is in
+        one bin, and the number of rows is public.
     **asked
-        epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft,
-        progress, budget: see `dpopt.synopses.release.Asked`;
-        solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
+        epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft, progress, budget: see
+        `dpopt.synopses.release.Asked`; solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
 
     Returns
     -------
     SortedCountsRelease
-        `counts` are the estimate, and `answer(10)` gives how many values have at least 10 records; kept by `write(path)`.
-
+        `counts` are the estimate, and `answer(10)` gives how many values have at least 10 records; kept by
+        `write(path)`.
     Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
     the table.
 
@@ -261,23 +238,21 @@ def degrees(
     edges : path or DataFrame
         Edges, each once (`dpopt.private.readers.read_edges`). Private.
     nodes : int or None
-        The declared number of nodes, those without an edge included; None: the number of nodes with an edge is measured with
-        5 % of the budget. It is never read off the file.
+        The declared number of nodes, those without an edge included; None: the number of nodes with an edge is measured
+        with 5 % of the budget. It is never read off the file.
     columns : tuple of str, optional
         The two columns of a table that has names.
     ranked : int, optional
-        How many of the largest degrees are measured one by one; see `plan_sorted`. 0 measures only how many nodes have at least
-        1, 2, 3, ... edges; the number of nodes, only the degrees in order.
+        How many of the largest degrees are measured one by one; see `plan_sorted`. 0 measures only how many nodes have
+        at least 1, 2, 3, ... edges; the number of nodes, only the degrees in order.
     **asked
-        epsilon (delta=0: pure), or rho; neighbours, reading, progress, budget:
-        see `dpopt.synopses.release.Asked`;
+        epsilon (delta=0: pure), or rho; neighbours, reading, progress, budget: see `dpopt.synopses.release.Asked`;
         solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
 
     Returns
     -------
     SortedCountsRelease
         `counts` are the estimate, and `answer(10)` gives how many nodes have at least 10 edges; kept by `write(path)`.
-
     Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
     the edges.
 
@@ -292,8 +267,8 @@ def degrees(
     request = Request(**asked)
     if request.reading.person is not None:
         raise PlanError(
-            "--person: a record of degrees is an edge, which belongs to two nodes; ask for an epsilon that is small enough for "
-            "all edges of a node together, or release a histogram of a table with a row for each person"
+            "--person: a record of degrees is an edge, which belongs to two nodes; ask for an epsilon that is small "
+            "enough for all edges of a node together, or release a histogram of a table with a row for each person"
         )
     return request.release(
         "degrees",

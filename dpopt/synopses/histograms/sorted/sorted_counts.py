@@ -1,7 +1,7 @@
 """Sorted counts under differential privacy: how many bins or nodes have how many records, and not which.
 
-`SortedEstimate` names the nondecreasing sequences that may stand for noisy counts. All are functions of noisy counts that are
-public: to choose another one costs no privacy.
+`SortedEstimate` names the nondecreasing sequences that may stand for noisy counts. All are functions of noisy counts
+that are public: to choose another one costs no privacy.
 """
 
 from __future__ import annotations
@@ -17,11 +17,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
 from dpopt.errors import ProgramError, TranscriptError, WorkloadError
-from dpopt.inference.histograms.sorted.degree_sequences import (
-    NearestGraphical,
-    is_graphical,
-    nearest_graphical,
-)
+from dpopt.inference.histograms.sorted.degree_sequences import NearestGraphical, is_graphical, nearest_graphical
 from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_median
 from dpopt.inference.histograms.sorted.monotone_posterior import (
     MonotonePosterior,
@@ -45,10 +41,11 @@ from dpopt.synopses.synopsis import Synopsis
 class SortedEstimate(enum.Enum):
     """An estimate of sorted counts.
 
-    `POSTERIOR`: posterior means under the distribution of the noise. The default: the least squared error in most cases.
+    `POSTERIOR`: posterior means under the distribution of the noise. The default: the least squared error in most
+    cases.
 
-    `ISOTONIC`: the nearest nondecreasing sequence (Hay et al. 2010); assumes nothing, and serves where the noise hides the
-    shape of the sequence.
+    `ISOTONIC`: the nearest nondecreasing sequence (Hay et al. 2010); assumes nothing, and serves where the noise hides
+    the shape of the sequence.
 
     `LEAST_ABSOLUTE`: the nearest by the sum of absolute differences, which is most likely under Laplace noise; assumes
     nothing either.
@@ -83,15 +80,14 @@ def nearest_sequence(
     return found
 
 
-def with_total(
-    sequence: NDArray[np.float64], *, largest: int | None, total: int | None
-) -> NDArray[np.float64]:
+def with_total(sequence: NDArray[np.float64], *, largest: int | None, total: int | None) -> NDArray[np.float64]:
     """Return the nearest sequence with a total that is public, (n,), nondecreasing and from 0 to `largest`.
 
     minimize sum_k (s_k - sequence_k)^2 over all such s (models/isotonic_regression, IR-1 with IR-3 to IR-5)
 
-    The truth is one of them, and the nearest point of a convex set is no farther from any point in it: whatever the estimate,
-    its squared error does not grow. Of the nearest nondecreasing sequence this makes the nearest one with the total.
+    The truth is one of them, and the nearest point of a convex set is no farther from any point in it: whatever the
+    estimate, its squared error does not grow. Of the nearest nondecreasing sequence this makes the nearest one with the
+    total.
     """
     return sequence if total is None else isotonic(sequence, lower=0, upper=largest, total=total)
 
@@ -106,30 +102,7 @@ DEGREES, COUNTS = "degrees", "counts"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SortedCountsRelease(Synopsis):
-    """Noisy counts that were sorted before the noise came, and what they say. Everything it holds may be published.
-
-    Attributes
-    ----------
-    what : str
-        "degrees" or "counts".
-    noisy : (n,) int64
-        In the order of the true counts, from the smallest to the largest. With `ranked`: how many of the others are at least
-        n - 1, ..., 2, 1, and then the largest ones in order.
-    gaussian : bool
-    scale : float
-        The noise.
-    largest : int or None
-        A public bound of every count: n - 1 for degrees.
-    total : int or None
-        What the true counts add up to, where that is public: the number of records, or twice that of edges. All estimates have
-        this sum.
-    privacy : Mapping
-        What was spent, charge by charge.
-    noisy_length : bool
-        Whether n itself was bought with budget.
-    ranked : int or None
-        How many of the largest degrees were measured one by one; None for all.
-    """
+    """Noisy counts that were sorted before the noise came, and what they say. Everything it holds may be published."""
 
     KEY = "dpopt_sorted_counts"
     WHAT = "release of sorted counts"
@@ -144,18 +117,26 @@ class SortedCountsRelease(Synopsis):
         "ranked": int | None,
     }
     what: str
+    """"degrees" or "counts"."""
     noisy: NDArray[np.int64]
+    """Shape (n,). In the order of the true counts, from the smallest to the largest. With `ranked`: how many of the
+    others are at least n - 1, ..., 2, 1, and then the largest ones in order."""
     gaussian: bool
     scale: float
+    """The noise."""
     largest: int | None
+    """A public bound of every count: n - 1 for degrees."""
     privacy: Mapping[str, Any]
+    """What was spent, charge by charge."""
     total: int | None = None
+    """What the true counts add up to, where that is public: the number of records, or twice that of edges. All
+    estimates have this sum."""
     noisy_length: bool = False
+    """Whether n itself was bought with budget."""
     ranked: int | None = None
+    """How many of the largest degrees were measured one by one; None for all."""
     solved: tuple[Solved, ...] = ()
-    _estimated: dict[SortedEstimate, NDArray[np.float64]] = field(
-        default_factory=dict, init=False, repr=False
-    )
+    _estimated: dict[SortedEstimate, NDArray[np.float64]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_scales((self.scale,))
@@ -172,19 +153,15 @@ class SortedCountsRelease(Synopsis):
             or self.noisy.size != self.largest + self.ranked
         ):
             raise TranscriptError(
-                f"found {self.noisy.size:,} noisy numbers, {self.ranked:,} of them of the largest degrees; expected one for "
-                "each degree but 0, and one for each of the largest"
+                f"found {self.noisy.size:,} noisy numbers, {self.ranked:,} of them of the largest degrees; expected "
+                f"one for each degree but 0, and one for each of the largest"
             )
         if self.total is None:
             return
         fits = self.largest is None or self.total <= self.largest * self.size
         if not 0 <= self.total <= LARGEST_SIZE or not fits or (self.what == DEGREES and self.total % 2):
             most = "" if self.largest is None else f" of at most {self.largest:,}"
-            kind = (
-                "an even number of at least 0"
-                if self.what == DEGREES
-                else f"a number from 0 to {LARGEST_SIZE:,}"
-            )
+            kind = "an even number of at least 0" if self.what == DEGREES else f"a number from 0 to {LARGEST_SIZE:,}"
             raise WorkloadError(
                 f"{self.size:,} {self.what}{most} add up to {kind}, and not to {self.total:,}; give the true "
                 "public number"
@@ -254,8 +231,6 @@ class SortedCountsRelease(Synopsis):
         """Return an estimate, (n,), nondecreasing whole numbers.
 
         `dpopt.synopses.histograms.sorted.sorted_counts.SortedEstimate` names and explains them.
-
-        Raises PlanError if there is none of this name.
         """
         return whole_sequence(self._estimate(name), self.total)
 
@@ -289,14 +264,9 @@ class SortedCountsRelease(Synopsis):
 
         Parameters
         ----------
-        name
-            The estimate.
         solver, seconds
-            Who solves GS-1 to GS-5 (models/graphical_sequences) for it, within which time; dpopt's own method if left out. The
-            bound of the squared distance is that method's either way: no solver's word.
-
-        Raises WorkloadError if these are no degrees; PlanError if there is no such estimate; ProgramError if the model
-        is too large for solvers, or the solver finds no graphical sequence.
+            Who solves GS-1 to GS-5 (models/graphical_sequences) for it, within which time; dpopt's own method if left
+            out. The bound of the squared distance is that method's either way: no solver's word.
         """
         if self.what != DEGREES:
             raise WorkloadError(f"found {self.what}; only degrees are those of a graph")
@@ -306,26 +276,17 @@ class SortedCountsRelease(Synopsis):
             return own
         size = ModelSize(Capability.MIP, graphical_coefficients(estimate.size), closed_form=False)
         refuse_solver(solver, {"graphical": size})
-        solution = graphical_sequence(estimate[::-1], total=self.total).solve_for_release(
-            solver, seconds=seconds
-        )
+        solution = graphical_sequence(estimate[::-1], total=self.total).solve_for_release(solver, seconds=seconds)
         degrees = np.ascontiguousarray(np.rint(solution.value["x"]).sum(axis=1)[::-1]).astype(np.int64)
         if not is_graphical(degrees) or self.total not in {None, int(degrees.sum())}:
             raise ProgramError(f"{solution.result.solver} found degrees that no such graph has; leave it out")
-        return replace(
-            own, degrees=freeze(degrees), squared_distance=float(((degrees - estimate) ** 2).sum())
-        )
+        return replace(own, degrees=freeze(degrees), squared_distance=float(((degrees - estimate) ** 2).sum()))
 
     def with_total(self, total: int) -> SortedCountsRelease:
-        """Return the same with a total that is public: the number of records, or twice that of edges.
-
-        Raises WorkloadError if another one is known already, or no counts within the bounds have it.
-        """
+        """Return the same with a total that is public: the number of records, or twice that of edges."""
         if self.total not in {None, total}:
             unit, each = ("edges", 2) if self.what == DEGREES else ("records", 1)
-            raise WorkloadError(
-                f"the number of {unit} is known to be {self.total // each:,}, found {total // each:,}"
-            )
+            raise WorkloadError(f"the number of {unit} is known to be {self.total // each:,}, found {total // each:,}")
         return replace(self, total=total, solved=())  # what was solved has another total
 
     def inferences(self) -> dict[str, Inference]:
@@ -342,10 +303,7 @@ class SortedCountsRelease(Synopsis):
         }
 
     def answer(self, least: int, *, estimate: str | SortedEstimate | None = None) -> int:
-        """Return how many of the counts are at least `least`, by an estimate; the default one if left out.
-
-        Raises PlanError if there is no such estimate.
-        """
+        """Return how many of the counts are at least `least`, by an estimate; the default one if left out."""
         counts = self.estimate(self.default if estimate is None else estimate)
         return int(counts.size - np.searchsorted(counts, least))
 
@@ -369,9 +327,7 @@ class SortedCountsRelease(Synopsis):
             elif wanted is SortedEstimate.POSTERIOR:
                 found = self._in_order(np.concatenate([part.mean for part in self.posteriors]))
             else:
-                found = self._in_order(
-                    nearest_sequence(wanted, self._used, largest=self._most, breaks=self._breaks)
-                )
+                found = self._in_order(nearest_sequence(wanted, self._used, largest=self._most, breaks=self._breaks))
             found = with_total(found, largest=self.largest, total=self.total)
             self._estimated[wanted] = freeze(found)
         return self._estimated[wanted]
