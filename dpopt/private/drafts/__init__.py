@@ -8,7 +8,7 @@
 | few_rows.py | what fewer than five rows decide |
 | guess_dates.py | the form of dates, and bins by their span |
 | column_types.py | the type of a column, kept in the draft |
-| guess_durations.py | the unit of a column of durations |
+| column_values.py | the values of a column, and the unit of one of durations |
 | guess_lengths.py | dates that follow others: lengths, or a rule |
 | guess_rules.py | what holds in every row: rules, sums and orders to be accepted |
 | edges.py | bins that follow the shape of the numbers |

@@ -9,7 +9,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.private.drafts.guess_attribute import ColumnValues, Guess, Limits, guess_attribute
+from dpopt.private.drafts.column_values import ColumnValues
+from dpopt.private.drafts.guess_attribute import Guess, Limits, guess_attribute
 from dpopt.schema.schema import attribute_to_json
 
 FEW = 5

@@ -6,13 +6,14 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import counted
+from dpopt.private.drafts.column_values import ColumnValues, in_natural_unit
 from dpopt.private.drafts.edges import Shaped, readable_edges
 from dpopt.private.drafts.guess_dates import Dated, date_edges, date_form
 from dpopt.private.readers.arrow_types import parse_durations
@@ -115,23 +116,6 @@ class Guess:
     check: tuple[str, ...] = ()
     codes: str = ""
     person: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnValues:
-    """The different values of a column (no nulls, no NaN) with their numbers of rows, and the rows without a value.
-
-    `labels` are the words that a file gives to its values, by their text; `typed`: its type is that of dates or
-    moments; `unit`: it holds durations, as numbers of it.
-    """
-
-    name: str
-    values: pa.Array
-    counts: NDArray[np.int64]
-    missing_rows: int
-    labels: Mapping[str, str] = field(default_factory=dict)
-    typed: bool = False
-    unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,8 +236,6 @@ def _clocks(
 ) -> Guess | None:
     """Return the guess of lengths of time that are written as hours, minutes and seconds; None if a text is none."""
     import pyarrow as pa
-
-    from dpopt.private.drafts.guess_durations import in_natural_unit
 
     found, readable = parse_durations(texts, "microseconds")
     if not readable.all():

@@ -19,9 +19,9 @@ from dpopt.files.json_files import write_json_object
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.page import page
 from dpopt.private.drafts.column_types import with_type
+from dpopt.private.drafts.column_values import ColumnValues, in_natural_unit
 from dpopt.private.drafts.few_rows import decided_by_few
-from dpopt.private.drafts.guess_attribute import ColumnValues, Guess, Limits, guess_attribute
-from dpopt.private.drafts.guess_durations import in_natural_unit
+from dpopt.private.drafts.guess_attribute import Guess, Limits, guess_attribute
 from dpopt.private.drafts.guess_lengths import draft_lengths
 from dpopt.private.drafts.guess_reading import guess_reading
 from dpopt.private.drafts.guess_rules import Proposal, propose

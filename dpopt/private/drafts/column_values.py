@@ -1,14 +1,36 @@
-"""The unit of a column of durations."""
+"""The values of a column from which its attribute is drafted, and the unit of a column of durations."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpopt.private.drafts.guess_attribute import ColumnValues
 from dpopt.private.readers.arrow_types import durations_of
 from dpopt.schema.dates import NANOSECONDS, TICKS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnValues:
+    """The different values of a column (no nulls, no NaN) with their numbers of rows, and the rows without a value.
+
+    `labels` are the words that a file gives to its values, by their text; `typed`: its type is that of dates or
+    moments; `unit`: it holds durations, as numbers of it.
+    """
+
+    name: str
+    values: pa.Array
+    counts: NDArray[np.int64]
+    missing_rows: int
+    labels: Mapping[str, str] = field(default_factory=dict)
+    typed: bool = False
+    unit: str | None = None
 
 
 def in_natural_unit(column: ColumnValues, tick: str) -> ColumnValues:
