@@ -139,9 +139,10 @@ class Attribute:
             if name != "occurring" or self.occurring is not None:
                 check_types("Attribute", {name: getattr(self, name)}, {name: tuple[Any, ...]})
                 object.__setattr__(self, name, plain(tuple(getattr(self, name))))
-        if isinstance(self.missing, list | tuple) and self.missing:
-            object.__setattr__(self, "also_missing", (*self.missing[1:], *self.also_missing))
-            object.__setattr__(self, "missing", self.missing[0])
+        given: object = self.missing
+        if isinstance(given, list | tuple) and given:
+            object.__setattr__(self, "also_missing", (*given[1:], *self.also_missing))
+            object.__setattr__(self, "missing", given[0])
         self._check_form()
         if self.kind is AttributeKind.NUMERIC:
             self._check_edges()

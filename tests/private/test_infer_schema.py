@@ -454,7 +454,7 @@ def test_a_single_column_may_be_a_file_of_baskets(tmp_path: Path) -> None:
     path.write_text("tea milk\nmilk\ntea\n")
     schema, notes = drafted_table(path)
     assert schema.names == ("tea milk",)
-    assert "--layout baskets" in notes[0]
+    assert "layout='baskets'" in notes[0]
 
 
 ROWS = 240
@@ -777,7 +777,7 @@ def test_what_is_to_be_checked_is_said() -> None:
     assert "survey" not in said("took_survey", [0, 1] * 20)
     assert "differ in case or blanks only" in said("t", ["North", "north", "s", "w"])
     assert "1 value in fewer than 5 rows" in said("t", ["a"] * 20 + ["b"] * 20 + ["c"])
-    assert "allow them by --max-values 150" in said("t", [f"kind {i}" for i in range(150)] * 3)
+    assert "allow them by max_values=150" in said("t", [f"kind {i}" for i in range(150)] * 3)
     assert "99.0% of the rows hold numbers, others texts such as 'x'" in said(
         "t", [*map(str, range(99)), "x"]
     )
