@@ -361,10 +361,10 @@ def infer_schema(
     notes += [rough for rough in [rough_differences(drafted)] if rough is not None]
     proposals = (*in_order, *propose(source, attributes, dates, rows))
     gone = {name: i for i, one in enumerate(proposals, 1) for name, new in one.columns.items() if new is None}
-    for i, one in enumerate(reviews):
-        if (number := gone.get(one.name)) is not None:
-            note = f"it follows from other columns, and is counted beside them until you accept proposal {number}"
-            reviews[i] = replace(one, check=(note, *one.check))
+    for place, one in enumerate(reviews):
+        if one.name in gone:
+            note = f"it follows from other columns, and is counted beside them until you accept proposal {gone[one.name]}"
+            reviews[place] = replace(one, check=(note, *one.check))
     read = (f"{key}: {shown(value) if isinstance(value, str) else value}" for key, value in declared.items())
     return SchemaDraft(
         drafted, tuple(reviews), tuple(map(spoken, notes)), rows, source.title, tuple(read), proposals, dates

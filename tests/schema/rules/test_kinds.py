@@ -95,9 +95,10 @@ def test_a_draft_proposes_and_notes_nothing_across_kinds() -> None:
     draft = dpopt.infer_schema(table)
     kinds = {one.name: one.quantity for one in draft.schema.attributes}
     assert set(kinds.values()) == {"dates", "times of day", "durations in minutes", "numbers"}
-    ordered = [rule["ordered"] for rule in draft.rules if "ordered" in rule]
+    rules: list[dict[str, Any]] = list(draft.rules)
+    ordered = [rule["ordered"] for rule in rules if "ordered" in rule]
     assert ["arrived", "left"] in ordered
     assert ["booked", "came"] in ordered
-    assert all(len({kinds[name] for name in names}) == 1 for names in ordered)  # type: ignore[union-attr]
+    assert all(len({kinds[name] for name in names}) == 1 for names in ordered)
     (note,) = (one for one in draft.notes if one.startswith("differences"))
     assert note.startswith("differences between 'came', 'booked' and between 'arrived', 'left', such")
