@@ -367,9 +367,8 @@ class Attribute:
         elif not self.values:
             raise self._refusal("no values are declared; list every value that can occur under 'values'")
         # -0.0 and 0.0 are one value, whatever their texts.
-        object.__setattr__(
-            self, "values", tuple(0.0 if repr(value) == "-0.0" else value for value in self.values)
-        )
+        values = tuple(0.0 if repr(value) == "-0.0" else value for value in self.values)
+        object.__setattr__(self, "values", values)
         seen: dict[str, Value] = {}
         for value in self.values:
             if not isinstance(value, str | bool) and not is_number(value):

@@ -126,9 +126,8 @@ def infer(
     title = f"{drafted.title}: {drafted.rows:,} rows (NOT private)"
     print_table(headings, [[line[one] for one in headings] for line in lines], title=title)
     if len(lines) < len(said):
-        more = len(said) - len(lines)
-        stand = "column to check stands" if more == 1 else "columns to check stand"
-        shown.print(f"{more:,} more {stand} on the page", markup=False)
+        stand = "column to check stands" if len(said) == len(lines) + 1 else "columns to check stand"
+        shown.print(f"{len(said) - len(lines):,} more {stand} on the page", markup=False)
     if not details and len(said) < len(drafted.columns):
         others = [column for column in drafted.columns if not (column.check or column.left_out)]
         shown.print(f"no remark on {counted(len(others), 'column')}:", markup=False)

@@ -7,7 +7,6 @@
 | guess_attribute.py | what a column is, why, and what to check |
 | few_rows.py | what fewer than five rows decide |
 | guess_dates.py | the form of dates, and bins by their span |
-| guess_durations.py | the unit of a column of durations |
 | guess_lengths.py | dates that follow others: lengths, or a rule |
 | guess_rules.py | what holds in every row: rules, sums and orders to be accepted |
 | edges.py | bins that follow the shape of the numbers |

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from dpopt.errors import counted
 from dpopt.private.drafts.edges import Shaped, readable_edges
 from dpopt.private.drafts.guess_dates import Dated, date_edges, date_form
-from dpopt.private.readers.arrow_types import parse_durations
+from dpopt.private.readers.arrow_types import durations_of, parse_durations
 from dpopt.private.readers.domain_codes import has_leading_zero, parse_numbers
 from dpopt.private.readers.encode import as_text
 from dpopt.private.readers.table_problems import shown
-from dpopt.schema.dates import CENTURY, NANOSECONDS, OR, date_text, forms_of, has_years
+from dpopt.schema.dates import CENTURY, NANOSECONDS, OR, TICKS, date_text, forms_of, has_years
 from dpopt.schema.schema import LARGEST_SIZE, Attribute, AttributeKind, Value, attribute_to_json, number_text
 
 if TYPE_CHECKING:
@@ -254,13 +254,32 @@ def _durations(column: ColumnValues, missing: Missing, limits: Limits) -> Guess:
     return Guess(attribute, why, tuple(check), f"{_bins_in_words(shaped)} of {unit}")
 
 
+def in_natural_unit(column: ColumnValues, tick: str) -> ColumnValues:
+    """Return durations, given as whole numbers of ticks ("us", ...), as numbers of the largest unit in which all are whole.
+
+    Where that is finer than seconds: of the largest unit up to seconds that half of the rows reach twice.
+    """
+    import pyarrow as pa
+
+    ticks, finest = column.values.to_numpy().astype(np.int64), list(NANOSECONDS)[3:]
+    if not ticks.size:
+        return column
+    whole = next(
+        one for one, size in NANOSECONDS.items() if int(np.gcd.reduce(ticks)) * TICKS[tick] % size == 0
+    )
+    half = np.median(np.repeat(np.abs(ticks / 1.0), column.counts)) * TICKS[tick]
+    usual = next((one for one in finest if half >= 2 * NANOSECONDS[one]), finest[-1])
+    unit = max(whole, usual, key=NANOSECONDS.__getitem__)
+    numbers = durations_of(column.values.view(pa.duration(tick)), unit)
+    exact = unit == whole and np.abs(numbers).max() < 2**53
+    return replace(column, values=pa.array(numbers.astype(np.int64) if exact else numbers), unit=unit)
+
+
 def _clocks(
     column: ColumnValues, texts: pa.Array, counts: NDArray[np.int64], missing: Missing, limits: Limits
 ) -> Guess | None:
     """Return the guess of lengths of time that are written as hours, minutes and seconds; None if a text is none."""
     import pyarrow as pa
-
-    from dpopt.private.drafts.guess_durations import in_natural_unit
 
     found, readable = parse_durations(texts, "microseconds")
     if not readable.all():

@@ -19,8 +19,7 @@ from dpopt.files.json_files import write_json_object
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.page import page
 from dpopt.private.drafts.few_rows import decided_by_few
-from dpopt.private.drafts.guess_attribute import ColumnValues, Guess, Limits, guess_attribute
-from dpopt.private.drafts.guess_durations import in_natural_unit
+from dpopt.private.drafts.guess_attribute import ColumnValues, Guess, Limits, guess_attribute, in_natural_unit
 from dpopt.private.drafts.guess_lengths import draft_lengths
 from dpopt.private.drafts.guess_reading import guess_reading
 from dpopt.private.drafts.guess_rules import Proposal, propose
@@ -247,8 +246,8 @@ class SchemaDraft:
         """Return the first proposals as lines for people."""
         lines = [f"proposal {number}: {one.says}" for number, one in enumerate(self.proposals[:most], 1)]
         more = len(self.proposals) - len(lines)
-        stand = "stands" if more == 1 else "stand"
-        return lines + [f"{counted(more, 'more proposal')} {stand} on the page and in the file"] * (more > 0)
+        stand = f"stand{'s' * (more == 1)} on the page and in the file"
+        return lines + [f"{counted(more, 'more proposal')} {stand}"] * (more > 0)
 
 
 def infer_schema(

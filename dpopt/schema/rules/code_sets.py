@@ -311,9 +311,9 @@ def _refuse_other_kinds(compared: Sequence[Attribute]) -> None:
     other = next((one for one in plain if one.quantity != plain[0].quantity), None)
     if other is not None:
         raise SchemaError(
-            f"{plain[0].name!r} holds {plain[0].quantity} and {other.name!r} holds {other.quantity}: a rule compares columns of "
-            "one kind, which are dates, times of day, durations of one unit, or numbers. For the time between two dates "
-            "declare one of them as a length after the other ('after', 'unit')"
+            f"{plain[0].name!r} holds {plain[0].quantity} and {other.name!r} holds {other.quantity}: a rule compares columns "
+            "of one kind, which are dates, times of day, durations of one unit, or numbers. For the time between two "
+            "dates declare one of them as a length after the other ('after', 'unit')"
         )
     units = {one.unit for one in compared} - {None}
     of_one = len(units) == 1 and len({one.after for one in compared} - {None}) < 2
