@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,9 @@ import dpopt
 from dpopt.errors import AccountingError, DpoptError, PlanError
 from dpopt.polynomials import Target, best_polynomial
 from dpopt.queries.conjunctions.literals import ChosenLiterals
+from dpopt.synopses.release import Request
 from dpopt.synopses.sanitizers.symmetric_families import symmetric_family
+from dpopt.synopses.summaries.summary_plan import SummaryPlan, plan_summary
 from tests.cli.command_line import flat, refuse, succeed
 from tests.kept_releases.make import SYNOPSES, WITHOUT_SCHEMA, write_tables
 
@@ -128,16 +129,25 @@ def test_the_noise_does_not_depend_on_the_table(name: str) -> None:
         assert len({(one["epsilon"], one["rho"]) for one in found}) == 1, "the whole budget, whatever was drawn"
 
 
-def test_a_plan_for_a_guess_has_the_noise_of_the_release(tmp_path: Path) -> None:
-    """The noise of a release that measures the number is chosen without it, and so is that of its plan, whatever the guess."""
-    schema = dpopt.Schema(tuple(dpopt.Attribute(f"b{place}", dpopt.AttributeKind.BOOLEAN) for place in range(10)))
-    schema.write(tmp_path / "schema.json")
-    asked = ("summary", "plan", "--schema", tmp_path / "schema.json", "--k", 3, "--json", "--epsilon", 1)
-    for guess in (100, 10_000, 10**8):
-        assert (
-            json.loads(succeed(*asked, "--n", guess))["gaussian"]
-            is json.loads(succeed(*asked, "--n", 10_000))["gaussian"]
-        )
+def test_the_noise_follows_public_numbers_and_no_measured_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Laplace noise is better below 50,000 records: a declared or public number decides, a measured one does not.
+
+    A plan for a guess has the noise of the release, which measures the number.
+    """
+    monkeypatch.setattr(SummaryPlan, "expected_error", property(lambda plan: 50_000 if plan.gaussian else plan.size))
+
+    def noise(rows: int, **asked: Any) -> set[str]:
+        return noise_of(dpopt.summary(table(rows), BITS, 2, epsilon=10, **asked).privacy)
+
+    chosen = ChosenLiterals.of(BITS, None, "all")
+    for rows, kind in ((3000, "pure"), (60_000, "concentrated")):
+        assert noise(rows) == {"pure"}, "a measured number"
+        assert noise(rows, n0=rows) == noise(rows, neighbours="replace") == {kind}
+        for asked, expected in (({"n": rows}, "pure"), ({"n": None, "n0": rows}, kind)):
+            plan = Request(epsilon=10).plan(
+                lambda budget, size: plan_summary(chosen, 2, budget, size=size or 0), **asked
+            )
+            assert plan.gaussian is (expected == "concentrated")
 
 
 @pytest.mark.parametrize(
@@ -200,8 +210,6 @@ def test_every_command_says_which_noise_it_took(name: str, tables: Path, tmp_pat
     ],
 )
 def test_records_synopses_and_totals_read_a_budget_alike(asked: Asked, stated: object, tmp_path: Path) -> None:
-    from dpopt.synopses.release import Request
-
     records = dpopt.plan(TWO, "marginals:1", n=1000, algorithm="noise", predict=False, **asked).plan.budget
     total = dpopt.BudgetLedger.create(tmp_path / "owner", **asked).contents().budget
     for budget in (Request(**asked).spending(), total, records):
