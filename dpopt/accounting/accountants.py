@@ -214,6 +214,8 @@ def total_rho(charges: Sequence[Charge]) -> float:
 
     rho = sum over charges of count * (range^2/8, epsilon^2/2 or rho), infinite with a not-private charge; the smallest
     float that is not below the exact sum. Holds for mechanisms chosen adaptively.
+
+    Source: Bun, Steinke 2016 (composition, epsilon^2/2); Cesar, Rogers 2021 (range^2/8).
     """
     return columns_of(charges).rho()
 

@@ -106,6 +106,8 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
     -------
     float
         In [0, 1], never below the exact minimum.
+
+    Source: Canonne, Kamath, Steinke 2020, The Discrete Gaussian for Differential Privacy, Proposition 12.
     """
     _check("rho", rho, infinite=True)
     _check("epsilon", epsilon)
@@ -143,6 +145,8 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     -------
     float
         At least 0 (0 when delta is reached without any epsilon), never below the exact minimum.
+
+    Source: Canonne, Kamath, Steinke 2020, The Discrete Gaussian for Differential Privacy, Proposition 12.
     """
     _check("rho", rho, infinite=True)
     check_delta(delta)
@@ -168,6 +172,8 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     float
         At least 0; `zcdp_epsilon(zcdp_rho(epsilon, delta), delta) <= epsilon` always, with a relative loss in rho of
         about 1e-12.
+
+    Source: Canonne, Kamath, Steinke 2020, The Discrete Gaussian for Differential Privacy, Proposition 12.
     """
     x, log_delta = _rho_root(epsilon, delta), -math.log(delta)
     rho = (epsilon + math.log1p(1.0 / x) - (log_delta - math.log1p(x)) / x) / (x + 1.0)
@@ -198,6 +204,8 @@ def gdp_delta(mu: float, epsilon: float) -> float:
     -------
     float
         In [0, 1], never below the exact value.
+
+    Source: Dong, Roth, Su 2019, Gaussian Differential Privacy, Corollary 2.13.
     """
     _check("mu", mu, infinite=True)
     _check("epsilon", epsilon)
@@ -218,7 +226,10 @@ def gdp_delta(mu: float, epsilon: float) -> float:
 
 
 def gdp_epsilon(mu: float, delta: float) -> float:
-    """Return the smallest epsilon such that mu-GDP implies (epsilon, delta)-differential privacy, rounded up."""
+    """Return the smallest epsilon such that mu-GDP implies (epsilon, delta)-differential privacy, rounded up.
+
+    Source: Dong, Roth, Su 2019, Gaussian Differential Privacy, Corollary 2.13 (see `gdp_delta`).
+    """
     _check("mu", mu, infinite=True)
     check_delta(delta)
     if math.isinf(mu) or mu > 1e100:
@@ -239,6 +250,8 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     -------
     float
         At least 0; `gdp_epsilon(gdp_mu(epsilon, delta), delta) <= epsilon` always.
+
+    Source: Dong, Roth, Su 2019, Gaussian Differential Privacy, Corollary 2.13 (see `gdp_delta`).
     """
     _check("epsilon", epsilon)
     check_delta(delta)

@@ -122,6 +122,8 @@ def draw_range(round_index: int, eta: float, n: int, relation: NeighbouringRelat
     -------
     float
         0 for t = 1; else 2 eta (t - 1)/n + 2^-49 (replace-one) or eta (t - 1)/n0 + 2^-49 (add-remove).
+
+    Source: Gaboardi et al. 2014, DualQuery, proof of Theorem 4.2; Dong, Durfee, Rogers 2020.
     """
     check_whole("round", round_index, most=MOST_ROUNDS)
     return float(_ranges(round_index, eta, n, relation, first=round_index)[0])
@@ -183,6 +185,9 @@ def dualquery_epsilon(  # noqa: PLR0917 (the parameters of the theorems, in thei
         Other charges of the same run, under the same relation.
     group
         How many records belong to one unit of privacy at most (`ChargeColumns.for_groups`).
+
+    Source: Gaboardi et al. 2014, DualQuery, Theorems 4.2 and 4.3; Cesar, Rogers 2021; Canonne, Kamath, Steinke 2020;
+    Dong, Roth, Su 2019.
     """
     check_whole("draws", draws)
     others = _columns_under(relation, extra)

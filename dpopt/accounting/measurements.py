@@ -49,6 +49,9 @@ def measurement_charge(
         From 0 to 2^53; 0 for counts that no record moves, such as none at all.
     scale
         sigma or b, from 1e-9 to below 1e15, in records.
+
+    Source: discrete Gaussian, Canonne, Kamath and Steinke 2020, Theorem 14; discrete Laplace, Ghosh, Roughgarden and
+    Sundararajan 2009.
     """
     check_whole(f"the sensitivity of {name}", sensitivity, least=0)
     if not SMALLEST_SCALE <= scale < LARGEST_SCALE:

@@ -50,6 +50,8 @@ def selection_charge(round_index: int, range_: Decimal | float, relation: Neighb
         At least 1; the label of the charge says it.
     range_
         Above 0, at most 1e9.
+
+    Source: Dong, Durfee and Rogers 2020; Cesar and Rogers 2021 (range^2 / 8).
     """
     check_whole("round of a selection", round_index)
     number = isinstance(range_, int | float | Decimal) and not isinstance(range_, bool)

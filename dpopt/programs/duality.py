@@ -162,6 +162,8 @@ def dual_bound(program: MixedIntegerProgram, duals: NDArray[np.float64]) -> Frac
         an infinite side, as many multipliers are changed, so that these costs are exactly 0 (project and shift: Steffy
         and Wolter 2013, "Valid linear programming bounds for exact mixed-integer programming"). None where that fails,
         so that these multipliers prove nothing.
+
+    Source: weak duality; the statement and its proof are at the top of this file.
     """
     y, reduced = _reduced_costs(program, Dyadic.of(program.objective), duals, GRID)
     if np.isfinite(_side(program, reduced)).all():

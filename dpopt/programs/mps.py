@@ -43,6 +43,8 @@ def mps_text(
         The program. Its objective is negated if it maximizes.
     columns, rows
         Names, without blanks; left out: x0, x1, ... and r0, r1, ...
+
+    Source: the free MPS format as read by CBC, HiGHS, CPLEX and Gurobi.
     """
     linear, goal = program.linear, MultipliedOut.of(program)
     costs = -goal.costs if linear.maximize else goal.costs

@@ -160,7 +160,7 @@ def citation(statement: Mapping[str, Any]) -> str:
     ...     }
     ... )
     'Synthetic records, differentially private with epsilon = 1 for one record; made by dpopt 0.1 (algorithm mwem, \
-    workload 83545dff085a).'
+workload 83545dff085a).'
     """
     what = "Synthetic records" if statement["records"] is not None else "Noisy answers"
     version = (statement.get("versions") or {}).get("dpopt", "")

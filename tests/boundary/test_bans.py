@@ -56,6 +56,7 @@ BANS: dict[str, tuple[str, ...]] = {
     "tempfile": (
         "dpopt/releases/folder_files.py",
         "dpopt/cli/commands/demo.py",
+        "dpopt/private/engines/dask_workers.py",  # locks of Dask's workers, which hold no data
         "dpopt/solvers/*.py",
         "dpopt/studio/application.py",
     ),

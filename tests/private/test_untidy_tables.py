@@ -158,7 +158,7 @@ def test_some_odd_bytes_leave_a_file_in_utf8(tmp_path: Path, odd: int, name: str
     assert draft.schema.attributes[0].values == ("Köln", "Malmö", "Zürich")
     assert "encoding" not in dict(draft.schema.reading)
     (note,) = [note for note in draft.notes if "no text in the declared encoding" in note]
-    assert "error (the default), leaves them out under drop, and under other" in note
+    assert "on_invalid='error' (the default), leaves them out under drop, and under other" in note
     assert draft.rows == 600 - odd
     with pytest.raises(PrivateDataError, match="no text in the declared encoding"):
         read_table(table, declared(draft))

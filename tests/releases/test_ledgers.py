@@ -56,6 +56,7 @@ def disjunctions() -> PolynomialFamily:
 
 
 PERSON = TableReading(person="user", rows_per_person=2)
+COUNTED = TableReading(person="user", rows_per_person=2, n0_counted=True)
 Paid = Callable[[Path, BudgetLedger], object]
 RELEASES: dict[str, tuple[str, Paid]] = {
     "records": ("release", lambda table, b: release(table, SCHEMA, "marginals:1", budget=b, **ASKED)),
@@ -280,10 +281,10 @@ def test_other_neighbours_than_those_of_the_budget_are_refused(tmp_path: Path) -
 
 
 OF_PERSONS: dict[str, Callable[[Path, BudgetLedger], object]] = {
-    "records": lambda table, b: release(table, SCHEMA, "marginals:1", budget=b, reading=PERSON, **ASKED),
+    "records": lambda table, b: release(table, SCHEMA, "marginals:1", budget=b, reading=COUNTED, **ASKED),
     "histogram": lambda table, b: dpopt.histogram(table, SCHEMA, "age", budget=b, reading=PERSON, **HALVES),
-    "summary": lambda table, b: dpopt.summary(table, SCHEMA, 1, budget=b, columns=("age",), reading=PERSON, **SHARES),
-    "sanitizer": lambda table, b: dpopt.sanitize(table, disjunctions(), budget=b, reading=PERSON, **SHARES),
+    "summary": lambda table, b: dpopt.summary(table, SCHEMA, 1, budget=b, columns=("age",), reading=COUNTED, **SHARES),
+    "sanitizer": lambda table, b: dpopt.sanitize(table, disjunctions(), budget=b, reading=COUNTED, **SHARES),
 }
 
 
