@@ -54,7 +54,7 @@ def combined(totals: Sequence[Total]) -> Total | None:
 
 def is_declared(privacy: Mapping[str, Any]) -> bool:
     """Return whether the number of records of a statement of privacy is one that was declared, and may be wrong."""
-    added = privacy["relation"] == "add-remove" and not privacy["budget"].get("earlier")
+    added = privacy.get("relation") == "add-remove" and not privacy["budget"].get("earlier")
     return added and bool(privacy["public_size"])
 
 

@@ -157,11 +157,11 @@ def test_the_smallest_table_is_said_before_anything_is_spent(epsilon: float, kin
     ):
         release(frame(), SCHEMA, "marginals:1", algorithm="noise", progress=Heard(), **budget)
     dpopt.plan(SCHEMA, "marginals:1", n=10**6, algorithm="noise", predict=False, progress=Heard(), **budget)
+    rho = zcdp_rho(epsilon, 1e-9)  # epsilon and delta might be paid with Laplace noise
     with (
         mock.patch("dpopt.synopses.release.read_table", side_effect=KeyboardInterrupt),
         pytest.raises(KeyboardInterrupt),
     ):
-        rho = zcdp_rho(epsilon, 1e-9)  # epsilon and delta might be paid with Laplace noise
         dpopt.summary(frame(), SCHEMA, 1, columns=("a",), progress=Heard(), rho=rho)
     heard = [one for one in said if "is measured first" in str(one)]
     assert len(heard) == 3

@@ -312,8 +312,9 @@ def test_rows_and_parquet_come_out_as_asked(tmp_path: Path) -> None:
 
 
 def test_add_remove_publishes_n0_and_not_the_number_of_records(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    release(frame(), SCHEMA, "marginals:2", out=out, **{**USUAL, "neighbours": "add-remove", "n0": 177})
+    """Nothing measures the total here; noisy numbers within bins would say it, nearly exactly with so large a budget."""
+    out, how = tmp_path / "out", {**USUAL, "neighbours": "add-remove", "n0": 177, "values_share": 0}
+    release(frame(), SCHEMA, "marginals:2", out=out, **how)
     for path in out.iterdir():
         text = path.read_text()
         assert not re.search(rf": {ROWS}(?![.\d])", text), path.name
