@@ -90,7 +90,8 @@ def seen(folder: Path, table: Path, command: list[object]) -> Seen:
     SCHEMA.write(folder / "schema.json")
     out = folder / "out"
     places = {"TABLE": table, "SCHEMA": folder / "schema.json", "OUT": out}
-    result = call(*(places.get(str(word), word) for word in command))
+    counted = ["--n0-counted"] if {"--n0", "--person"} <= set(command) else []
+    result = call(*(places.get(str(word), word) for word in command), *counted)
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     told = re.sub(r"[0-9.]+ m?s\b", "TIME", result.stderr)
     return (
