@@ -446,7 +446,7 @@ class MWEM(Options):
         str | None,
         Option(
             "How the distribution is updated: max-entropy, mwem or paper; if left out max-entropy, and paper with "
-            "--plan-by bound.",
+            "a plan by its bound.",
             _one_of("update", *UPDATES),
         ),
     ] = None

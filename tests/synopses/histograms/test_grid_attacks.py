@@ -272,6 +272,6 @@ def test_confidence_and_small_budgets_are_shown_as_they_are(tmp_path: Path) -> N
     table, out = tmp_path / "counts.csv", tmp_path / "out.json"
     table.write_text("n\n3\n5\n")
     text = succeed("histogram", "release", table, "--counts", "n", "--epsilon", 1e-5, "-o", out)
-    assert "epsilon = 1e-05 (rho = 5e-11)" in text
+    assert "epsilon = 1e-05, pure (rho = 5e-11)" in text
     assert "99.9% interval" in succeed("histogram", "answer", out, "--confidence", 0.999)
     assert "95% interval" in succeed("histogram", "answer", out)
