@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpopt.errors import PolynomialError
+from dpopt.errors import PolynomialError, ReleaseFolderError
 from dpopt.polynomials import (
     Basis,
     LeastDegree,
@@ -184,7 +184,7 @@ def test_a_changed_file_is_refused(keys: tuple[str, ...], value: object, message
 
 
 def test_files_that_cannot_be_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(PolynomialError, match="folder"):
+    with pytest.raises(ReleaseFolderError, match="there is no folder"):
         write_solution(SOLUTIONS[0], tmp_path / "nowhere" / "p.json")
     with pytest.raises(PolynomialError, match="cannot"):
         read_solution(tmp_path / "p.json")
