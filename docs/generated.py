@@ -70,7 +70,7 @@ def _row(parameter: Any, context: typer.Context) -> str:
 def public_names() -> str:
     """Return directives for what `dpopt` exports: functions first, then classes."""
     functions, classes = [], []
-    for name in dpopt.__all__:
+    for name in dir(dpopt):
         value = getattr(dpopt, name)
         if inspect.isclass(value):
             classes.append(f"## {name}\n\n```{{eval-rst}}\n.. autoclass:: dpopt.{name}\n```\n")
