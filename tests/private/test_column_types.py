@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -34,13 +34,6 @@ DECLARED = {
     "date": Attribute("x", NUMERIC, edges=("1970-01-01", "2030-01-01"), date_format="%Y-%m-%d", missing=""),  # type: ignore[arg-type]
     "duration": Attribute("x", NUMERIC, edges=(0, 1, 9), unit="seconds", missing=""),
 }
-
-
-@pytest.fixture(scope="module")
-def workers() -> Iterator[DaskWorkers]:
-    started = DaskWorkers.start(1)
-    yield started
-    started.close()
 
 
 TOTAL = ("other", "drop", "clip,other", "clip,drop")

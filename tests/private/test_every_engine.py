@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -170,13 +170,6 @@ ALGORITHMS: dict[str, Options] = {
 }
 Seen = tuple[dict[str, bytes], float | None, str]
 """The files of a release, by name, what was paid, and what it was refused with."""
-
-
-@pytest.fixture(scope="module")
-def workers() -> Iterator[DaskWorkers]:
-    started = DaskWorkers.start(1)
-    yield started
-    started.close()
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -76,13 +76,6 @@ WRITERS = {
     "excel": _workbook,
 }
 every_writer = pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
-
-
-@pytest.fixture(scope="module")
-def workers() -> Iterator[DaskWorkers]:
-    started = DaskWorkers.start(1)
-    yield started
-    started.close()
 
 
 def counts_of(dataset: object, schema: Schema) -> list[int]:

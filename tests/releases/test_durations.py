@@ -23,6 +23,7 @@ from dpopt.private.readers.read_table import read_table
 from dpopt.releases.table_output import write_records
 from dpopt.schema.dates import NANOSECONDS
 from dpopt.schema.schema import Schema
+from tests.noises import fix_draws
 
 MINUTES = [i % 240 for i in range(1200)]
 FRAME = pd.DataFrame({"waited": pd.to_timedelta(MINUTES, unit="min")})
@@ -118,7 +119,8 @@ def test_units_of_drafts(values: list[str], unit: str, whole: bool) -> None:
     assert len(read_table(frame, infer_schema(frame).schema)._columns[0]) == len(frame)
 
 
-def test_a_release_gives_back_the_types_of_the_columns(tmp_path: Path) -> None:
+def test_a_release_gives_back_the_types_of_the_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fix_draws(monkeypatch, 1)
     days = pd.Timestamp("2024-01-01") + pd.to_timedelta([i % 90 for i in range(1200)], unit="D")
     moments = days + pd.to_timedelta([i % 24 for i in range(1200)], unit="h")
     table = FRAME.assign(day=days, moment=moments, age=[i % 60 for i in range(1200)], name=["a", "b"] * 600, share=0.5)

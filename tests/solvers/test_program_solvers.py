@@ -366,7 +366,7 @@ def test_a_time_limit_is_named_as_such(solver: Solver) -> None:
     program = max_csp_as_mip(random_problem([10] * 40, 1700, 1))
     result = solver.solve(program, SolveLimits(seconds=1.0))
     assert (result.termination, result.limit) == (Termination.LIMIT, Limit.TIME)
-    assert result.seconds < 12
+    assert "killed" not in result.native_status  # by dpopt, where a solver does not heed the limit
     if result.bound is not None:
         best = get_solver("local-search").solve(random_problem([10] * 40, 1700, 1), SolveLimits(work=200))
         assert best.objective is not None

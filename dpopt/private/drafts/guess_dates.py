@@ -73,8 +73,15 @@ def _fitting(texts: pa.Array) -> list[tuple[str, NDArray[np.float64], NDArray[np
     """Return the forms that the first text has, with the seconds of all, and which of them have the form."""
     first = texts[0].as_py()
     zone = _ZONE.search(first)  # of all texts, or they have no form
-    forms = [form + zone[1] if zone is not None else form for form in (*_FORMS, "%Y")]
-    return [(form, *parse_dates(texts, form)) for form in forms if re.match(date_pattern(form) or "$^", first)]
+    days = tuple(form for form in (*_DAYS, *_CLOCK) if re.match(_pattern(form).removesuffix("$"), first))
+    forms = [
+        form + ("" if zone is None else zone[1]) for form in (*_FORMS, "%Y") if form.startswith(days) or form == "%Y"
+    ]
+    return [(form, *parse_dates(texts, form)) for form in forms if re.match(_pattern(form), first)]
+
+
+def _pattern(form: str) -> str:
+    return date_pattern(form) or "$^"
 
 
 def _of_several_forms(texts: pa.Array, found: list[tuple[str, Any, Any]]) -> Dated | None:
