@@ -345,7 +345,7 @@ def compared_columns(schema: Schema) -> tuple[list[tuple[int, ...]], list[tuple[
 
 def group_columns(schema: Schema) -> list[int]:
     """Return the columns within whose values means of numbers are compared; those with too many values are left out."""
-    numbers = sum(one.kind is AttributeKind.NUMERIC for one in schema.attributes)
+    numbers = 0 if schema.is_binary else sum(one.kind is AttributeKind.NUMERIC for one in schema.attributes)
     return [
         place
         for place, one in enumerate(schema.attributes[:MOST_COLUMNS])

@@ -255,13 +255,11 @@ ALL_TIME = 10**9
 """Sweeps of the local search, which would otherwise stop after a few thousand: here it uses all of its time."""
 
 
-def contestant_named(text: str, solver: Solver | None = None, *, models: bool = False) -> Contestant:
+def contestant_named(text: str, *, models: bool = False) -> Contestant:
     """Return the contestant that a user types: "cp-sat", or "highs:clique"; for models "clarabel", or "closed-form".
 
     Parameters
     ----------
-    solver
-        In place of the registered one, for tests.
     models
         Whether the problems are models, which have one formulation each.
     """
@@ -270,7 +268,7 @@ def contestant_named(text: str, solver: Solver | None = None, *, models: bool = 
         if colon:
             raise PlanError(f"a model has one formulation; found {text.strip()!r}, give {name!r}")
         return Contestant(name, ClosedForm() if name == CLOSED_FORM else in_child(name))
-    inner, formulation = solver_and_formulation(text, in_child if solver is None else lambda name: solver)
+    inner, formulation = solver_and_formulation(text, in_child)
     name = text.strip().partition(":")[0]
     if formulation is None:
         return Contestant(name, inner, None, ALL_TIME if name == "local-search" else None)

@@ -116,24 +116,15 @@ class MixtureWeights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shrunken:
-    """What cells are after shrinkage.
-
-    Attributes
-    ----------
-    weights : (k,) float64
-    """
+    """Cells after shrinkage."""
 
     means: NDArray[np.float64]
     variances: NDArray[np.float64]
     """Shape (n,). Of the posterior of each cell."""
-    fitted: MixtureWeights | None
-    """How the weights were found; None where they were given."""
-    weights: NDArray[np.float64]
+    fitted: MixtureWeights
 
 
-def fit_weights(
-    likelihoods: NDArray[np.float64], counts: ArrayLike = 0.0, *, close: float = CLOSE, most_steps: int = MOST_STEPS
-) -> MixtureWeights:
+def fit_weights(likelihoods: NDArray[np.float64], counts: ArrayLike = 0.0) -> MixtureWeights:
     """Return the weights that maximize sum_i log sum_k L_ik w_k + sum_k counts_k log w_k, by EM.
 
     Each step, w_k <- (w_k sum_i L_ik / (L w)_i + counts_k) / (n + sum counts), maximizes a lower bound that touches the
@@ -146,10 +137,6 @@ def fit_weights(
         L, at least 0, each row up to a factor of its own, none all 0.
     counts : (k,) or float
         At least 0.
-    close
-        The steps end where the gap is below this for each cell.
-    most_steps
-        At least 1.
     """
     number, size = likelihoods.shape
     drawn = np.broadcast_to(np.asarray(counts, np.float64), (size,))
@@ -160,27 +147,20 @@ def fit_weights(
         raise ProgramError("a cell has no likelihood under any component")
     weights, objectives, gap = np.full(size, 1.0 / size), [], np.inf
     pulled = drawn > 0
-    for _ in range(most_steps):
+    for _ in range(MOST_STEPS):
         mixed = likelihoods @ weights
         with np.errstate(divide="ignore", invalid="ignore"):
             objectives.append(float(np.log(mixed).sum() + (drawn[pulled] * np.log(weights[pulled])).sum()))
             slopes = likelihoods.T @ (1.0 / mixed)
             gap = float((slopes + np.where(pulled, drawn / weights, 0.0)).max()) - whole
-        if gap <= close * whole:
+        if gap <= CLOSE * whole:
             break
         weights = (weights * slopes + drawn) / whole
         weights /= weights.sum()
     return MixtureWeights(freeze(weights), freeze(np.array(objectives)), max(gap, 0.0))
 
 
-def shrink(
-    values: ArrayLike,
-    noise: ArrayLike,
-    predicted: ArrayLike,
-    prior: ScaleMixture,
-    *,
-    weights: NDArray[np.float64] | None = None,
-) -> Shrunken:
+def shrink(values: ArrayLike, noise: ArrayLike, predicted: ArrayLike, prior: ScaleMixture) -> Shrunken:
     """Return posterior means and variances of noisy residuals, weights of the prior fitted to the cells themselves.
 
     Parameters
@@ -193,8 +173,6 @@ def shrink(
         Predicted counts, by which the prior's variance grows; below the floor, negative ones too, they stand for it.
     prior
         All components around 0.
-    weights : (k,), optional
-        Of the components, in place of fitted ones.
 
     Examples
     --------
@@ -218,21 +196,17 @@ def shrink(
     cells = Cells(
         given, np.maximum(own, _LEAST_VARIANCE), np.maximum(sizes, prior.floor), prior.scales, prior.exponents
     )
-    fitted = None
-    if weights is None:
-        chosen = np.arange(given.size)
-        if given.size > MOST_FITTED:
-            chosen = permutation(public_stream(0, "cells that determine a prior"), given.size)[:MOST_FITTED]
-        table = np.empty((chosen.size, prior.scales.size))
-        likelihoods(cells, chosen, table)
-        fitted = fit_weights(table, prior.counts)
-        weights = fitted.weights
-    elif weights.shape != prior.scales.shape or not (weights >= 0).all() or not weights.max() >= _LEAST_WEIGHT:
-        raise ProgramError(f"expected {prior.scales.size} weights of at least 0, not all 0")
+    chosen = np.arange(given.size)
+    if given.size > MOST_FITTED:
+        chosen = permutation(public_stream(0, "cells that determine a prior"), given.size)[:MOST_FITTED]
+    table = np.empty((chosen.size, prior.scales.size))
+    likelihoods(cells, chosen, table)
+    fitted = fit_weights(table, prior.counts)
+    weights = fitted.weights
     means, variances = np.empty(given.size), np.empty(given.size)
     with np.errstate(divide="ignore"):
         moments(cells, np.log(np.where(weights >= _LEAST_WEIGHT, weights, 0.0)), means, variances)
-    return Shrunken(freeze(means), freeze(variances), fitted, weights)
+    return Shrunken(freeze(means), freeze(variances), fitted)
 
 
 def _spread_out(values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -38,7 +38,6 @@ def write_records(
     records: NDArray[np.int32],
     *,
     weights: NDArray[np.float64] | None = None,
-    weight_column: str = "weight",
     format: str = "csv",  # noqa: A002  the plainest word
     numbers: Numbers = NONE_DRAWN,
 ) -> str | None:
@@ -56,9 +55,8 @@ def write_records(
     records : (r, d) int32
         One row of codes per record.
     weights : (r,) float64, optional
-        Finite weights of the records, written as the last column.
-    weight_column
-        Name of that column. If the schema has an attribute of this name, the column is called "dpopt_weight".
+        Finite weights of the records, written as the last column: "weight", or "dpopt_weight" where an attribute has
+        that name.
     format
         "csv": UTF-8, commas; a missing value is the missing text. "parquet": text, int64, double, bool, date, timestamp
         and duration columns; a missing value is null.
@@ -72,7 +70,7 @@ def write_records(
         The name that the weights were given, None without weights.
     """
     _check(schema, records, weights)
-    name = weight_name(schema, weight_column)
+    name = weight_name(schema)
     write = {"csv": write_csv, "parquet": write_parquet}.get(format)
     if write is None:
         raise SchemaError(f"the format {format!r} is not known; expected 'csv' or 'parquet'")
@@ -103,11 +101,11 @@ def _check(schema: Schema, records: NDArray[np.int32], weights: NDArray[np.float
         raise SchemaError(f"weight {int(np.argmin(np.isfinite(weights)))} is not finite; weights are finite numbers")
 
 
-def weight_name(schema: Schema, wanted: str = "weight") -> str:
-    """Return the name of the column of weights: `wanted`, or "dpopt_weight" where an attribute has that name."""
+def weight_name(schema: Schema) -> str:
+    """Return the name of the column of weights: "weight", or "dpopt_weight" where an attribute has that name."""
     names = set(schema.names)
-    if wanted not in names:
-        return wanted
+    if "weight" not in names:
+        return "weight"
     free, number = "dpopt_weight", 1
     while free in names:
         number += 1

@@ -47,15 +47,17 @@ def test_rounds_are_named_by_numbers_and_ranges(text: str, rounds: list[int]) ->
     assert parse_rounds(text, [1, 2, 3, 5]) == rounds
 
 
-@pytest.mark.parametrize("text", ["", "one", "1-", "-2", "1--2", "1.5", "all,1", "1,,2", "²"])
-def test_other_texts_name_no_rounds(text: str) -> None:
-    with pytest.raises(PlanError, match="numbers and ranges such as 1,5-9"):
-        parse_rounds(text, [1, 2, 3])
+NO_NUMBERS = "numbers and ranges such as 1,5-9"
+NOT_PLAYED = "names no rounds of this run; it has the rounds 1 to 3"
 
 
-@pytest.mark.parametrize("text", ["0", "4", "2-9", "3-1", "1-99999999999999999999"])
-def test_rounds_that_were_not_played_are_refused(text: str) -> None:
-    with pytest.raises(PlanError, match="names no rounds of this run; it has the rounds 1 to 3"):
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [(text, NO_NUMBERS) for text in ("", "one", "1-", "-2", "1--2", "1.5", "all,1", "1,,2", "²")]
+    + [(text, NOT_PLAYED) for text in ("0", "4", "2-9", "3-1", "1-99999999999999999999")],
+)
+def test_other_texts_name_no_rounds(text: str, message: str) -> None:
+    with pytest.raises(PlanError, match=message):
         parse_rounds(text, [1, 2, 3])
 
 
@@ -104,9 +106,9 @@ def test_the_summary_is_that_of_the_gaps_by_third_of_the_run(finished: Synthetic
     values = [one.objective for one in rounds]
     assert min(values) > 0
     shares = [gap / value for gap, value in zip((4, 8, 0), values, strict=True)]
-    assert found["proven_gap_over_value"] == {"mean": sum(shares) / 3, "largest": max(shares)}
+    assert found["proven_gap_over_value"] == pytest.approx({"mean": sum(shares) / 3, "largest": max(shares)})
     shares[0] /= 2
-    assert found["reported_gap_over_value"] == {"mean": sum(shares) / 3, "largest": max(shares)}
+    assert found["reported_gap_over_value"] == pytest.approx({"mean": sum(shares) / 3, "largest": max(shares)})
     worthless = [replace(rounds[1], objective=0, proven_bound=8)]
     assert summary(finished, [rounds[0], *worthless])["proven_gap_over_value"]["mean"] == 4 / values[0]
     assert summary(finished, worthless)["proven_gap_over_value"] is None

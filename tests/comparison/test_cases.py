@@ -54,17 +54,17 @@ def test_a_file_in_a_folder_that_is_no_instance_is_left_out_and_reported(tmp_pat
         cases_from_instances([other])
 
 
-def test_places_without_instances_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(PlanError, match="does not exist"):
-        cases_from_instances([tmp_path / "nowhere"])
-    with pytest.raises(PlanError, match="no instances were found"):
-        cases_from_instances([tmp_path])
-
-
-def test_a_file_that_is_named_twice_is_refused(tmp_path: Path) -> None:
-    one = write(tmp_path / "one.toml")
-    with pytest.raises(PlanError, match="is named twice"):
-        cases_from_instances([one, one])
+@pytest.mark.parametrize(
+    ("places", "message"),
+    [(["nowhere"], "does not exist"), (["empty"], "no instances were found"), (["one.toml"] * 2, "is named twice")],
+)
+def test_places_without_instances_and_files_named_twice_are_refused(
+    tmp_path: Path, places: list[str], message: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    write(tmp_path / "one.toml")
+    with pytest.raises(PlanError, match=message):
+        cases_from_instances([tmp_path / place for place in places])
 
 
 def test_rounds_of_a_run_are_cases_with_their_records_as_known(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ class Scripted:
             grace=grace,
         )
         self.made.append(solver)
-        return contestant_named(adapter.lower(), solver)
+        return Contestant(solver.name, solver)
 
 
 @pytest.fixture
@@ -278,7 +278,9 @@ class Watched:
 @pytest.mark.solver("highs")
 def test_a_solver_behind_presolve_has_loaded_its_library_before_the_clock_starts() -> None:
     watched = Watched("highs")
-    row = rows_of(contestant_named("highs:clique", watched), case=Case("hard", random_problem([3] * 8, 60, 1)))
+    row = rows_of(
+        Contestant("highs:clique", watched, Formulation.CLIQUE), case=Case("hard", random_problem([3] * 8, 60, 1))
+    )
     assert row["highs:clique"].status == "optimal"
     warm_up, *problems = watched.asked
     assert warm_up < 10 < min(problems)
@@ -336,7 +338,7 @@ def _overwrite(claimed: SolveResult, program: MaxCsp) -> SolveResult:
 
 
 def contestant(label: str, solver: Any) -> Contestant:
-    return replace(contestant_named("mine", Here()), label=label, inner=solver)
+    return Contestant(label, solver)
 
 
 def rows(solver: Any) -> tuple[Row, Row]:

@@ -170,17 +170,14 @@ def test_too_many_coefficients_for_solvers_end_the_fit(monkeypatch: pytest.Monke
     assert "solvers are handed 10 at most" in fitted.stopped
 
 
-def test_records_given_with_weights_are_merged_and_improved() -> None:
+def test_equal_records_are_merged_and_their_weights_improved() -> None:
     problem = mixed_problem(2)
     records = feasible_records(problem)[[0, 5, 9, 5]]
-    weights = np.array([0.1, 0.2, 0.3, 0.4])
-    start = objective(problem, records, weights)
-    fitted = generate_columns(problem, FitSettings(rounds=0), records, weights=weights)
+    start = objective(problem, records, np.full(4, 0.25))
+    fitted = generate_columns(problem, FitSettings(rounds=0), records)
     check(problem, fitted)
     assert len(fitted.records) <= 3
     assert fitted.history[0].objective < start
-    with pytest.raises(ProgramError, match="sum"):
-        generate_columns(problem, FitSettings(rounds=1), records, weights=weights / 2)
 
 
 def test_many_records_are_weighed_without_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -285,6 +285,13 @@ def test_pb_11_and_pb_12_are_chosen_where_a_point_breaks_them_and_no_record_does
     matrix = np.zeros((rows.number_of_rows, point.size))
     np.add.at(matrix, (rows.row, rows.column), rows.value)
     assert (matrix @ point < rows.lower).all()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpopt.models.best_responses.relaxation_bound.MOST", 2)
+        few = violated_triangles(lifted.tables, point)
+    broken = matrix @ point - rows.lower
+    assert few.number_of_rows == min(2, broken.size)
+    assert few.column.tolist() == rows.column[rows.row < 2].tolist()  # those that are violated most come first
+    assert (np.diff(broken) >= -1e-9).all()
     size = lifted.tables.columns
     _, cell, left, right = lifted.tables.lines()
     sides = lifted.tables.left[left] % size, lifted.tables.right[right] % size
@@ -292,8 +299,7 @@ def test_pb_11_and_pb_12_are_chosen_where_a_point_breaks_them_and_no_record_does
     point[:size] = one_hot(program, record)
     point[cell] = point[sides[0]] * point[sides[1]]
     assert (matrix @ point >= rows.lower).all()
-    few = violated_triangles(lifted.tables, point, most=2)
-    assert few.number_of_rows == 0
+    assert violated_triangles(lifted.tables, point).number_of_rows == 0
 
 
 @pytest.mark.solver("highs")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dpopt.errors import ProgramError
+from dpopt.inference import shrinkage as em
 from dpopt.inference.shrinkage import ScaleMixture, fit_weights, shrink
 from dpopt.models.shrinkage import log_likelihoods, shrinkage
 from dpopt.programs.results import Termination
@@ -30,7 +31,9 @@ def noisy(seed: int, cells: int = 30) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 @pytest.mark.parametrize("counts", [0.0, 0.5])
 @pytest.mark.parametrize("seed", range(2))
-def test_a_solver_finds_what_em_finds_and_the_gap_holds(seed: int, counts: float) -> None:
+def test_a_solver_finds_what_em_finds_and_the_gap_holds(
+    seed: int, counts: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """SH-1 to SH-3 by Clarabel; SH-5 never falls, and SH-6 bounds the optimum at every number of steps."""
     values, noise, predicted = noisy(seed)
     likelihoods = np.exp(log_likelihoods(values, noise, predicted, SCALES, EXPONENTS))
@@ -39,7 +42,9 @@ def test_a_solver_finds_what_em_finds_and_the_gap_holds(seed: int, counts: float
     assert found.termination is Termination.OPTIMAL
     assert found.objective is not None
     for steps in (1, 4, 30, 3000):
-        fitted = fit_weights(likelihoods, counts, close=1e-9, most_steps=steps)
+        monkeypatch.setattr(em, "CLOSE", 1e-9)
+        monkeypatch.setattr(em, "MOST_STEPS", steps)
+        fitted = fit_weights(likelihoods, counts)
         last = -float(fitted.objectives[-1])
         assert found.objective <= last + 1e-6 <= found.objective + fitted.gap + 2e-6
         assert np.diff(fitted.objectives).min(initial=0.0) >= -1e-9
@@ -58,8 +63,8 @@ def test_the_worked_example_of_the_page() -> None:
     values, flat = [0.0, FAR], np.zeros(2)
     found = shrinkage(values, 1.0, 1.0, [0.0, 3.0], flat).solve()
     assert found.objective == pytest.approx(-log(9 / 8), abs=1e-7)
-    prior = ScaleMixture(np.array([0.0, 3.0]), flat, 1.0, np.zeros(2, np.int64), flat)
-    cells = shrink(values, 1.0, 1.0, prior, weights=np.array([0.5, 0.5]))
+    prior = ScaleMixture(np.array([0.0, 3.0]), flat, 1.0, np.zeros(2, np.int64), np.full(2, 1e9))  # weights of a half
+    cells = shrink(values, 1.0, 1.0, prior)
     assert cells.means[1] == pytest.approx(FAR / 2)
     assert cells.variances[1] == pytest.approx(2 / 3 * (0.75 + (0.75 * FAR) ** 2) - (FAR / 2) ** 2)
 

@@ -12,6 +12,7 @@ from math import comb, inf, pi
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from dpopt.comparison.instances import Instance
@@ -626,7 +627,10 @@ def shrinkages() -> list[Problem]:
     for seed, counts in ((3, 0.0), (4, 0.5)):
         values, noise, predicted = noisy(seed)
         likelihoods = np.exp(log_likelihoods(values, noise, predicted, SCALES, EXPONENTS))
-        least = -float(fit_weights(likelihoods, counts, close=1e-8, most_steps=20_000).objectives[-1])
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("dpopt.inference.shrinkage.CLOSE", 1e-8)
+            patch.setattr("dpopt.inference.shrinkage.MOST_STEPS", 20_000)
+            least = -float(fit_weights(likelihoods, counts).objectives[-1])
         arguments = {
             "values": values.tolist(),
             "noise": noise.tolist(),

@@ -49,5 +49,5 @@ def test_the_demonstration_s_children_do_not_work() -> None:
 
 def test_the_demonstration_s_table_reads_back_under_its_schema(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
-    write_records(path, SCHEMA, demo_codes(500))
-    assert np.array_equal(np.array(read_table(path, SCHEMA)._columns).T, demo_codes(500))
+    write_records(path, SCHEMA, CODES[:500])
+    assert np.array_equal(np.array(read_table(path, SCHEMA)._columns).T, CODES[:500])

@@ -74,23 +74,22 @@ def test_weights_are_written_exactly_in_the_last_column(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "wanted", "given_name"),
+    ("names", "given_name"),
     [
-        (["a"], "weight", "weight"),
-        (["a"], "mass", "mass"),
-        (["weight"], "weight", "dpopt_weight"),
-        (["weight", "dpopt_weight"], "weight", "dpopt_weight_2"),
-        (["weight", "dpopt_weight", "dpopt_weight_2"], "dpopt_weight", "dpopt_weight_3"),
+        (["a"], "weight"),
+        (["weight"], "dpopt_weight"),
+        (["weight", "dpopt_weight"], "dpopt_weight_2"),
+        (["weight", "dpopt_weight", "dpopt_weight_2"], "dpopt_weight_3"),
     ],
 )
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_the_weight_column_never_takes_the_name_of_an_attribute(
-    tmp_path: Path, names: list[str], wanted: str, given_name: str, form: str
+    tmp_path: Path, names: list[str], given_name: str, form: str
 ) -> None:
     schema = Schema(tuple(Attribute(name, BOOLEAN) for name in names))
     records = np.ones((2, len(names)), dtype=np.int32)
     path = tmp_path / "records"
-    used = write_records(path, schema, records, weights=np.ones(2), weight_column=wanted, format=form)
+    used = write_records(path, schema, records, weights=np.ones(2), format=form)
     assert used == given_name
     frame = pd.read_csv(path) if form == "csv" else pd.read_parquet(path)
     assert list(frame.columns) == [*names, given_name]

@@ -37,16 +37,10 @@ ALL_DOCUMENTS = sorted(
 OTHER_LIBRARIES = {"models-in-hand.md"}
 """Documents whose code loads CVXPY, PuLP and OR-Tools: run in a process of their own, as these crash others in one process."""
 DEMONSTRATION = ["demo", "--keep", "demo"]  # many documents begin so; it is run once
-FIRST = [
-    "release",
-    "demo/people.csv",
-    "--schema",
-    "demo/schema.json",
-    "--epsilon",
-    "1",
-    "--out",
-    "first",
-]  # and so do two go on
+_RELEASE = "release demo/people.csv --schema demo/schema.json"
+_ROUNDS = "--workload marginals:3 --epsilon 1 --delta 1e-9 --algorithm dualquery --no-predict"
+SHARED = [f"{_RELEASE} --epsilon 1 --out first".split(), f"{_RELEASE} {_ROUNDS} --out rounds".split()]
+"""Releases that two documents make: each is made once."""
 EXAMPLES = [
     file.path.removesuffix(".py").replace("/", ".")
     for file in source_files()
@@ -91,10 +85,10 @@ def run_command(line: str) -> None:
     """
     command, *arguments = shlex.split(line, comments=True)
     assert command == "dpopt"
-    if arguments in (DEMONSTRATION, FIRST):
+    if arguments == DEMONSTRATION or arguments in SHARED:
         made = demonstration()[1]
-        if arguments == FIRST:
-            made = made.with_name("first")
+        if arguments != DEMONSTRATION:
+            made = made.with_name(arguments[-1])
             once(made, *arguments[:-1], made)
         shutil.copytree(made, arguments[-1])
         return

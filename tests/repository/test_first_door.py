@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import subprocess
 import sys
 import typing
 from collections.abc import Callable
@@ -510,36 +509,23 @@ def test_a_synthesizer_gives_any_number_of_rows(more: dict[str, Any]) -> None:
         dpopt.Synthesizer(SCHEMA, nothing=1).fit(TABLE)
 
 
-SCRIPT = """
-from pathlib import Path
-
-import dpopt
-
-schema = dpopt.Schema((dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=(0, 50, 100)),))
-draft: dpopt.Schema = dpopt.infer_schema("table.csv").schema
-workload: dpopt.Workload = dpopt.parse_workload("marginals:1", schema)
-planned: dpopt.Planned = dpopt.plan(schema, workload, n=1000, epsilon=1)
-made: dpopt.SyntheticRelease = dpopt.release("table.csv", plan=planned, progress=False, out=Path("out"))
-algorithm: object = made.chosen["algorithm"]
-rows: int = len(made.sample(10)) + len(dpopt.Synthesizer(schema, epsilon=1.5).fit("table.csv").sample())
-made.save("folder")
-report: str = made.report()
-judged: dpopt.Evaluation = dpopt.evaluate(made, "table.csv")
-errors: float = judged.mean_error
-histogram = dpopt.histogram("table.csv", schema, "age", epsilon=1, budget=dpopt.BudgetLedger("owner.budget"))
-count: float = histogram.answer("0:50").value
-text: str = repr(histogram)
-dpopt.histogram("table.csv", schema, "age", epsilon="1")  # wrong: a text
-dpopt.release("table.csv", 3, epsilon=1)  # wrong: no schema
-dpopt.histogram("table.csv", schema, "age", epsilonn=1)  # wrong: no such option
-"""
-
-
-@pytest.mark.slow
-def test_the_script_of_a_user_is_checked_strictly_and_what_is_wrong_is_found(tmp_path: Path) -> None:
-    (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-error-summary", "script.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    found = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error: " in line}
-    wrong = {number for number, line in enumerate(SCRIPT.splitlines(), start=1) if "# wrong" in line}
-    assert found == wrong, done.stdout
+def script_of_a_user() -> tuple[object, ...]:
+    """Is never called: mypy, which checks the tests too, accepts it, and complains of an ignore that ignores nothing."""
+    schema = dpopt.Schema((dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=(0, 50, 100)),))
+    draft: dpopt.Schema = dpopt.infer_schema("table.csv").schema
+    workload: dpopt.Workload = dpopt.parse_workload("marginals:1", draft)
+    planned: dpopt.Planned = dpopt.plan(schema, workload, n=1000, epsilon=1)
+    made: dpopt.SyntheticRelease = dpopt.release("table.csv", plan=planned, progress=False, out=Path("out"))
+    algorithm: object = made.chosen["algorithm"]
+    rows: int = len(made.sample(10)) + len(dpopt.Synthesizer(schema, epsilon=1.5).fit("table.csv").sample())
+    made.save("folder")
+    report: str = made.report()
+    judged: dpopt.Evaluation = dpopt.evaluate(made, "table.csv")
+    errors: float = judged.mean_error
+    histogram = dpopt.histogram("table.csv", schema, "age", epsilon=1, budget=dpopt.BudgetLedger("owner.budget"))
+    count: float = histogram.answer("0:50").value
+    text: str = repr(histogram)
+    dpopt.histogram("table.csv", schema, "age", epsilon="1")  # type: ignore[arg-type]
+    dpopt.release("table.csv", 3, epsilon=1)  # type: ignore[arg-type]
+    dpopt.histogram("table.csv", schema, "age", epsilonn=1)  # type: ignore[call-arg]
+    return algorithm, rows, report, errors, count, text

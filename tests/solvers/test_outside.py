@@ -136,14 +136,21 @@ def test_what_is_part_of_dpopt_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_solver_that_overran_is_not_asked_until_it_is_back(short: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither by a wrapper of dpopt's, nor for longer than it is away."""
-    mine, tiny = Mine(hangs), tiny_problem(Capability.MAX_CSP)[0]
+    asked: list[Program] = []
+
+    def act(program: Program) -> object:
+        asked.append(program)
+        return hangs(program)
+
+    mine, tiny = Mine(act), tiny_problem(Capability.MAX_CSP)[0]
     with pytest.raises(SolverUnavailableError, match=r"did not answer within 0\.2 s, at a limit of 0\.01 s"):
         answer(mine, tiny, SolveLimits(seconds=0.01))
     monkeypatch.setattr(outside, "PATIENCE", 600.0)  # one that is waited for ends after a minute, and raises nothing
     with pytest.raises(SolverUnavailableError, match="is still at it"):
         answer(mine, tiny, SolveLimits(seconds=0.01))
+    assert len(asked) == 1
     over.set()
-    for _ in range(100):
+    for _ in range(3000):
         try:
             assert answer(mine, tiny) is None
             return

@@ -359,7 +359,7 @@ def test_a_solver_finds_the_graphical_sequence_beside_the_own_bound(total: int |
     own, found = release.graphical("isotonic"), release.graphical("isotonic", solver="highs")
     assert own.lower_bound == found.lower_bound
     assert found.squared_distance <= own.squared_distance + 1e-9
-    assert found.gap <= own.gap
+    assert found.gap <= own.gap + 1e-9
     assert 2 * len(found.edges()) == found.degrees.sum()
     with pytest.raises(ProgramError, match="clarabel takes none of the models"):
         release.graphical(solver="clarabel")

@@ -66,13 +66,11 @@ def best_intervals(values: ArrayLike, intervals: int, *, by_depth: bool = False)
     return freeze(places)
 
 
-def partition_cost(values: ArrayLike, places: NDArray[np.int64], *, by_depth: bool = False) -> float:
-    """Return the cost of a partition, interval by interval from its values (IV-1)."""
+def partition_cost(values: ArrayLike, places: NDArray[np.int64]) -> float:
+    """Return the squared error of a partition, interval by interval from its values (IV-1)."""
     given = np.asarray(values, dtype=np.float64)
     if places.size < 2 or places[0] != 0 or places[-1] != given.size or np.any(np.diff(places) < 1):
         raise ProgramError(f"expected increasing places from 0 to {given.size:,}, found {places.tolist()}")
     sums = np.add.reduceat(given, places[:-1])
-    if by_depth:
-        return float(np.sum(sums**2))
     means = np.repeat(sums / np.diff(places), np.diff(places))
     return float(np.sum((given - means) ** 2))

@@ -51,15 +51,13 @@ _SIDES = np.array(  # x_i, x_j, x_k, y_ij, y_ik, y_jk
 _LOWER = np.array([0.0, 0.0, 0.0, -1.0])
 
 
-def violated_triangles(tables: PairTables, point: Numbers, most: int = MOST) -> RowBlock:
-    """Return rows of PB-11 and PB-12 that a point violates, of each three codes the one that it violates most.
+def violated_triangles(tables: PairTables, point: Numbers) -> RowBlock:
+    """Return the `MOST` rows of PB-11 and PB-12 that a point violates most, at most one of each three codes.
 
     Parameters
     ----------
     point : (n,) float64
         A point of the lifting, as a solver left it.
-    most
-        How many rows at most: those that the point violates most.
     """
     from scipy.sparse import coo_array
 
@@ -84,7 +82,7 @@ def violated_triangles(tables: PairTables, point: Numbers, most: int = MOST) -> 
         found.append(columns[chosen])
         kinds.append(kind[chosen])
         violations.append(violation[chosen])
-    worst = np.argsort(-np.concatenate(violations), kind="stable")[:most]
+    worst = np.argsort(-np.concatenate(violations), kind="stable")[:MOST]
     kind = np.concatenate(kinds)[worst]
     return table_block(np.concatenate(found)[worst], _SIDES[kind], _LOWER[kind], np.full(kind.size, np.inf))
 

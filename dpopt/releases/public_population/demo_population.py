@@ -35,13 +35,13 @@ def demo_schema() -> Schema:
     )
 
 
-def demo_codes(people: int = PEOPLE) -> NDArray[np.int32]:
-    """Return the population, (people, 15) codes; the same for ever.
+def demo_codes() -> NDArray[np.int32]:
+    """Return the population, (PEOPLE, 15) codes; the same for ever.
 
     Each attribute is drawn from a distribution that depends on those before it: education on age, work on age and
     education, income on work, education and sex, and so on.
     """
-    draw = _Drawer(people)
+    draw = _Drawer(PEOPLE)
     age = draw.choose([11, 12, 13, 14, 14, 13, 11, 8, 4])
     adult, old = age >= 2, age >= 6
     sex = draw.choose([51, 49])

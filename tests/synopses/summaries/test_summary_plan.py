@@ -238,10 +238,10 @@ def test_many_columns_and_wide_queries_are_planned() -> None:
     wide = planned(bits(100), 16, size=10**6)
     assert isfinite(wide.direct)
     assert wide.direct > 1 > wide.predicted
-    started = time.perf_counter()
+    started = time.process_time()  # other processes on the machine do not count
     many = planned(bits(7000), 3, size=10**6)
     assert many.sizes == (1,)
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
 
 
 def test_too_many_literals_are_refused_with_the_number_of_columns_that_would_do(

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import freeze, frozen
-from dpopt.errors import DpoptError, ProgramError
+from dpopt.arrays import freeze
+from dpopt.errors import DpoptError
 from dpopt.inference.records.columns.columns import (
     LEAST_WEIGHT,
     MATRIX_UP_TO,
@@ -81,7 +81,6 @@ def generate_columns(
     settings: FitSettings,
     start: NDArray[np.int32],
     *,
-    weights: NDArray[np.float64] | None = None,
     one_way: NDArray[np.float64] | None = None,
     progress: Callable[[FitProgress], None] | None = None,
     history: tuple[FitProgress, ...] = (),
@@ -94,9 +93,7 @@ def generate_columns(
     problem, settings
         What to fit; `rounds`, `gap`, `seconds`, `solver`, `pricing` and `proof` say how.
     start : (r, d) int32
-        Feasible records, equal ones are merged.
-    weights : (r,) float64, optional
-        Their weights; equal if left out.
+        Feasible records of equal weight; equal ones are merged.
     one_way : (c,) float64, optional
         One-way marginals of the records from which pricing starts, beside the records so far.
     progress, history, began
@@ -107,7 +104,7 @@ def generate_columns(
         one_way = estimated_one_way(problem)
     check_one_way(problem, one_way)
     generation = _Generation(problem, settings, one_way, time.perf_counter() if began is None else began)
-    return generation.run(start, weights, progress, list(history))
+    return generation.run(start, progress, list(history))
 
 
 class _Generation:
@@ -125,14 +122,10 @@ class _Generation:
         self.without = self.answers.slopes(none, np.zeros(0))  # the slopes if no record counted
 
     def run(
-        self,
-        start: NDArray[np.int32],
-        weights: NDArray[np.float64] | None,
-        progress: Callable[[FitProgress], None] | None,
-        history: list[FitProgress],
+        self, start: NDArray[np.int32], progress: Callable[[FitProgress], None] | None, history: list[FitProgress]
     ) -> Fitted:
         """Merge the start, and do the rounds."""
-        state = self._merged(start, weights)
+        state = self._merged(start)
 
         def note(stage: str, step: int, new: int) -> None:
             seconds = time.perf_counter() - self.began
@@ -167,10 +160,8 @@ class _Generation:
         self._price(state, prove=True)  # what is known of the last weights
         return failed or "all rounds done"
 
-    def _merged(self, start: NDArray[np.int32], weights: NDArray[np.float64] | None) -> _State:
-        given = np.full(len(start), 1.0 / len(start)) if weights is None else frozen(weights, np.float64)
-        if given.shape != (len(start),) or not np.all(given >= 0) or abs(float(given.sum()) - 1.0) > 1e-6:
-            raise ProgramError(f"{len(start):,} records need as many weights that sum to 1, none of them negative")
+    def _merged(self, start: NDArray[np.int32]) -> _State:
+        given = np.full(len(start), 1.0 / len(start))
         distinct, inverse = np.unique(start, axis=0, return_inverse=True)
         columns = self.answers.columns(distinct.astype(np.int32))
         sums = np.bincount(inverse.reshape(-1), weights=given, minlength=len(columns))
