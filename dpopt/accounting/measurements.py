@@ -8,7 +8,7 @@ replace-one (it leaves one cell and enters another); `dpopt.queries.sensitivity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, sqrt
 from typing import Self
@@ -107,10 +107,10 @@ def measurement_scale(sensitivity: int, *, amount: float, gaussian: bool) -> flo
     return scale
 
 
-def amount_for(budget: Budget, extra: Sequence[Charge] = (), *, gaussian: bool) -> float:
-    """Return how much of a budget is left for noise beside `extra`: rho of zCDP if `gaussian`, else epsilon.
+def amount_for(budget: Budget, *, gaussian: bool) -> float:
+    """Return how much of a budget is left for noise after its earlier charges: rho of zCDP if `gaussian`, else epsilon.
 
-    maximize amount  subject to  budget.allows([*extra, a charge of amount])
+    maximize amount  subject to  budget.allows([a charge of amount])
 
     by bisection. What is allowed as one charge is allowed in parts that add up to it, since rho adds up, epsilon adds
     up under pure composition, and its square, or the squared mu of the GDP accountant, is at least the sum of those of
@@ -129,8 +129,7 @@ def amount_for(budget: Budget, extra: Sequence[Charge] = (), *, gaussian: bool) 
         Gaussian noise with an accountant other than 'zcdp' (discrete Gaussian noise of parameter sigma is not
         1/sigma-GDP, and a concentrated charge means nothing to the other theorems); charges under different relations.
     """
-    known = (*extra, *budget.earlier)
-    relation = known[0].relation if known else NeighbouringRelation.ADD_REMOVE
+    relation = budget.earlier[0].relation if budget.earlier else NeighbouringRelation.ADD_REMOVE
     if gaussian and budget.accountant is not Accountant.ZCDP:
         raise AccountingError(
             f"Gaussian noise: found the accountant {budget.accountant.value!r}, expected 'zcdp'; use it, or Laplace "
@@ -139,7 +138,7 @@ def amount_for(budget: Budget, extra: Sequence[Charge] = (), *, gaussian: bool) 
     kind = ChargeKind.CONCENTRATED if gaussian else ChargeKind.PURE
 
     def allowed(amount: float) -> bool:
-        return budget.allows([*extra, Charge("noise", kind, amount, 1, relation, "a trial")])
+        return budget.allows([Charge("noise", kind, amount, 1, relation, "a trial")])
 
     return _largest(allowed)
 
