@@ -14,14 +14,8 @@ from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, ReleaseFolderError
 from dpopt.files.written_files import check_replaceable, whole_file
 from dpopt.html_pages.page import page
-from dpopt.releases.readme import (
-    citation,
-    declared_in_words,
-    guarantee,
-    repairs_in_words,
-    two_way_in_words,
-    warnings_in_words,
-)
+from dpopt.releases.notes import notes_of
+from dpopt.releases.readme import citation, guarantee, repairs_in_words, two_way_in_words
 from dpopt.reports.charts import percent, short
 from dpopt.reports.sections import association_maps, column_charts, held_by, judged_sections
 from dpopt.reports.words import grouped_charges, meaning_of
@@ -124,12 +118,8 @@ def _page_of_synopsis(synopsis: Synopsis, title: str | None) -> str:
         guarantee=guarantee(synopsis.privacy),
         meaning=meaning_of(synopsis.privacy),
         charges=grouped_charges(synopsis.privacy["charges"]),
-        synopsis={
-            "what": synopsis.WHAT,
-            "said": repr(synopsis),
-            "made_by": synopsis.MADE_BY,
-            "solved": [*synopsis.warnings_in_words(), *solved],
-        },
+        synopsis={"what": synopsis.WHAT, "said": repr(synopsis), "made_by": synopsis.MADE_BY, "solved": solved},
+        notes=synopsis.notes(),
         statement=None,
         filters={"percent": percent},
     )
@@ -153,7 +143,8 @@ def _page(finished: SyntheticRelease, judged: Judgement | None, title: str | Non
         held=held_by(finished),
         asked=short(str(asked.get("workload") or json.dumps(asked, ensure_ascii=False)), 300),
         citation=citation(statement),
-        repairs=[*warnings_in_words(statement), *repairs_in_words(statement), *declared_in_words(statement["privacy"])],
+        notes=notes_of(statement, schema),
+        repairs=repairs_in_words(statement),
         two_way=two_way_in_words(statement),
         rules=[(short(rule.name, 200), short(rule.describe(), 2000)) for rule in schema.rules],
         columns=column_charts(finished, measured, judged),
