@@ -33,9 +33,9 @@ from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswer
 from dpopt.queries.marginal_set import MarginalSet, some_of
 from dpopt.queries.residuals import independent_shares
 from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.releases.description import notes_of
 from dpopt.releases.job import VALUES, WEIGHTS_BECAUSE, check_format, check_workload, refuse_unreviewed
 from dpopt.releases.measured_size import measured_note
-from dpopt.releases.notes import notes_of
 from dpopt.releases.plan import Plan
 from dpopt.releases.progress import Detail, Progress, stage
 from dpopt.releases.public_population.population import MOST_ATTRIBUTES, has_binary_population, public_population

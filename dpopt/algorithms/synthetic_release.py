@@ -19,10 +19,10 @@ from dpopt.errors import PlanError
 from dpopt.html_pages.shown import Shown
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.model import Model
+from dpopt.releases.description import notes_of
 from dpopt.releases.folder_files import RELEASE, give_one_time, new_folder, write_json
 from dpopt.releases.job import WIDE_FORMATS, WIDEST_TABLE, Job
 from dpopt.releases.kept_records import Round
-from dpopt.releases.notes import notes_of
 from dpopt.releases.plan import whole_number
 from dpopt.releases.progress import Progress
 from dpopt.releases.readme import write_readme

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from dpopt.releases.description import described
 from dpopt.releases.folder_files import write_whole
-from dpopt.releases.notes import notes_of
 from dpopt.schema.schema import Schema
 
 README = "README.txt"
@@ -73,11 +73,6 @@ _CSV_NOTES = (
         'colClasses = c(COLUMN = "character") in R.'
     ),
 )
-_REPAIRS = {
-    "clip": "Numbers outside the range that schema.json gives their column were counted in its end bins, which moves its mean.",
-    "other": "Values that do not fit schema.json were counted in the bucket that it declares for them.",
-    "drop": "Rows with values that do not fit schema.json were not counted.",
-}
 
 
 def write_readme(folder: Path, statement: Mapping[str, Any], schema: Schema) -> None:
@@ -92,22 +87,16 @@ def write_readme(folder: Path, statement: Mapping[str, Any], schema: Schema) -> 
 def readme_of(statement: Mapping[str, Any], schema: Schema | None = None) -> str:
     """Return README.txt of a release, given the contents of its release.json."""
     records, privacy = statement["records"], statement["privacy"]
-    held = records or statement["answers"]
+    held, release = records or statement["answers"], described(statement, schema)
     filled = _TEMPLATE.format(
-        heading=f"{_title(statement)}, {guarantee(privacy)}".upper(),
+        heading=f"{release.title}, {release.guarantee}".upper(),
         what_it_is=(
             "No row is a person. Rows were chosen so that together they answer the {} about as a private table "
             "does; what else is computed from them may be far off."
             if records is not None
             else "Answers to the {} on a private table, with noise. There are no records."
         ).format(f"{statement['workload']['queries']:,} queries of workload.json"),
-        notes="\n\n".join(
-            [
-                *(note.text for note in notes_of(statement, schema)),
-                *repairs_in_words(statement),
-                *two_way_in_words(statement),
-            ]
-        ),
+        notes="\n\n".join((*(note.text for note in release.notes), *release.repairs, *release.two_way)),
         cost=""
         if not privacy["private"]
         else f"Neighbouring tables: {privacy['neighbours']}. Costs were added up by the accountant "
@@ -115,83 +104,10 @@ def readme_of(statement: Mapping[str, Any], schema: Schema | None = None) -> str
         files=_files(statement, held),
         loading=_loading(held),
         publishing=_publishing(statement),
-        citation=citation(statement),
+        citation=release.citation,
     )
     parts = (part.rstrip("\n") for part in filled.split("\n\n"))
     return "\n\n".join(part if part.startswith(" ") else _wrapped(part) for part in parts if part) + "\n"
-
-
-def repairs_in_words(statement: Mapping[str, Any]) -> list[str]:
-    """Return what became of values that do not fit the schema, from what was declared alone; never of how many."""
-    declared = statement.get("on_invalid", "").split(",")
-    return [words for repair, words in _REPAIRS.items() if repair in declared]
-
-
-TOLERABLE = 0.02
-"""What a percentage within a group may be off, 2 points: the group needs so many rows that the noise of a count is less."""
-
-
-def two_way_in_words(statement: Mapping[str, Any]) -> list[str]:
-    """Return how far counts of two values together are off, and what follows for shares within groups; from public noise alone.
-
-    Examples
-    --------
-    >>> two_way_in_words({"accuracy": {"two_way": {"count_error": 41.3}}})[0][:77]
-    'A count of two values together is typically off by about 41 records, less for'
-    """
-    found = statement["accuracy"].get("two_way")
-    if found is None:
-        return []
-    error, rows = (_two_digits(found["count_error"] / part) for part in (1, TOLERABLE))
-    said = (
-        f"A count of two values together is typically off by about {error} records, less for rare ones. Do not read "
-        f"percentages within groups below about {rows} rows: they are often off by more than {100 * TOLERABLE:g} "
-        f"points. Means within groups lean towards the mean of all, in large groups too: differences between groups "
-        f"come out smaller."
-    )
-    return [said]
-
-
-def _two_digits(number: float) -> str:
-    return f"{float(f'{number:.2g}'):,.9g}"
-
-
-def citation(statement: Mapping[str, Any]) -> str:
-    """Return a sentence by which a release is cited.
-
-    Examples
-    --------
-    >>> citation(
-    ...     {
-    ...         "records": {},
-    ...         "algorithm": "mwem",
-    ...         "versions": {"dpopt": "0.1"},
-    ...         "workload": {"fingerprint": "83545dff085a36"},
-    ...         "privacy": {"private": True, "epsilon": 1.0, "delta": 0.0, "unit": "one record"},
-    ...     }
-    ... )
-    'Synthetic records, differentially private with epsilon = 1 (pure) for one record; made by dpopt 0.1 (algorithm mwem, \
-workload 83545dff085a).'
-    """
-    version = (statement.get("versions") or {}).get("dpopt", "")
-    return (
-        f"{_title(statement)}, {guarantee(statement['privacy'])}; made by {f'dpopt {version}'.strip()} (algorithm "
-        f"{statement['algorithm']}, workload {statement['workload']['fingerprint'][:12]})."
-    )
-
-
-def guarantee(privacy: Mapping[str, Any]) -> str:
-    """Return the guarantee of a statement in a few words."""
-    if not privacy["private"]:
-        return "NOT private"
-    delta = f" and delta = {privacy['delta']:g}" if privacy["delta"] else " (pure)"
-    return (
-        f"differentially private with epsilon = {privacy['epsilon']:.6g}{delta} for {privacy.get('unit', 'one record')}"
-    )
-
-
-def _title(statement: Mapping[str, Any]) -> str:
-    return "Synthetic records" if statement["records"] is not None else "Noisy answers"
 
 
 def _files(statement: Mapping[str, Any], held: Mapping[str, Any]) -> str:

@@ -1,6 +1,6 @@
-"""What a reader of a release is warned of: one record for the terminal, README.txt, reports and `repr`.
+"""What is said of a release: one record, of which the terminal, README.txt, reports and `repr` are the templates.
 
-Every note is a function of public values: the statement of a plan or of a release, and the schema.
+All of it is a function of public values: the statement of a plan or of a release, and the schema.
 """
 
 from __future__ import annotations
@@ -16,6 +16,14 @@ from dpopt.releases.declared_size import contradiction_in_brief, contradiction_i
 from dpopt.releases.measured_size import declared_rows, measured_note
 from dpopt.schema.finer import fixed_by_rules
 from dpopt.schema.schema import Schema
+
+_REPAIRS = {
+    "clip": "Numbers outside the range that schema.json gives their column were counted in its end bins, which moves its mean.",
+    "other": "Values that do not fit schema.json were counted in the bucket that it declares for them.",
+    "drop": "Rows with values that do not fit schema.json were not counted.",
+}
+TOLERABLE = 0.02
+"""What a percentage within a group may be off, 2 points: the group needs so many rows that the noise of a count is less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +41,49 @@ class Note:
     def warning(self) -> DpoptWarning:
         """Return the note as a warning."""
         return self.kind(" ".join(filter(None, (self.text, self.advice))))
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What is said of a release, a sentence or more each."""
+
+    title: str
+    guarantee: str
+    """In a few words."""
+    notes: tuple[Note, ...]
+    repairs: tuple[str, ...] = ()
+    """What became of values that do not fit the schema."""
+    two_way: tuple[str, ...] = ()
+    """How far counts of two values together are off."""
+    citation: str = ""
+
+
+def described(statement: Mapping[str, Any], schema: Schema | None = None) -> Description:
+    """Return what is said of a release, given the contents of its release.json.
+
+    Examples
+    --------
+    >>> privacy = {"private": True, "epsilon": 1.0, "delta": 0.0, "unit": "one record"}
+    >>> made_by = {"algorithm": "mwem", "versions": {"dpopt": "0.1"}, "workload": {"fingerprint": "83545dff085a36"}}
+    >>> made = described({"records": {}, **made_by, "accuracy": {"two_way": {"count_error": 41.3}}, "privacy": privacy})
+    >>> made.citation
+    'Synthetic records, differentially private with epsilon = 1 (pure) for one record; made by dpopt 0.1 (algorithm mwem, \
+workload 83545dff085a).'
+    >>> made.two_way[0][:77]
+    'A count of two values together is typically off by about 41 records, less for'
+    """
+    title = "Synthetic records" if statement["records"] is not None else "Noisy answers"
+    spent, version = guarantee(statement["privacy"]), (statement.get("versions") or {}).get("dpopt", "")
+    repairs = statement.get("on_invalid", "").split(",")
+    return Description(
+        title,
+        spent,
+        tuple(notes_of(statement, schema)),
+        tuple(words for repair, words in _REPAIRS.items() if repair in repairs),
+        tuple(_two_way(statement["accuracy"].get("two_way"))),
+        f"{title}, {spent}; made by {f'dpopt {version}'.strip()} (algorithm {statement['algorithm']}, workload "
+        f"{statement['workload']['fingerprint'][:12]}).",
+    )
 
 
 def notes_of(statement: Mapping[str, Any], schema: Schema | None = None, errors: str | None = None) -> list[Note]:
@@ -108,3 +159,28 @@ def _of_privacy(privacy: Mapping[str, Any]) -> Iterator[Note]:
             yield Note(measured.args[0], f"n={size:,} measured with much noise")
     elif most is not None:
         yield Note(declared_rows(size, most), f"{size:,} counted rows declared, not measured")
+
+
+def guarantee(privacy: Mapping[str, Any]) -> str:
+    """Return the guarantee of a statement in a few words."""
+    if not privacy["private"]:
+        return "NOT private"
+    delta = f" and delta = {privacy['delta']:g}" if privacy["delta"] else " (pure)"
+    return (
+        f"differentially private with epsilon = {privacy['epsilon']:.6g}{delta} for {privacy.get('unit', 'one record')}"
+    )
+
+
+def _two_way(found: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield how far counts of two values together are off, and what follows for shares within groups."""
+    if found is None:
+        return
+    error, rows = (
+        f"{float(f'{number:.2g}'):,.9g}" for number in (found["count_error"], found["count_error"] / TOLERABLE)
+    )
+    yield (
+        f"A count of two values together is typically off by about {error} records, less for rare ones. Do not read "
+        f"percentages within groups below about {rows} rows: they are often off by more than {100 * TOLERABLE:g} "
+        f"points. Means within groups lean towards the mean of all, in large groups too: differences between groups "
+        f"come out smaller."
+    )

@@ -12,12 +12,13 @@ import pandas as pd
 import pytest
 
 import dpopt
-from dpopt.releases.readme import README, guarantee
+from dpopt.releases.description import guarantee
+from dpopt.releases.readme import README
 
 AGES = dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=tuple(range(0, 101, 10)))
 SCHEMA = dpopt.Schema((AGES, dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN)))
 TABLE = pd.DataFrame({"age": np.arange(100) % 100, "smoker": ["true", "false"] * 50})
-LARGE = {"epsilon": 500.0, "n0": 100, "algorithm": "noise", "predict": False}
+LARGE: dict[str, Any] = {"epsilon": 500.0, "n0": 100, "algorithm": "noise", "predict": False}
 WARNED: dict[str, tuple[dict[str, Any], str, str]] = {
     "delta": ({**LARGE, "delta": 0.1}, "delta = 0.1 is not below 1/n", "delta not below 1/n"),
     "declared size": ({**LARGE, "n0": 1000}, "the released values contradict it", "n0=1,000 contradicted: about 100"),
