@@ -28,6 +28,7 @@ machine       memory and the ends of processes, as the operating system has them
 public_random seeded public numbers
 threads       work in threads
 arguments     arguments by name and by type, checked before anything is done
+constraints   ranges and choices of public values, declared in annotations
 errors        every error, one family, and how its messages name options
 version       which dpopt this is
 __main__      `python -m dpopt` is the command `dpopt`
@@ -156,9 +157,9 @@ _PUBLIC_NAMES: dict[str, str] = {
 }
 
 _ROOMS = (
-    "accounting", "algorithms", "arguments", "arrays", "cli", "comparison", "compilation", "errors", "files", "html_pages",
-    "inference", "machine", "models", "polynomials", "private", "programs", "public_random", "queries", "releases", "reports",
-    "schema", "solvers", "studio", "synopses", "threads", "transcript", "version",
+    "accounting", "algorithms", "arguments", "arrays", "cli", "comparison", "compilation", "constraints", "errors",
+    "files", "html_pages", "inference", "machine", "models", "polynomials", "private", "programs", "public_random",
+    "queries", "releases", "reports", "schema", "solvers", "studio", "synopses", "threads", "transcript", "version",
 )  # fmt: skip
 
 __all__ = ["__version__", *_PUBLIC_NAMES]  # noqa: PLE0604  the names are strings

@@ -6,17 +6,21 @@ the command line, or the codec. Refusals say what was found, and what is expecte
 
 from __future__ import annotations
 
+import difflib
 import functools
 import types
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
-from operator import index
+from decimal import Decimal
+from operator import ge, gt, index, le, lt
 from sys import float_info
 from typing import Any
 
-from dpopt.arguments import meaning_of
+from dpopt.arguments import meaning_of, plain
 from dpopt.errors import DpoptError
+
+_SIDES = (("least", "of at least", ge), ("above", "above", gt), ("most", "at most", le), ("below", "below", lt))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,31 +69,29 @@ class Number:
 
     called: str = ""
     """What messages call it; the name of the field if left out."""
-    least: float | None = None
-    above: float | None = None
-    most: float | None = None
-    below: float | None = None
+    least: float | Decimal | None = None
+    above: float | Decimal | None = None
+    most: float | Decimal | None = None
+    below: float | Decimal | None = None
+    decimal: bool = False
+    """Whether it is a `Decimal`, and stays one."""
 
-    def __call__(self, value: Any, error: type[DpoptError], name: str = "") -> float:
+    def __call__(self, value: Any, error: type[DpoptError], name: str = "") -> Any:
         """Return the number, or raise `error`."""
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not abs(value) <= float_info.max or not self._holds(value):
-            said = " and ".join(
-                f"{words} {bound:g}"
-                for words, bound in (
-                    ("of at least", self.least),
-                    ("above", self.above),
-                    ("at most", self.most),
-                    ("below", self.below),
-                )
-                if bound is not None
-            )
-            raise error(f"{self.called or name} must be a finite number {said}, found {value!r}")
-        return float(value)
+        bounds = [
+            (words, holds, getattr(self, side)) for side, words, holds in _SIDES if getattr(self, side) is not None
+        ]
+        kind: Any = Decimal if self.decimal else int | float
+        is_number = isinstance(value, kind) and not isinstance(value, bool)
+        if not is_number or not _is_finite(value) or not all(holds(value, bound) for _, holds, bound in bounds):
+            expected = " and ".join(f"{words} {bound:g}" for words, _, bound in bounds)
+            found = str(value) if isinstance(value, Decimal) else repr(value)
+            raise error(f"{self.called or name} must be a finite number {expected}, found {found}")
+        return value if self.decimal else float(value)
 
-    def _holds(self, value: float) -> bool:
-        low = (self.least is None or value >= self.least) and (self.above is None or value > self.above)
-        return low and (self.most is None or value <= self.most) and (self.below is None or value < self.below)
+
+def _is_finite(value: float | Decimal) -> bool:
+    return value.is_finite() if isinstance(value, Decimal) else abs(value) <= float_info.max
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +103,12 @@ class OneOf:
 
     def __call__(self, value: Any, error: type[DpoptError], name: str = "") -> str:
         """Return the text, or raise `error`."""
-        if value not in self.members:
-            expected = " or ".join(self.members) if len(self.members) == 2 else f"one of {', '.join(self.members)}"
-            raise error(f"{self.called or name} is {expected}; found {value!r}")
+        if not isinstance(value, str) or value not in self.members:
+            near = difflib.get_close_matches(value, self.members, n=1) if isinstance(value, str) else []
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            members = [one or repr(one) for one in self.members]
+            expected = " or ".join(members) if len(members) == 2 else f"one of {', '.join(members)}"
+            raise error(f"{self.called or name} is {expected}; found {value!r}{hint}")
         return str(value)
 
 
@@ -140,7 +145,7 @@ Constraint = Whole | Number | OneOf
 
 @functools.cache
 def _constraints_of(kind: Any) -> tuple[tuple[str, bool, Callable[[Any, type[DpoptError], str], Any]], ...]:
-    """Return the fields with constraints: name, whether it is None if left out, and the constraint."""
+    """Return the fields with constraints: name, whether it can be None, and the constraint."""
     found: list[tuple[str, bool, Callable[[Any, type[DpoptError], str], Any]]] = []
     for base in reversed(kind.__mro__):
         for name, annotation in vars(base).get("__annotations__", {}).items():
@@ -151,13 +156,23 @@ def _constraints_of(kind: Any) -> tuple[tuple[str, bool, Callable[[Any, type[Dpo
             marks = getattr(hint, "__metadata__", ())
             if marks:
                 hint = typing.get_args(hint)[0]
-            found += [(name, field.default is None, one) for one in marks if isinstance(one, Constraint)]
             parts = typing.get_args(hint) if typing.get_origin(hint) is types.UnionType else (hint,)
-            if (part := next((one for one in parts if _is_array(one)), None)) is not None:
+            optional, parts = types.NoneType in parts, tuple(part for part in parts if part is not types.NoneType)
+            found += [(name, optional, one) for one in marks if isinstance(one, Constraint)]
+            if parts == (bool,):
+                found.append((name, optional, _truth))
+            elif len(parts) == 1 and _is_array(parts[0]):
                 declared = next((one for one in marks if isinstance(one, Array)), Array())
-                number = typing.get_args(typing.get_args(part)[1])[0]
-                found.append((name, field.default is None, functools.partial(declared.of, number)))
+                number = typing.get_args(typing.get_args(parts[0])[1])[0]
+                found.append((name, optional, functools.partial(declared.of, number)))
     return tuple(found)
+
+
+def _truth(value: Any, error: type[DpoptError], name: str) -> bool:
+    plain_value = plain(value)
+    if not isinstance(plain_value, bool):
+        raise error(f"'{name}' is true or false, found {value!r}")
+    return plain_value
 
 
 def _is_array(hint: Any) -> bool:
@@ -167,8 +182,7 @@ def _is_array(hint: Any) -> bool:
 def constrain(value: Any, error: type[DpoptError]) -> None:
     """Refuse, by `error`, a frozen dataclass with a field that its annotation rules out; keep the others in one form.
 
-    Numbers become Python's, and arrays read-only ones of the declared type. To be called first in `__post_init__`. A
-    field that is None is not asked about if that is its default.
+    Numbers become Python's, and arrays read-only ones of the declared type. To be called first in `__post_init__`.
     """
     kind: Any = type(value)
     for name, optional, constraint in _constraints_of(kind):

@@ -13,9 +13,9 @@ from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar, get_args, get_type_hints
 
-from dpopt.constraints import Constraint, Number, OneOf, Whole
+from dpopt.constraints import Constraint, Number, OneOf, Whole, constrain
 from dpopt.errors import DpoptError, PlanError
-from dpopt.releases.plan import FreeAttributes, PlanBy, check_density, check_size, choice
+from dpopt.releases.plan import SECONDS, SEED, WORK, FreeAttributes, PlanBy, check_density, check_size, choice
 
 if TYPE_CHECKING:
     from dpopt.accounting.budget import Budget
@@ -62,12 +62,6 @@ def _decimal(step: Any, error: type[DpoptError]) -> Decimal:
     return value
 
 
-def _yes_or_no(value: Any, error: type[DpoptError]) -> bool:
-    if not isinstance(value, bool):
-        raise error(f"the average is released or not (true or false), found {value!r}")
-    return value
-
-
 Rounds = Annotated[
     int | None, Option("Number of rounds T; fitted to the budget if left out.", Whole("the number of rounds"))
 ]
@@ -88,25 +82,16 @@ SolverName = Annotated[
 ]
 Work = Annotated[
     int | None,
-    Option(
-        "Limit of work in each round, in the solver's own deterministic unit (local search: sweeps).",
-        Whole("the work per round"),
-    ),
+    Option("Limit of work in each round, in the solver's own deterministic unit (local search: sweeps).", WORK),
 ]
 Seconds = Annotated[
     float | None,
     Option(
         "Time limit of the solver in each round, in seconds; 2 for exact solvers if neither this nor --work is given.",
-        Number("the seconds per round", above=0),
+        SECONDS,
     ),
 ]
-Seed = Annotated[
-    int,
-    Option(
-        "Seed of the solver and of public choices. No private draw depends on it.",
-        Whole("the seed", least=0, most=2**31 - 1),
-    ),
-]
+Seed = Annotated[int, Option("Seed of the solver and of public choices. No private draw depends on it.", SEED)]
 Free = Annotated[
     str,
     Option(
@@ -168,6 +153,7 @@ class Options:
         cls.__doc__ = "\n".join([about, *(["", "Attributes", "----------"] if lines else []), *lines, shown + example])
 
     def __post_init__(self) -> None:
+        constrain(self, PlanError)
         for name, (_, option) in self.known.items():
             value = getattr(self, name)
             if value is not None:
@@ -423,7 +409,7 @@ class MWEM(Options):
             Whole("the number of replays", least=0),
         ),
     ] = None
-    average: Annotated[bool, Option("Release the average of the distributions of all rounds.", _yes_or_no)] = False
+    average: Annotated[bool, Option("Release the average of the distributions of all rounds.")] = False
     solver: Annotated[
         str | Solver,
         Option(

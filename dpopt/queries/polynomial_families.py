@@ -338,13 +338,7 @@ class FunctionFamily:
         return TableFamily(self.name, self.schema, self.monomials, table, self.constant, self.width, self.approximation)
 
     def coefficients(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the function's value on one record, (1, N), checked for its shape only.
-
-        Raises
-        ------
-        WorkloadError
-            If it fails, or returns anything but N numbers.
-        """
+        """Return the function's value on one record, (1, N), checked for its shape only."""
         given = codes.copy()  # its own, so that it cannot change what others are asked
         try:
             with np.errstate(all="ignore"):

@@ -19,7 +19,12 @@ if TYPE_CHECKING:  # the help of the command line reads this file, and loads no 
 
 PLAN_VERSION = 1
 LARGEST_SIZE = 2**53
-_LARGEST_SEED = 2**31 - 1
+SIZE = Whole("the public size", most=LARGEST_SIZE, advice="no table is larger")
+ROUNDS = Whole("the number of rounds")
+WORK = Whole("the work per round")
+SECONDS = Number("the seconds per round", above=0)
+SEED = Whole("the seed", least=0, most=2**31 - 1)
+"""What plans and options take."""
 MOST_DELTA = 1e-6
 """No delta above it is taken without being asked for, however few records there are."""
 
@@ -105,16 +110,6 @@ class Plan(ABC):
         """Return how many ones a record over so many columns has at most, where a query has so many literals."""
         return columns
 
-    def settle(self, **most: tuple[str, int]) -> None:
-        """Put whole numbers into Python's form: the named fields, each from 1 to its most, work and seed."""
-        for name, (called, largest) in most.items():
-            object.__setattr__(self, name, Whole(called, most=largest)(getattr(self, name), PlanError))
-        if (work := getattr(self, "work", None)) is not None:
-            object.__setattr__(self, "work", whole_number("the work per round", work, least=1))
-        if (seconds := getattr(self, "seconds", None)) is not None:
-            check_seconds(seconds)
-        object.__setattr__(self, "seed", check_seed(self.seed))
-
     def to_json(self) -> dict[str, Any]:
         """Return the plan as a JSON object."""
         from dpopt.files.codec import encode
@@ -166,14 +161,9 @@ def whole_number(called: str, value: object, *, least: int) -> int:
     return Whole(called, least)(value, PlanError)
 
 
-def check_seconds(seconds: object) -> float:
-    """Return the time limit of a round, if it is one."""
-    return Number("the seconds per round", above=0)(seconds, PlanError)
-
-
 def check_size(size: object) -> int:
     """Return a public number of records, if it is one."""
-    return Whole("the public size", most=LARGEST_SIZE, advice="no table is larger")(size, PlanError)
+    return SIZE(size, PlanError)
 
 
 def usual_delta(n0: int | None) -> float:
@@ -195,11 +185,6 @@ def usual_delta(n0: int | None) -> float:
         return DEFAULT_DELTA
     square = 1 / Decimal(check_size(n0)) ** 2
     return min(MOST_DELTA, float(square.quantize(Decimal((0, (1,), square.adjusted())), ROUND_DOWN)))
-
-
-def check_seed(seed: object) -> int:
-    """Return the seed of a solver and of public choices, 0 to 2^31 - 1, if it is one."""
-    return Whole("the seed", least=0, most=_LARGEST_SEED)(seed, PlanError)
 
 
 def is_positive(value: object) -> bool:
