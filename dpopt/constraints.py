@@ -78,6 +78,7 @@ class Number:
 
     def __call__(self, value: Any, error: type[DpoptError], name: str = "") -> Any:
         """Return the number, or raise `error`."""
+        value = plain(value)
         bounds = [
             (words, holds, getattr(self, side)) for side, words, holds in _SIDES if getattr(self, side) is not None
         ]

@@ -58,7 +58,7 @@ def test_what_an_annotation_rules_out_is_refused(wrong: dict[str, Any], message:
 
 
 def test_the_rest_is_kept_in_one_form() -> None:
-    made = Brew(np.int64(3), 3, leaves=[1, 2], pots=[1.0])  # type: ignore[arg-type]
+    made = Brew(np.int64(3), np.int64(3), leaves=[1, 2], pots=[1.0])  # type: ignore[arg-type]
     assert (type(made.cups), type(made.minutes), made.share) == (int, float, 0.5)
     assert made.leaves.dtype == np.float64
     assert not made.leaves.flags.writeable
