@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from decimal import ROUND_DOWN, Decimal
 from enum import Enum
-from sys import float_info
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dpopt.constraints import Number, Whole
@@ -20,7 +19,6 @@ if TYPE_CHECKING:  # the help of the command line reads this file, and loads no 
 PLAN_VERSION = 1
 LARGEST_SIZE = 2**53
 SIZE = Whole("the public size", most=LARGEST_SIZE, advice="no table is larger")
-ROUNDS = Whole("the number of rounds")
 WORK = Whole("the work per round")
 SECONDS = Number("the seconds per round", above=0)
 SEED = Whole("the seed", least=0, most=2**31 - 1)
@@ -185,11 +183,6 @@ def usual_delta(n0: int | None) -> float:
         return DEFAULT_DELTA
     square = 1 / Decimal(check_size(n0)) ** 2
     return min(MOST_DELTA, float(square.quantize(Decimal((0, (1,), square.adjusted())), ROUND_DOWN)))
-
-
-def is_positive(value: object) -> bool:
-    """Return whether a value is a finite number above 0."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= float_info.max
 
 
 def check_density(density: float) -> None:
