@@ -28,6 +28,7 @@ machine       memory and the ends of processes, as the operating system has them
 public_random seeded public numbers
 threads       work in threads
 arguments     arguments by name and by type, checked before anything is done
+constraints   ranges and choices of public values, declared in annotations
 errors        every error, one family, and how its messages name options
 version       which dpopt this is
 __main__      `python -m dpopt` is the command `dpopt`

@@ -1,7 +1,7 @@
 """Arguments that are checked before anything is done: their names, their types and the members of choices.
 
 Every refusal is an `ArgumentError` that names the function, the argument and what is expected. Values are never shown,
-except those of choices, and texts that are numbers.
+except those of choices, and texts that are numbers. Ranges of public values stand in annotations: `constraints`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def checked(function: _Function) -> _Function:
     def expected() -> Mapping[str, Any]:
         hints: dict[str, Any] = {}
         for name, parameter in signature.parameters.items():
-            hint = _meant(parameter.annotation, function)
+            hint = meaning_of(parameter.annotation, function)
             if typing.get_origin(hint) is typing.Unpack:
                 hints |= types_of(typing.get_args(hint)[0])
             elif parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
@@ -95,7 +95,7 @@ def checked_constructor(kind: type) -> None:
         lambda: (
             types_of(kind)
             if made
-            else {name: _meant(one.annotation, construct) for name, one in signature.parameters.items()}
+            else {name: meaning_of(one.annotation, construct) for name, one in signature.parameters.items()}
         )
     )
 
@@ -231,13 +231,13 @@ def _advice(value: object, hint: Any) -> str:
 def types_of(kind: type) -> dict[str, Any]:
     """Return the types of the fields that a class declares, base classes included."""
     return {
-        name: _meant(hint, base)
+        name: meaning_of(hint, base)
         for base in reversed(kind.__mro__)
         for name, hint in vars(base).get("__annotations__", {}).items()
     }
 
 
-def _meant(annotation: Any, where: Any) -> Any:
+def meaning_of(annotation: Any, where: Any, *, extras: bool = False) -> Any:
     """Return the type that an annotation stands for; Any where it stands for none now."""
     if annotation is inspect.Parameter.empty:
         return Any
@@ -246,7 +246,7 @@ def _meant(annotation: Any, where: Any) -> Any:
     names = getattr(where, "__globals__", None) or vars(inspect.getmodule(where))
     try:
         one = types.SimpleNamespace(__annotations__={"one": annotation})
-        return typing.get_type_hints(one, names)["one"]
+        return typing.get_type_hints(one, names, include_extras=extras)["one"]
     except (NameError, TypeError, AttributeError, SyntaxError):
         return Any
 

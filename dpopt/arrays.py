@@ -52,3 +52,8 @@ def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:
     """Make a fresh array read-only in place and return it."""
     array.flags.writeable = False
     return array
+
+
+def all_finite(array: NDArray[np.generic]) -> bool:
+    """Return whether no number of an array is infinite or NaN."""
+    return bool(np.isfinite(array).all())

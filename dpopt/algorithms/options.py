@@ -11,21 +11,11 @@ import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar, get_args, get_type_hints
 
-from dpopt.errors import PlanError
-from dpopt.releases.plan import (
-    FreeAttributes,
-    PlanBy,
-    check_density,
-    check_seconds,
-    check_seed,
-    check_size,
-    choice,
-    is_positive,
-    whole_number,
-)
+from dpopt.constraints import Constraint, Number, OneOf, Whole, constrain
+from dpopt.errors import DpoptError, PlanError
+from dpopt.releases.plan import SECONDS, SEED, WORK, FreeAttributes, PlanBy, check_density, check_size, choice
 
 if TYPE_CHECKING:
     from dpopt.accounting.budget import Budget
@@ -54,75 +44,30 @@ class Option:
 
     text: str
     """Its meaning, for help."""
-    check: Callable[[Any], Any] = lambda value: value
+    check: Constraint | Callable[[Any, type[DpoptError]], Any] = lambda value, _: value
     """Returns the value in its usual form, or raises `PlanError`; never asked about None."""
 
 
-def _number_of(what: str, least: int = 1) -> Callable[[Any], int]:
-    return partial(whole_number, f"the number of {what}", least=least)
+def _member(kind: Any, option: str) -> Callable[[Any, type[DpoptError]], str]:
+    return lambda value, _: str(choice(kind, value, option).value)
 
 
-def _one_of(option: str, *names: str) -> Callable[[Any], str]:
-    def check(value: Any) -> str:
-        if value not in names:
-            expected = " or ".join(names) if len(names) == 2 else f"one of {', '.join(names)}"
-            raise PlanError(f"--{option} is {expected}; found {value!r}")
-        return str(value)
-
-    return check
-
-
-def _member(kind: Any, option: str) -> Callable[[Any], str]:
-    return lambda value: str(choice(kind, value, option).value)
-
-
-def _between(option: str, most: str) -> Callable[[Any], float]:
-    def check(value: Any) -> float:
-        if not is_positive(value) or value > 1 or (value == 1 and most == "below"):
-            raise PlanError(f"--{option} must be above 0 and {most} 1, found {value!r}")
-        return float(value)
-
-    return check
-
-
-def _decimal(step: Any) -> Decimal:
+def _decimal(step: Any, error: type[DpoptError]) -> Decimal:
     try:
         value = Decimal(str(step))
     except InvalidOperation:
-        raise PlanError(f"the step eta must be a decimal number such as 1.4, found {step!r}") from None
+        raise error(f"the step eta must be a decimal number such as 1.4, found {step!r}") from None
     if not value.is_finite() or not 0 < value <= 1_000_000:
-        raise PlanError(f"the step eta must be a positive number of at most 1,000,000, found {step!r}")
+        raise error(f"the step eta must be a positive number of at most 1,000,000, found {step!r}")
     return value
 
 
-def _yes_or_no(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise PlanError(f"the average is released or not (true or false), found {value!r}")
-    return value
-
-
-def _smoothing(value: Any) -> float:
-    if value != 0 and not is_positive(value):
-        raise PlanError(f"smoothing must be a finite number of at least 0, found {value!r}")
-    return float(value)
-
-
-def _fit_seconds(value: Any) -> float:
-    if not is_positive(value):
-        raise PlanError(f"the seconds of a fit must be a finite number above 0, found {value!r}")
-    return float(value)
-
-
-def _selections(value: Any) -> int:
-    number = whole_number("the number of selections", value, least=1)
-    if number > MOST_SELECTIONS:
-        raise PlanError(f"at most {MOST_SELECTIONS:,} marginals are selected in a run, found {number:,}; select fewer")
-    return number
-
-
-Rounds = Annotated[int | None, Option("Number of rounds T; fitted to the budget if left out.", _number_of("rounds"))]
+Rounds = Annotated[
+    int | None, Option("Number of rounds T; fitted to the budget if left out.", Whole("the number of rounds"))
+]
 Draws = Annotated[
-    int | None, Option("Queries drawn in each round, s; fitted to the budget if left out.", _number_of("draws"))
+    int | None,
+    Option("Queries drawn in each round, s; fitted to the budget if left out.", Whole("the number of draws")),
 ]
 Step = Annotated[
     Decimal | str | float | None,
@@ -137,19 +82,16 @@ SolverName = Annotated[
 ]
 Work = Annotated[
     int | None,
-    Option(
-        "Limit of work in each round, in the solver's own deterministic unit (local search: sweeps).",
-        partial(whole_number, "the work per round", least=1),
-    ),
+    Option("Limit of work in each round, in the solver's own deterministic unit (local search: sweeps).", WORK),
 ]
 Seconds = Annotated[
     float | None,
     Option(
         "Time limit of the solver in each round, in seconds; 2 for exact solvers if neither this nor --work is given.",
-        check_seconds,
+        SECONDS,
     ),
 ]
-Seed = Annotated[int, Option("Seed of the solver and of public choices. No private draw depends on it.", check_seed)]
+Seed = Annotated[int, Option("Seed of the solver and of public choices. No private draw depends on it.", SEED)]
 Free = Annotated[
     str,
     Option(
@@ -158,7 +100,7 @@ Free = Annotated[
         _member(FreeAttributes, "free-attributes"),
     ),
 ]
-_records = _number_of("records")
+_records = Whole("the number of records")
 WeightedRecords = Annotated[
     int | None, Option("The most weighted records that are released; 100,000 if left out.", _records)
 ]
@@ -211,10 +153,11 @@ class Options:
         cls.__doc__ = "\n".join([about, *(["", "Attributes", "----------"] if lines else []), *lines, shown + example])
 
     def __post_init__(self) -> None:
+        constrain(self, PlanError)
         for name, (_, option) in self.known.items():
             value = getattr(self, name)
             if value is not None:
-                object.__setattr__(self, name, option.check(value))
+                object.__setattr__(self, name, option.check(value, PlanError))
 
     @property
     def solver_name(self) -> str:
@@ -299,7 +242,7 @@ class DualQuery(PlayedOptions):
         str,
         Option(
             "How rounds, draws and step are chosen where left out: rule, or bound (the smallest proven bound).",
-            _one_of("plan-by", PlanBy.RULE.value, PlanBy.BOUND.value),
+            OneOf("--plan-by", (PlanBy.RULE.value, PlanBy.BOUND.value)),
         ),
     ] = PlanBy.RULE.value
 
@@ -321,9 +264,9 @@ class FEM(PlayedOptions):
     """
 
     algorithm = "fem"
-    draws: Annotated[int | None, Option("Number of records s of each batch; 100 if left out.", _number_of("draws"))] = (
-        None
-    )
+    draws: Annotated[
+        int | None, Option("Number of records s of each batch; 100 if left out.", Whole("the number of draws"))
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -345,14 +288,14 @@ class Projection(Options):
             "counts (of every query), or selected (in each round the marginal that the records answer worst). If left "
             "out residuals where they can be, and counts elsewhere; selected where the noise on all marginals would be "
             "large.",
-            _one_of("measure", RESIDUALS, COUNTS, SELECTED),
+            OneOf("--measure", (RESIDUALS, COUNTS, SELECTED)),
         ),
     ] = None
     selections: Annotated[
         int | None,
         Option(
             "Number of marginals that are selected and measured; 4 to 100, by size and budget, if left out.",
-            _selections,
+            Whole("the number of selections", most=MOST_SELECTIONS),
         ),
     ] = None
     records: FittedRecords = None
@@ -361,7 +304,7 @@ class Projection(Options):
         Option(
             "Strength of a prior of independent attributes, as a number of records; 0 for none; if left out chosen by "
             "the noise, and for residuals by what they say.",
-            _smoothing,
+            Number("smoothing", least=0),
         ),
     ] = None
     column_generation: Annotated[
@@ -369,7 +312,7 @@ class Projection(Options):
         Option(
             "The most rounds of column generation, which weights the records and bounds the gap to the best fit; if "
             "left out 0, and 50 where a solver is named. Not with smoothing.",
-            partial(whole_number, "the rounds of column generation", least=0),
+            Whole("the rounds of column generation", least=0),
         ),
     ] = None
     fit_seconds: Annotated[
@@ -377,7 +320,7 @@ class Projection(Options):
         Option(
             "Time limit of each fit, in seconds, after which no sweep begins; none if left out. The result then "
             "depends on the machine.",
-            _fit_seconds,
+            Number("the seconds of a fit", above=0),
         ),
     ] = None
     solver: Annotated[
@@ -439,7 +382,7 @@ class MWEM(Options):
         Option(
             "What a round selects: queries or marginals; if left out queries, and marginals for mwem where the "
             "workload has some.",
-            _one_of("select", QUERIES, MARGINALS),
+            OneOf("--select", (QUERIES, MARGINALS)),
         ),
     ] = None
     update: Annotated[
@@ -447,7 +390,7 @@ class MWEM(Options):
         Option(
             "How the distribution is updated: max-entropy, mwem or paper; if left out max-entropy, and paper with "
             "a plan by its bound.",
-            _one_of("update", *UPDATES),
+            OneOf("--update", tuple(UPDATES)),
         ),
     ] = None
     selection_share: Annotated[
@@ -455,7 +398,7 @@ class MWEM(Options):
         Option(
             "Share of each round's budget for the selection, between 0 and 1; if left out .5 for queries and .1 for "
             "marginals.",
-            _between("selection-share", "below"),
+            Number("--selection-share", above=0, below=1),
         ),
     ] = None
     replays: Annotated[
@@ -463,10 +406,10 @@ class MWEM(Options):
         Option(
             "Passes over all measurements so far in each round; if left out 1, 4 for --update mwem and 0 for --update "
             "paper.",
-            _number_of("replays", 0),
+            Whole("the number of replays", least=0),
         ),
     ] = None
-    average: Annotated[bool, Option("Release the average of the distributions of all rounds.", _yes_or_no)] = False
+    average: Annotated[bool, Option("Release the average of the distributions of all rounds.")] = False
     solver: Annotated[
         str | Solver,
         Option(
@@ -500,14 +443,14 @@ class PMW(MWEM):
 
     algorithm = "pmw"
     rounds: Annotated[
-        int | None, Option("The most rounds; fitted to the budget if left out.", _number_of("rounds"))
+        int | None, Option("The most rounds; fitted to the budget if left out.", Whole("the number of rounds"))
     ] = None
     alpha: Annotated[
         float | None,
         Option(
             "The run ends when a measured answer is within 2 alpha of the distribution's; the standard deviation of "
             "the noise if left out.",
-            _between("alpha", "at most"),
+            Number("--alpha", above=0, most=1),
         ),
     ] = None
     plan_by: Annotated[
@@ -515,7 +458,7 @@ class PMW(MWEM):
         Option(
             "How rounds and alpha are chosen where left out: rule, or bound (the smallest alpha that the theorem "
             "proves of the update paper).",
-            _one_of("plan-by", PlanBy.RULE.value, PlanBy.BOUND.value),
+            OneOf("--plan-by", (PlanBy.RULE.value, PlanBy.BOUND.value)),
         ),
     ] = PlanBy.RULE.value
 

@@ -19,7 +19,7 @@ from dpopt.algorithms.run_release import job_of, refuse_ended, resume_run, run_r
 from dpopt.algorithms.stating import remarks_on, tell
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.algorithms.terms import Keywords, with_terms
-from dpopt.errors import AccuracyWarning, BudgetError, PlanError, PrivacyWarning, ReleaseFolderError, warn
+from dpopt.errors import BudgetError, PlanError, PrivacyWarning, ReleaseFolderError, warn
 from dpopt.private.engines.open_dataset import check_engine, open_dataset
 from dpopt.private.evaluation import broken_rows
 from dpopt.private.readers.open_table import AnyTable, open_table
@@ -32,12 +32,12 @@ from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import public_size
 from dpopt.programs.solver import Capability, Solver
 from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.description import notes_of
 from dpopt.releases.folder_files import check_empty
 from dpopt.releases.job import Job
 from dpopt.releases.ledgers import open_account
 from dpopt.releases.measured_size import PublicSize, tell_smallest
 from dpopt.releases.progress import Progress, shown_progress, stage, warn_of_paid
-from dpopt.releases.readme import fallbacks_in_words, warnings_in_words
 from dpopt.releases.solver_choice import require_solver_again
 from dpopt.schema.schema import Schema
 from dpopt.transcript.budget_ledger import BudgetLedger
@@ -154,10 +154,9 @@ def release(
 
 def _warned(made: SyntheticRelease, folder: Path | None, progress: Progress) -> SyntheticRelease:
     """Warn of what went wrong within the run; what is paid for is on file by then, or else outlives `-W error`."""
-    failed = fallbacks_in_words(made.statement)
-    for said in warnings_in_words(made.statement):
-        advice = " Give it more --seconds, or use the local search" if said in failed else ""
-        warn_of_paid(AccuracyWarning(said + advice), progress, kept=folder is not None)
+    for note in notes_of(made.statement):
+        if note.of_run:
+            warn_of_paid(note.warning(), progress, kept=folder is not None)
     return made
 
 

@@ -21,7 +21,6 @@ from dpopt.files.codec import decode, encode
 from dpopt.queries.counting.answers import UniformAnswers, uniform_answers
 from dpopt.releases.declared_size import contradiction
 from dpopt.releases.job import WEIGHTS_BECAUSE, Job
-from dpopt.releases.readme import declared_in_words
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rows import ChosenRows
 from dpopt.releases.run import Outcome
@@ -164,13 +163,12 @@ _BY_ONE_ALONE = (
 )
 
 
-def said_of(privacy: Mapping[str, Any]) -> list[str]:
-    """Return what was spent, in short phrases."""
+def spending_in_words(privacy: Mapping[str, Any]) -> list[str]:
+    """Return what was spent, in short phrases, for `repr`."""
     epsilon = privacy["epsilon"]
     shown = f"{epsilon:.4g}" if isinstance(epsilon, float) else str(epsilon)
-    declared = [f"{privacy['public_size']:,} counted rows declared, not measured" for _ in declared_in_words(privacy)]
     delta = f"delta={privacy['delta']:g}" if privacy["delta"] else "delta=0 (pure)"
-    return [f"epsilon={shown}", delta, str(privacy["neighbours"]), *declared]
+    return [f"epsilon={shown}", delta, str(privacy["neighbours"])]
 
 
 class Spending(Protocol):

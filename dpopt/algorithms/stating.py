@@ -1,4 +1,4 @@
-"""From terms to a plan and what is known of it before any record is touched."""
+"""Plan a release and predict its errors from public values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dpopt.algorithms.dualquery.simulation import named_part, simulated_clauses
 from dpopt.algorithms.options import Auto, Options, PlanRequest, Projection
 from dpopt.algorithms.prediction import BASELINES, ROWS, PredictedError, PublicNoise
 from dpopt.algorithms.registry import ALGORITHMS, algorithm_of, candidates_for, plan_of, predict, values_plan
-from dpopt.errors import AccuracyWarning, DpoptError, DpoptWarning, PlanError, PrivacyWarning
+from dpopt.errors import DpoptError, DpoptWarning, PlanError
 from dpopt.files.codec import encode
 from dpopt.inference.interactions import onto_simplices
 from dpopt.private.evaluation import non_private_errors
@@ -33,14 +33,15 @@ from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswer
 from dpopt.queries.marginal_set import MarginalSet, some_of
 from dpopt.queries.residuals import independent_shares
 from dpopt.queries.workloads.workload import Workload, parse_workload
+from dpopt.releases.description import notes_of
 from dpopt.releases.job import VALUES, WEIGHTS_BECAUSE, check_format, check_workload, refuse_unreviewed
-from dpopt.releases.measured_size import declared_rows, measured_note
+from dpopt.releases.measured_size import measured_note
 from dpopt.releases.plan import Plan
 from dpopt.releases.progress import Detail, Progress, stage
 from dpopt.releases.public_population.population import MOST_ATTRIBUTES, has_binary_population, public_population
 from dpopt.releases.rule_conflicts import feasible_record
 from dpopt.releases.solver_choice import require_solver
-from dpopt.schema.finer import fixed_by_rules, rough_differences
+from dpopt.schema.finer import rough_differences
 from dpopt.schema.schema import Schema
 
 TIE = 1.25
@@ -356,7 +357,7 @@ def plan_and_statement(
 
 
 def _values(request: PlanRequest[Options], workload: Workload, algorithm: str | None = None) -> dict[str, Any]:
-    """Return what is measured of numbers within bins, as a statement says it; nothing where there is nothing."""
+    """Describe the measurements within bins for the release statement; empty if there are none."""
     if algorithm is not None:
         options = next(one for one in candidates_for(request.options) if one.algorithm == algorithm)
         request = replace(request, options=options)
@@ -400,17 +401,6 @@ def plan_statement(
     }
 
 
-def delta_warning(plan: Plan) -> PrivacyWarning | None:
-    """Return what to say where delta is not below 1 / n, and so allows to publish whole records; None elsewhere."""
-    delta = plan.budget.delta
-    if plan.budget.accountant is Accountant.PURE or delta * plan.size < 1:
-        return None
-    return PrivacyWarning(
-        f"delta = {delta:g} is not below 1/n = {1 / plan.size:.2g}. A mechanism that publishes a random record "
-        "outright meets such a delta: take one well below 1/n unless you compare with published settings"
-    )
-
-
 def density_note(plan: Plan, statement: Mapping[str, Any]) -> str | None:
     """Return what to know about a wide table whose share of ones was not declared; None elsewhere."""
     planned = algorithm_of(plan).knows_density and not plan.chosen_by.startswith("given")
@@ -432,31 +422,19 @@ def density_note(plan: Plan, statement: Mapping[str, Any]) -> str | None:
     )
 
 
-def size_note(plan: Plan) -> str | DpoptWarning | None:
-    """Return what to know about a public size; None under replace-one, where the size is exact."""
+def size_note(plan: Plan) -> str | None:
+    """Return what to know about a public size; None where it is exact, or where a warning says it."""
     if plan.relation is NeighbouringRelation.REPLACE_ONE:
         return None
     if plan.budget.earlier:
-        return measured_note(plan.size, plan.budget)
+        noted = measured_note(plan.size, plan.budget)
+        return noted if isinstance(noted, str) else None
     if plan.budget.rows_per_person is not None:
-        return AccuracyWarning(declared_rows(plan.size, plan.budget.rows_per_person))
+        return None
     return (
         f"note: under add-remove every answer is a count divided by n0 = {plan.size:,}. If the table has x % more or "
         f"fewer records, answers are off by up to x %, which predicted errors leave out. After this plan's run a wrong "
         f"n0 {plan.finds_wrong_size}"
-    )
-
-
-def _fixed_note(schema: Schema) -> AccuracyWarning | None:
-    """Return the note on numbers that all stand at the middle of their bins, None where there are none."""
-    names = fixed_by_rules(schema)
-    if not names:
-        return None
-    return AccuracyWarning(
-        f"all synthetic numbers of {', '.join(map(repr, names))} stand at the representatives of their bins, since a "
-        "rule compares these, and not as an order of two columns alone; what lies between is lost. To keep it, leave "
-        "the rule "
-        'out and declare one column as a length after the other ("after"), or declare finer bins'
     )
 
 
@@ -479,21 +457,17 @@ def _formula_note(schema: Schema) -> str | None:
 
 def remarks_on(plan: Plan, statement: Mapping[str, Any], schema: Schema) -> list[str | DpoptWarning]:
     """Return what there is to know of a plan before it is run: notes, and warnings."""
-    predicted = (statement.get("predicted") or {}).get("verdict")
-    weights = statement.get(WEIGHTS_BECAUSE)
-    unasked = None if weights is None else f"note: distinct records with weights are written: {weights}"
-    rough = rough_differences(schema)
-    found = (
-        delta_warning(plan),
+    weights, rough = statement.get(WEIGHTS_BECAUSE), rough_differences(schema)
+    privacy = {"public_size": plan.size, "budget": encode(plan.budget)}
+    notes = (
         size_note(plan),
         density_note(plan, statement),
-        unasked,
-        _fixed_note(schema),
+        None if weights is None else f"note: distinct records with weights are written: {weights}",
         None if rough is None else f"note: {rough}",
         _formula_note(schema),
-        None if predicted is None else AccuracyWarning(predicted),
     )
-    return [remark for remark in found if remark is not None]
+    warned = notes_of({"privacy": privacy, "accuracy": {"predicted": statement.get("predicted")}}, schema)
+    return [*(note for note in notes if note is not None), *(note.warning() for note in warned)]
 
 
 def tell(remarks: Iterable[str | DpoptWarning], progress: Progress) -> None:

@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.release_folder import create_folder
-from dpopt.algorithms.statement import release_statement, said_of, workload_answers
+from dpopt.algorithms.statement import release_statement, spending_in_words, workload_answers
 from dpopt.errors import PlanError
 from dpopt.html_pages.shown import Shown
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.model import Model
-from dpopt.releases.declared_size import contradiction_in_brief
+from dpopt.releases.description import notes_of
 from dpopt.releases.folder_files import RELEASE, give_one_time, new_folder, write_json
 from dpopt.releases.job import WIDE_FORMATS, WIDEST_TABLE, Job
 from dpopt.releases.kept_records import Round
 from dpopt.releases.plan import whole_number
 from dpopt.releases.progress import Progress
-from dpopt.releases.readme import fallbacks_in_words, write_readme
+from dpopt.releases.readme import write_readme
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rows import choose_rows
 from dpopt.releases.run import MeasuredMarginals, Outcome
@@ -109,10 +109,9 @@ class SyntheticRelease(Shown):
         accuracy = self.statement["accuracy"]
         which = next((one for one in ("expected", "predicted") if accuracy.get(one)), None)
         error = [] if which is None else [f"{which} mean error={accuracy[which]['mean_error']:.2g}"]
-        failed = [said.partition(", a short")[0].lower() for said in fallbacks_in_words(self.statement)]
-        wrong = contradiction_in_brief(accuracy.get("size"))
-        said = [*error, *failed, *wrong, *said_of(self.statement["privacy"])]
-        return [self.job.plan.algorithm, f"{rows}{held}", *said]
+        warned = [note.brief for note in notes_of(self.statement, self.job.schema)]
+        spent = spending_in_words(self.statement["privacy"])
+        return [self.job.plan.algorithm, f"{rows}{held}", *error, *warned, *spent]
 
     def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]] | None:
         if self.synthetic is None or len(self.record_schema) > WIDEST_SHOWN:
@@ -141,7 +140,7 @@ class SyntheticRelease(Shown):
             output = _write_output(self.job, folder, written, self.noisy, self.values)
             held = self.statement["records"]
             there = {"answers": output} if held is None else {"records": {**output, **held}}
-            _write_statement(folder, {**self.statement, **there})
+            _write_statement(folder, {**self.statement, **there}, self.job.schema)
 
     @property
     def records(self) -> SyntheticRecords:
@@ -340,7 +339,7 @@ def finish_release(
         output = _write_output(job, folder, written, outcome.answers, outcome.values)
     statement = release_statement(job, outcome, output)
     if folder is not None:
-        _write_statement(folder, statement)
+        _write_statement(folder, statement, job.schema)
     return SyntheticRelease(
         job,
         outcome.rounds,
@@ -364,9 +363,9 @@ def _write_output(
     return {} if answers is None else write_answers(folder, job, answers)
 
 
-def _write_statement(folder: Path, statement: Mapping[str, Any]) -> None:
+def _write_statement(folder: Path, statement: Mapping[str, Any], schema: Schema) -> None:
     """Write README.txt and, last of all files, release.json."""
-    write_readme(folder, statement)
+    write_readme(folder, statement, schema)
     # Times are made equal before the release has its name: a kill in between could never be made good.
     write_json(folder / RELEASE, statement, ready=lambda: give_one_time(folder))
 

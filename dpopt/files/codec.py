@@ -96,11 +96,6 @@ def decode(
         As `parse_json` returned it.
     partial
         Whether keys of fields that have a default may be left out, as where people write the file.
-
-    Raises
-    ------
-    DpoptError
-        What the checks of the class raise, as they raise it.
     """
     fields = json_object(given, what, error)
     for key, expected in (header or {}).items():

@@ -101,9 +101,9 @@ def flush_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def unfinished_files(folder: Path, name: str = "*") -> Iterator[Path]:
-    """Yield what `whole_file` left of files of this name where it was killed, or is writing now."""
-    return folder.glob(f".{name}.*.tmp")
+def unfinished_files(folder: Path) -> Iterator[Path]:
+    """Yield what `whole_file` left where it was killed, or is writing now."""
+    return folder.glob(".*.*.tmp")
 
 
 def _beside(target: Path, mode: int) -> tuple[int, Path]:

@@ -30,9 +30,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import frozen
+from dpopt.constraints import constrain
 from dpopt.errors import ProgramError
-from dpopt.programs.mixed_integer import MixedIntegerProgram, with_arrays
+from dpopt.programs.mixed_integer import FiniteNumbers, MixedIntegerProgram, check_entries, with_arrays
 from dpopt.programs.quadratic import QuadraticProgram
 
 if TYPE_CHECKING:
@@ -98,28 +98,19 @@ class ConicProgram:
     """Shape (m + 1,). Member i owns the entries member_starts[i] to member_starts[i + 1] - 1 of F."""
     member_columns: NDArray[np.int32]
     """Shape (e,). Variable of each entry."""
-    member_coefficients: Numbers
+    member_coefficients: FiniteNumbers
     """Shape (e,). Coefficient of each entry, finite."""
-    constants: Numbers
+    constants: FiniteNumbers
     """Shape (m,). What is added to each member, finite."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "member_starts", frozen(self.member_starts, np.int64))
-        object.__setattr__(self, "member_columns", frozen(self.member_columns, np.int32))
-        for name in ("member_coefficients", "constants"):
-            object.__setattr__(self, name, frozen(getattr(self, name), np.float64))
-            if not np.isfinite(getattr(self, name)).all():
-                raise ProgramError(f"{name} must be finite")
-        members, entries = self.constants.size, self.member_columns.size
+        constrain(self, ProgramError)
+        members = self.constants.size
         expected = sum(block.number * block.size for block in self.blocks)
         starts = self.member_starts
         if members != expected or starts.shape != (members + 1,):
             raise ProgramError(f"found {members} members and {starts.size} starts; the cones have {expected} members")
-        if starts[0] != 0 or starts[-1] != entries or (np.diff(starts) < 0).any():
-            raise ProgramError("member_starts must rise from 0 to the number of entries")
-        columns, n = self.member_columns, self.number_of_variables
-        if entries and not 0 <= columns.min() <= columns.max() < n:
-            raise ProgramError(f"a variable of a cone lies outside 0..{n - 1}")
+        check_entries("member_starts", starts, "a variable of a cone", self.member_columns, self.number_of_variables)
         for block in self.blocks:
             least = _SMALLEST[block.kind]
             if block.size < least or (block.kind is Cone.EXPONENTIAL and block.size != least):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.arrays import frozen
+from dpopt.constraints import constrain
 from dpopt.errors import ProgramError
 from dpopt.queries.clauses import Clauses
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
@@ -34,11 +35,7 @@ class MaxCsp:
     """Hard rules on the record; none if left out."""
 
     def __post_init__(self) -> None:
-        try:
-            object.__setattr__(self, "sizes", frozen(self.sizes, np.int32))
-            object.__setattr__(self, "weights", frozen(self.weights, np.int64))
-        except (OverflowError, ValueError, TypeError) as problem:
-            raise ProgramError(f"sizes must be whole numbers (int32), weights too (int64): {problem}") from problem
+        constrain(self, ProgramError)
         if self.sizes.ndim != 1 or (self.sizes.size and int(self.sizes.min()) < 1):
             raise ProgramError("sizes must be a flat array of numbers of codes, each at least 1")
         if self.weights.shape != (len(self.clauses),):

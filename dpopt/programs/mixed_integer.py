@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import Field, dataclass, fields
-from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from dpopt.arrays import frozen
+from dpopt.constraints import Array, constrain
 from dpopt.errors import ProgramError
 
 if TYPE_CHECKING:
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 LARGEST_WHOLE = 2**53
 """Whole numbers up to here are held exactly in double precision."""
 
-_Number = TypeVar("_Number", np.float64, np.int64, np.int32, np.bool_)
+Numbers = Annotated[NDArray[np.float64], Array(dimensions=1)]
+FiniteNumbers = Annotated[NDArray[np.float64], Array(dimensions=1, finite=True)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,29 +32,25 @@ class MixedIntegerProgram:
 
     maximize: bool
     """Direction of the objective."""
-    objective: NDArray[np.float64]
+    objective: FiniteNumbers
     """Shape (n,). Coefficients c, finite."""
-    row_starts: NDArray[np.int64]
+    row_starts: Annotated[NDArray[np.int64], Array(dimensions=1)]
     """Shape (r + 1,). Row i owns entries row_starts[i] to row_starts[i + 1] - 1."""
-    columns: NDArray[np.int32]
+    columns: Annotated[NDArray[np.int32], Array(dimensions=1)]
     """Shape (e,). Column of each entry; no column twice in a row."""
-    coefficients: NDArray[np.float64]
+    coefficients: FiniteNumbers
     """Shape (e,). Value of each entry, finite and not 0."""
-    row_lower: NDArray[np.float64]
-    row_upper: NDArray[np.float64]
+    row_lower: Numbers
+    row_upper: Numbers
     """Shape (r,). Bounds of each row; infinities allowed, lower <= upper."""
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
+    lower: Numbers
+    upper: Numbers
     """Shape (n,). Bounds of each variable; infinities allowed, lower <= upper."""
-    integrality: NDArray[np.bool_]
+    integrality: Annotated[NDArray[np.bool_], Array(dimensions=1)]
     """Shape (n,). True where the variable must be whole."""
 
     def __post_init__(self) -> None:
-        for name in ("objective", "coefficients", "row_lower", "row_upper", "lower", "upper"):
-            object.__setattr__(self, name, _frozen(name, getattr(self, name), np.float64))
-        object.__setattr__(self, "row_starts", _frozen("row_starts", self.row_starts, np.int64))
-        object.__setattr__(self, "columns", _frozen("columns", self.columns, np.int32))
-        object.__setattr__(self, "integrality", _frozen("integrality", self.integrality, np.bool_))
+        constrain(self, ProgramError)
         self._check_shapes()
         self._check_values()
         self._check_matrix()
@@ -139,8 +136,6 @@ class MixedIntegerProgram:
                 raise ProgramError(f"{name} has {found} elements; expected {size}")
 
     def _check_values(self) -> None:
-        if not (np.isfinite(self.objective).all() and np.isfinite(self.coefficients).all()):
-            raise ProgramError("objective and coefficients must be finite")
         if not self.coefficients.all():
             raise ProgramError("a coefficient is 0; leave such entries out")
         for kind, low, high in (("row", self.row_lower, self.row_upper), ("variable", self.lower, self.upper)):
@@ -150,13 +145,7 @@ class MixedIntegerProgram:
                 raise ProgramError(f"{kind} {i} has bounds [{low[i]}, {high[i]}]; lower must not exceed upper")
 
     def _check_matrix(self) -> None:
-        starts = self.row_starts
-        if starts[0] != 0 or starts[-1] != self.columns.size or (np.diff(starts) < 0).any():
-            raise ProgramError("row_starts must rise from 0 to the number of entries")
-        if self.columns.size == 0:
-            return
-        if self.columns.min() < 0 or self.columns.max() >= self.number_of_variables:
-            raise ProgramError(f"a column index lies outside 0..{self.number_of_variables - 1}")
+        check_entries("row_starts", self.row_starts, "a column index", self.columns, self.number_of_variables)
         keys = np.sort(self.row_of_entry() * self.number_of_variables + self.columns)
         if (keys[1:] == keys[:-1]).any():
             raise ProgramError("a column occurs twice in one row; add the two coefficients")
@@ -175,11 +164,11 @@ def with_arrays(digest: hashlib._Hash, program: _Dataclass, without: int = 1) ->
     return digest.hexdigest()
 
 
-def _frozen(name: str, value: ArrayLike, dtype: type[_Number]) -> NDArray[_Number]:
-    try:
-        array = frozen(value, dtype)
-    except (OverflowError, ValueError, TypeError) as problem:
-        raise ProgramError(f"'{name}' must be an array of {np.dtype(dtype).name}: {problem}") from problem
-    if array.ndim != 1:
-        raise ProgramError(f"'{name}' has {array.ndim} dimensions; expected a flat array")
-    return array
+def check_entries(
+    called: str, starts: NDArray[np.int64], entry: str, columns: NDArray[np.int32], variables: int
+) -> None:
+    """Refuse the starts of the rows of a sparse matrix, or the columns of its entries, that do not fit each other."""
+    if starts[0] != 0 or starts[-1] != columns.size or (np.diff(starts) < 0).any():
+        raise ProgramError(f"{called} must rise from 0 to the number of entries")
+    if columns.size and not 0 <= columns.min() <= columns.max() < variables:
+        raise ProgramError(f"{entry} lies outside 0..{variables - 1}")

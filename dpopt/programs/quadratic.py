@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import freeze, frozen
+from dpopt.arrays import freeze
+from dpopt.constraints import constrain
 from dpopt.errors import ProgramError
-from dpopt.programs.mixed_integer import MixedIntegerProgram, with_arrays
+from dpopt.programs.mixed_integer import FiniteNumbers, MixedIntegerProgram, check_entries, with_arrays
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -39,18 +40,15 @@ class QuadraticProgram:
     """Shape (q + 1,). Square i owns the entries square_starts[i] to square_starts[i + 1] - 1 of f."""
     square_columns: NDArray[np.int32]
     """Shape (e,). Variable of each entry."""
-    square_coefficients: NDArray[np.float64]
+    square_coefficients: FiniteNumbers
     """Shape (e,). Coefficient of each entry, finite."""
-    targets: NDArray[np.float64]
+    targets: FiniteNumbers
     """Shape (q,). What f_i . x should be, finite."""
-    weights: NDArray[np.float64]
+    weights: FiniteNumbers
     """Shape (q,). Weight of each square, finite and >= 0."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "square_starts", frozen(self.square_starts, np.int64))
-        object.__setattr__(self, "square_columns", frozen(self.square_columns, np.int32))
-        for name in ("square_coefficients", "targets", "weights"):
-            object.__setattr__(self, name, frozen(getattr(self, name), np.float64))
+        constrain(self, ProgramError)
         if self.linear.maximize or self.linear.integrality.any():
             raise ProgramError("the linear part of a quadratic program minimizes, without integer variables")
         squares, entries = self.targets.size, self.square_columns.size
@@ -58,14 +56,9 @@ class QuadraticProgram:
         for name, size in expected.items():
             if getattr(self, name).shape != (size,):
                 raise ProgramError(f"{name} has shape {getattr(self, name).shape}; expected ({size},)")
-        starts = self.square_starts
-        if starts[0] != 0 or starts[-1] != entries or (np.diff(starts) < 0).any():
-            raise ProgramError("square_starts must rise from 0 to the number of entries")
-        if entries and not 0 <= self.square_columns.min() <= self.square_columns.max() < self.number_of_variables:
-            raise ProgramError(f"a variable of a square lies outside 0..{self.number_of_variables - 1}")
-        for name in ("square_coefficients", "targets", "weights"):
-            if not np.isfinite(getattr(self, name)).all():
-                raise ProgramError(f"{name} must be finite")
+        check_entries(
+            "square_starts", self.square_starts, "a variable of a square", self.square_columns, self.number_of_variables
+        )
         if (self.weights < 0).any():
             raise ProgramError("a square has a negative weight; the program would not be convex")
 

@@ -10,12 +10,13 @@ import enum
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import SupportsFloat
+from typing import Annotated, SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.arrays import frozen
+from dpopt.constraints import Number, Whole, constrain
 from dpopt.errors import NoSolutionError, ProgramError
 
 LONGEST_SECONDS = 1e9
@@ -26,32 +27,20 @@ LONGEST_SECONDS = 1e9
 class SolveLimits:
     """Limits of one solve. Fields left at None do not bind."""
 
-    seconds: float | None = None
+    seconds: Annotated[float | None, Number(above=0, most=LONGEST_SECONDS)] = None
     """Wall-clock seconds, > 0 and at most 1e9. Where it cuts a search short, a repeated run may end elsewhere."""
-    work: int | None = None
+    work: Annotated[int | None, Whole()] = None
     """Deterministic effort, >= 1, in the solver's own unit (local search: sweeps; CP-SAT: deterministic seconds; HiGHS
     and CBC: nodes): the same work and seed give the same answer."""
-    gap: float | None = None
+    gap: Annotated[float | None, Number(least=0)] = None
     """Absolute gap between bound and objective at which to stop, >= 0. None: prove optimality."""
-    threads: int = 1
+    threads: Annotated[int, Whole()] = 1
     """Number of threads the solver may use, >= 1."""
-    seed: int = 0
+    seed: Annotated[int, Whole(least=0, most=2**31 - 1)] = 0
     """Integer seed of the solver's own choices, 0 <= seed < 2**31. Public; never derived from records."""
 
     def __post_init__(self) -> None:
-        if self.seconds is not None and not 0 < self.seconds <= LONGEST_SECONDS:
-            raise ProgramError(
-                f"seconds is {self.seconds}; give a number above 0 and up to {LONGEST_SECONDS:.0e}, or None for no "
-                f"limit"
-            )
-        if self.work is not None and self.work < 1:
-            raise ProgramError(f"work is {self.work}; give a whole number of at least 1, or None for the default")
-        if self.gap is not None and not (math.isfinite(self.gap) and self.gap >= 0):
-            raise ProgramError(f"gap is {self.gap}; give a finite number of at least 0, or None")
-        if self.threads < 1:
-            raise ProgramError(f"threads is {self.threads}; give at least 1")
-        if not 0 <= self.seed < 2**31:
-            raise ProgramError(f"seed is {self.seed}; give a whole number from 0 to {2**31 - 1}")
+        constrain(self, ProgramError)
 
 
 NO_LIMITS = SolveLimits()

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpopt.arrays import Hash, freeze, frozen
+from dpopt.arrays import Hash, freeze
+from dpopt.constraints import constrain
 from dpopt.errors import WorkloadError
 from dpopt.schema.schema import Schema
 
@@ -54,18 +55,7 @@ class Clauses:
     width."""
 
     def __post_init__(self) -> None:
-        for name, dtype in (
-            ("attributes", np.int32),
-            ("values", np.int32),
-            ("signs", np.bool_),
-            ("accepted", np.uint32),
-        ):
-            try:
-                object.__setattr__(self, name, frozen(getattr(self, name), dtype))
-            except (OverflowError, ValueError, TypeError) as problem:
-                raise WorkloadError(
-                    f"clauses: '{name}' must be an array of {np.dtype(dtype).name}: {problem}"
-                ) from problem
+        constrain(self, WorkloadError)
         self._check_shapes()
         self._check_padding()
         self._check_accepted()

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import frozen
+from dpopt.constraints import constrain
 from dpopt.errors import WorkloadError
 from dpopt.queries.marginal_set import MarginalSet
 
@@ -49,7 +49,7 @@ class Distances:
     """Shape (cells,). What each cell was predicted to hold, in units, at least 0."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "predictions", frozen(self.predictions, np.int64))
+        constrain(self, WorkloadError)
         cells = self.marginals.number_of_cells
         if self.predictions.shape != (cells,) or (self.predictions < 0).any():
             raise WorkloadError(

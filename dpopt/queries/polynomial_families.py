@@ -16,11 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import ceil, comb, inf, isfinite, prod
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import freeze, frozen
+from dpopt.arrays import freeze
+from dpopt.constraints import Array, constrain
 from dpopt.errors import WorkloadError
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.conjunctions.monomials import POWERS, SETS, Monomials, multinomial
@@ -85,7 +87,7 @@ class TableFamily:
     schema: Schema
     """What is recorded; record number r has the codes `numpy.unravel_index(r, schema.sizes)`."""
     monomials: Monomials
-    table: NDArray[np.float64] = field(repr=False)
+    table: Annotated[NDArray[np.float64], Array(finite=True)] = field(repr=False)
     """Shape (X, N). The coefficients of each of the X records; at most 2^22 entries, all finite."""
     constant: float = 0.0
     """Public, the same for all records."""
@@ -95,7 +97,7 @@ class TableFamily:
     """gamma, as for `SymmetricFamily`."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "table", frozen(self.table, np.float64))
+        constrain(self, WorkloadError)
         records = prod(self.schema.sizes.tolist())
         if self.table.shape != (records, self.monomials.count):
             raise WorkloadError(
@@ -107,7 +109,7 @@ class TableFamily:
                 f"{self.name}: a table of {self.table.size:,} entries; at most {LARGEST_TABLE:,}, and {MOST_RECORDS:,} "
                 f"records"
             )
-        if not np.isfinite(self.table).all() or not isfinite(self.constant):
+        if not isfinite(self.constant):
             raise WorkloadError(f"{self.name}: coefficients must be finite")
         check_width(self.name, self.width, self.monomials)
         check_approximation(self.name, self.approximation)
@@ -336,13 +338,7 @@ class FunctionFamily:
         return TableFamily(self.name, self.schema, self.monomials, table, self.constant, self.width, self.approximation)
 
     def coefficients(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the function's value on one record, (1, N), checked for its shape only.
-
-        Raises
-        ------
-        WorkloadError
-            If it fails, or returns anything but N numbers.
-        """
+        """Return the function's value on one record, (1, N), checked for its shape only."""
         given = codes.copy()  # its own, so that it cannot change what others are asked
         try:
             with np.errstate(all="ignore"):

@@ -27,7 +27,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import freeze, frozen
+from dpopt.arrays import freeze
+from dpopt.constraints import constrain
 from dpopt.errors import WorkloadError
 from dpopt.queries.marginal_set import MarginalSet
 
@@ -65,7 +66,7 @@ class Residuals:
     """Shape (M,). k_A, at least 1, with k_A N(A) at most 2^21."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "factors", frozen(self.factors, np.int64))
+        constrain(self, WorkloadError)
         rows = self.marginals.attributes
         falling = (rows[:, 1:] >= 0) & (rows[:, 1:] <= rows[:, :-1])
         if falling.any() or len(np.unique(rows, axis=0)) != len(rows):

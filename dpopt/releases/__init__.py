@@ -17,7 +17,8 @@ In: finished records, plans as JSON. Out: files.
 | measured_size.py, declared_size.py | the number of records: measured; declared, and held against what was released |
 | values.py, column_values.py | numbers within bins: what is measured of them, and what is drawn from that |
 | records.py | the synthetic records, as values |
-| readme.py | README.txt of a release folder; how a release is cited |
+| description.py | what is said of a release: guarantee, warnings, citation |
+| readme.py | README.txt of a release folder |
 | progress.py | how a driver reports progress |
 | public_population/ | public records and choices that plans are simulated on |
 """

@@ -6,10 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from decimal import ROUND_DOWN, Decimal
 from enum import Enum
-from operator import index
-from sys import float_info
-from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from dpopt.constraints import Number, Whole
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:  # the help of the command line reads this file, and loads no numbers for that
@@ -19,7 +18,11 @@ if TYPE_CHECKING:  # the help of the command line reads this file, and loads no 
 
 PLAN_VERSION = 1
 LARGEST_SIZE = 2**53
-_LARGEST_SEED = 2**31 - 1
+SIZE = Whole("the public size", most=LARGEST_SIZE, advice="no table is larger")
+WORK = Whole("the work per round")
+SECONDS = Number("the seconds per round", above=0)
+SEED = Whole("the seed", least=0, most=2**31 - 1)
+"""What plans and options take."""
 MOST_DELTA = 1e-6
 """No delta above it is taken without being asked for, however few records there are."""
 
@@ -105,19 +108,6 @@ class Plan(ABC):
         """Return how many ones a record over so many columns has at most, where a query has so many literals."""
         return columns
 
-    def settle(self, **most: tuple[str, int]) -> None:
-        """Put whole numbers into Python's form: the named fields, each from 1 to its most, work and seed."""
-        for name, (called, largest) in most.items():
-            number = whole_number(called, getattr(self, name), least=1)
-            if number > largest:
-                raise PlanError(f"{called} must be at most {largest:,}, found {number:,}")
-            object.__setattr__(self, name, number)
-        if (work := getattr(self, "work", None)) is not None:
-            object.__setattr__(self, "work", whole_number("the work per round", work, least=1))
-        if (seconds := getattr(self, "seconds", None)) is not None:
-            check_seconds(seconds)
-        object.__setattr__(self, "seed", check_seed(self.seed))
-
     def to_json(self) -> dict[str, Any]:
         """Return the plan as a JSON object."""
         from dpopt.files.codec import encode
@@ -166,24 +156,12 @@ NOT_FOUND = "is not found, unless numbers within bins show it: leave --n0 out if
 
 def whole_number(called: str, value: object, *, least: int) -> int:
     """Return a whole number of at least `least`, also one of NumPy's, as Python's."""
-    if not isinstance(value, SupportsIndex) or isinstance(value, bool) or index(value) < least:
-        raise PlanError(f"{called} must be a whole number of at least {least:,}, found {value!r}")
-    return index(value)
-
-
-def check_seconds(seconds: object) -> float:
-    """Return the time limit of a round, if it is one."""
-    if not is_positive(seconds):
-        raise PlanError(f"the seconds per round must be a finite number above 0, found {seconds!r}")
-    return seconds  # type: ignore[return-value]  # a positive number
+    return Whole(called, least)(value, PlanError)
 
 
 def check_size(size: object) -> int:
     """Return a public number of records, if it is one."""
-    number = whole_number("the public size", size, least=1)
-    if number > LARGEST_SIZE:
-        raise PlanError(f"the public size must be at most 2^53, found {number:,}; no table is larger")
-    return number
+    return SIZE(size, PlanError)
 
 
 def usual_delta(n0: int | None) -> float:
@@ -205,19 +183,6 @@ def usual_delta(n0: int | None) -> float:
         return DEFAULT_DELTA
     square = 1 / Decimal(check_size(n0)) ** 2
     return min(MOST_DELTA, float(square.quantize(Decimal((0, (1,), square.adjusted())), ROUND_DOWN)))
-
-
-def check_seed(seed: object) -> int:
-    """Return the seed of a solver and of public choices, 0 to 2^31 - 1, if it is one."""
-    number = whole_number("the seed", seed, least=0)
-    if number > _LARGEST_SEED:
-        raise PlanError(f"the seed must be at most {_LARGEST_SEED:,}, found {number:,}")
-    return number
-
-
-def is_positive(value: object) -> bool:
-    """Return whether a value is a finite number above 0."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= float_info.max
 
 
 def check_density(density: float) -> None:

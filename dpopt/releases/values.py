@@ -64,11 +64,6 @@ class ValuesPlan:
         ----------
         share
             From 0 to 0.9; None: `VALUES_SHARE`, or 0 for an accountant under which it cannot be added.
-
-        Raises
-        ------
-        PlanError
-            If the share is out of range, or is given under an accountant other than zcdp and pure.
         """
         check_share(share)
         added = budget.accountant in {Accountant.ZCDP, Accountant.PURE}

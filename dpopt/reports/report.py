@@ -14,14 +14,7 @@ from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, ReleaseFolderError
 from dpopt.files.written_files import check_replaceable, whole_file
 from dpopt.html_pages.page import page
-from dpopt.releases.readme import (
-    citation,
-    declared_in_words,
-    guarantee,
-    repairs_in_words,
-    two_way_in_words,
-    warnings_in_words,
-)
+from dpopt.releases.description import Description, described, guarantee
 from dpopt.reports.charts import percent, short
 from dpopt.reports.sections import association_maps, column_charts, held_by, judged_sections
 from dpopt.reports.words import grouped_charges, meaning_of
@@ -121,15 +114,10 @@ def _page_of_synopsis(synopsis: Synopsis, title: str | None) -> str:
         "report.html",
         title=title or f"Report on a release: {synopsis.WHAT}",
         privacy=synopsis.privacy,
-        guarantee=guarantee(synopsis.privacy),
+        release=Description(synopsis.WHAT, guarantee(synopsis.privacy), tuple(synopsis.notes())),
         meaning=meaning_of(synopsis.privacy),
         charges=grouped_charges(synopsis.privacy["charges"]),
-        synopsis={
-            "what": synopsis.WHAT,
-            "said": repr(synopsis),
-            "made_by": synopsis.MADE_BY,
-            "solved": [*synopsis.warnings_in_words(), *solved],
-        },
+        synopsis={"what": synopsis.WHAT, "said": repr(synopsis), "made_by": synopsis.MADE_BY, "solved": solved},
         statement=None,
         filters={"percent": percent},
     )
@@ -144,7 +132,7 @@ def _page(finished: SyntheticRelease, judged: Judgement | None, title: str | Non
         "report.html",
         title=title or f"Report on a release of {what}",
         privacy=statement["privacy"],
-        guarantee=guarantee(statement["privacy"]),
+        release=described(statement, schema),
         meaning=meaning_of(statement["privacy"]),
         charges=grouped_charges(statement["privacy"]["charges"]),
         synopsis=None,
@@ -152,9 +140,6 @@ def _page(finished: SyntheticRelease, judged: Judgement | None, title: str | Non
         accuracy={name: statement["accuracy"].get(name) for name in ("proven", "predicted", "expected")},
         held=held_by(finished),
         asked=short(str(asked.get("workload") or json.dumps(asked, ensure_ascii=False)), 300),
-        citation=citation(statement),
-        repairs=[*warnings_in_words(statement), *repairs_in_words(statement), *declared_in_words(statement["privacy"])],
-        two_way=two_way_in_words(statement),
         rules=[(short(rule.name, 200), short(rule.describe(), 2000)) for rule in schema.rules],
         columns=column_charts(finished, measured, judged),
         all_columns=len(schema),

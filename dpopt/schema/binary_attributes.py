@@ -99,13 +99,7 @@ class BinaryAttributes(Sequence[Attribute]):
 
     @classmethod
     def from_json(cls, obj: object) -> BinaryAttributes:
-        """Return the attributes that a JSON object declares.
-
-        Raises
-        ------
-        SchemaError
-            If it has another form.
-        """
+        """Return the attributes that a JSON object declares."""
         place = "schema: 'binary_attributes'"
         declared: Mapping[str, object] = json_object(obj, place, SchemaError)
         refuse_unknown_keys(declared, ("count", "names"), place, SchemaError)

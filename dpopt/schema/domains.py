@@ -8,7 +8,8 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import freeze, frozen
+from dpopt.arrays import freeze
+from dpopt.constraints import constrain
 from dpopt.errors import WorkloadError
 from dpopt.schema.schema import Schema
 
@@ -29,9 +30,7 @@ class Domains:
     codes: NDArray[np.int32]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "counts", frozen(self.counts, np.int64))
-        object.__setattr__(self, "starts", frozen(self.starts, np.int64))
-        object.__setattr__(self, "codes", frozen(self.codes, np.int32))
+        constrain(self, WorkloadError)
 
     def __reduce__(self) -> tuple[type[Domains], tuple[NDArray[np.generic], ...]]:
         return Domains, (self.counts, self.starts, self.codes)  # unpickled arrays would be writable

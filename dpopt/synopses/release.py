@@ -520,8 +520,9 @@ class Request:
             with stage(self.stages, "planning"):
                 found = made if plan is None else plan(public.budget, public.number)
         released = measure(records, found, progress=self.stages, account=account)
-        for said in released.warnings_in_words():
-            warn_of_paid(AccuracyWarning(said), self.stages)
+        for note in released.notes():
+            if note.of_run:
+                warn_of_paid(note.warning(), self.stages)
         if self.solver is None:
             return released
         with stage(self.stages, "solving the models"):

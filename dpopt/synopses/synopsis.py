@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.statement import Planned, said_of, stated_privacy
+from dpopt.algorithms.statement import Planned, spending_in_words, stated_privacy
 from dpopt.arrays import freeze, frozen
 from dpopt.errors import DpoptError, PlanError, ReleaseFolderError, TranscriptError, WorkloadError
 from dpopt.files.array_files import ArrayFile, open_arrays
@@ -28,7 +28,8 @@ from dpopt.html_pages.shown import Shown
 from dpopt.models.model import Solution
 from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import as_today
-from dpopt.releases.declared_size import Total, contradiction, contradiction_in_brief, contradiction_in_words
+from dpopt.releases.declared_size import Total, contradiction
+from dpopt.releases.description import Note, notes_of
 from dpopt.releases.folder_files import check_new, write_whole
 from dpopt.synopses.solved import Inference, Solved, solved_by
 
@@ -87,7 +88,7 @@ class Synopsis(Shown, ABC):
         """Return what it holds, in short phrases."""
 
     def _said(self) -> list[str]:
-        return [*self._held(), *contradiction_in_brief(self.contradiction), *said_of(self.privacy)]
+        return [*self._held(), *(note.brief for note in self.notes()), *spending_in_words(self.privacy)]
 
     def totals(self) -> list[Total]:
         """Return what the noisy numbers say of the number of records; nothing where no number follows from them."""
@@ -98,10 +99,9 @@ class Synopsis(Shown, ABC):
         """What the noisy numbers say of the number of records where they contradict the declared one; else None."""
         return contradiction(self.privacy, self.totals())
 
-    def warnings_in_words(self) -> list[str]:
-        """Return what a reader is warned of: a wrong number of records."""
-        found = self.contradiction
-        return [] if found is None else [contradiction_in_words(found, "leave that out")]
+    def notes(self) -> list[Note]:
+        """Return what a reader is warned of, such as a wrong number of records."""
+        return notes_of({"privacy": self.privacy, "accuracy": {"size": self.contradiction}}, errors="leave that out")
 
     def inferences(self) -> Mapping[str, Inference]:
         """Return the estimates that are models, by name."""

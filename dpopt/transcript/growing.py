@@ -35,13 +35,7 @@ class Grown:
 
 
 def read_grown(entries: Sequence[Entry], *, torn: bool) -> Grown:
-    """Return what the entries after the first one say.
-
-    Raises
-    ------
-    TranscriptError
-        If one is damaged or out of its place, or the charge does not pay for it.
-    """
+    """Return what the entries after the first one say."""
     charge, parts, noises, seeded, measured = None, [np.zeros(0, dtype=np.int64)], {("", 0.0)}, False, 0
     for entry in entries:
         kind = entry.get("kind")

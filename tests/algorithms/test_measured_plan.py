@@ -186,10 +186,10 @@ def test_a_plan_that_cannot_be_is_refused(name: str) -> None:
 
 SELECTIONS_REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no rounds": ({"rounds": 0}, "the number of selections must be a whole number of at least 1"),
-    "no range": ({"step": Decimal(0)}, "the range of a selection must be a positive number"),
-    "a negative range": ({"step": Decimal(-1)}, "the range of a selection must be a positive number"),
-    "a range that is none": ({"step": Decimal("NaN")}, "the range of a selection must be a positive number"),
-    "an endless range": ({"step": Decimal("Infinity")}, "the range of a selection must be a positive number"),
+    "no range": ({"step": Decimal(0)}, "the range of a selection must be a finite number above 0"),
+    "a negative range": ({"step": Decimal(-1)}, "the range of a selection must be a finite number above 0"),
+    "a range that is none": ({"step": Decimal("NaN")}, "the range of a selection must be a finite number above 0"),
+    "an endless range": ({"step": Decimal("Infinity")}, "the range of a selection must be a finite number above 0"),
     "no scores": ({"scores": ()}, "marginals are scored by l1 or max"),
     "another score": ({"scores": ("l1", "l2")}, "marginals are scored by l1 or max"),
 }

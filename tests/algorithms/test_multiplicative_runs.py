@@ -152,16 +152,16 @@ def test_a_plan_is_read_back_as_it_was(algorithm: str, gaussian: bool) -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "another algorithm": ({"algorithm": "fem"}, "the algorithm is one of pmw, mwem"),
+    "another algorithm": ({"algorithm": "fem"}, "the algorithm is pmw or mwem"),
     "another selection": ({"select": "cells"}, "queries or marginals"),
     "no rounds": ({"rounds": 0}, "number of rounds"),
     "no step": ({"step": "0"}, "range of a selection"),
-    "a large alpha": ({"alpha": 1.5}, "alpha must be above 0"),
+    "a large alpha": ({"alpha": 1.5}, "alpha must be a finite number above 0 and at most 1"),
     "marginals and alpha": ({"alpha": 0.1, "select": "marginals"}, "plays all its rounds"),
     "the paper's step without alpha": ({"learning": {"update": "paper"}}, "for single queries and a given"),
     "another update": ({"learning": {"update": "newton"}}, "the update is one of paper"),
-    "no pull": ({"learning": {"pull": 0}}, "the pull must be above 0"),
-    "too many records": ({"learning": {"records": 10**9}}, "weighted records are released"),
+    "no pull": ({"learning": {"pull": 0}}, "the pull must be a finite number above 0"),
+    "too many records": ({"learning": {"records": 10**9}}, "the number of records must be at most 2,000,000"),
 }
 
 

@@ -60,9 +60,9 @@ def test_whole_numbers_of_numpy_become_pythons() -> None:
         ({"rounds": True}, "the number of rounds must be a whole number of at least 1, found True"),
         ({"size": 0}, "the public size must be a whole number of at least 1, found 0"),
         ({"attributes": 0}, "the number of attributes must be a whole number"),
-        ({"step": Decimal(0)}, "the step eta must be a positive number, found 0"),
-        ({"step": Decimal("NaN")}, "the step eta must be a positive number, found NaN"),
-        ({"step": Decimal("Infinity")}, "the step eta must be a positive number, found Infinity"),
+        ({"step": Decimal(0)}, "the step eta must be a finite number above 0, found 0"),
+        ({"step": Decimal("NaN")}, "the step eta must be a finite number above 0, found NaN"),
+        ({"step": Decimal("Infinity")}, "the step eta must be a finite number above 0, found Infinity"),
         ({"seed": -1}, "the seed must be a whole number of at least 0, found -1"),
         ({"seed": 2**31}, "the seed must be at most 2,147,483,647, found 2,147,483,648"),
         ({"work": 0}, "the work per round must be a whole number of at least 1, found 0"),
@@ -81,7 +81,7 @@ def test_a_plan_that_cannot_be_run_is_refused(changes: dict[str, Any], message: 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf"), "1"])
 def test_noise_of_no_scale_is_refused(scale: Any) -> None:
-    with pytest.raises(PlanError, match="one-way marginals need a positive scale"):
+    with pytest.raises(PlanError, match="the scale of one-way marginals must be a finite number above 0"):
         OneWayMeasurement(scale, gaussian=True)
 
 

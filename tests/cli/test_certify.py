@@ -84,7 +84,7 @@ def test_the_lp_solver_and_the_formulation_are_named_in_the_proof(folder: Path) 
         (["--solver", "cp-sat,nobody"], "there is no solver 'nobody'"),
         (["--lp-solver", "local-search"], "local-search gives no dual values"),
         (["--formulation", "best"], "a formulation is one of"),
-        (["--seconds", "0"], "seconds is 0"),
+        (["--seconds", "0"], "seconds must be a finite number above 0"),
     ],
 )
 def test_what_cannot_be_done_is_refused(folder: Path, words: list[str], message: str) -> None:

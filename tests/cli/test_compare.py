@@ -118,8 +118,8 @@ def test_a_model_is_compared_on_numbers_of_a_file_and_of_a_released_histogram(tm
         (["x.toml", "--solvers", ","], "--solvers names no solver"),
         (["x.toml", "--solvers", "cp-sat:clique"], "leave ':clique' out"),
         (["x.toml", "--solvers", "highs:best"], "a formulation is one of"),
-        (["x.toml", "--seconds", "0"], "seconds is 0"),
-        (["x.toml", "--threads", "0"], "threads is 0"),
+        (["x.toml", "--seconds", "0"], "seconds must be a finite number above 0"),
+        (["x.toml", "--threads", "0"], "threads must be a whole number of at least 1, found 0"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_before_anything_runs(words: list[str], message: str) -> None:

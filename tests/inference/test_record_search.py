@@ -42,7 +42,7 @@ TERM = FitTerm(MARGINALS, np.zeros(6))
     [
         (np.zeros(5), 1.0, "6 queries and values of shape"),
         (np.zeros((6, 1)), 1.0, "6 queries and values of shape"),
-        (np.array([0, 0, 0, 0, 0, np.inf]), 1.0, "not finite"),
+        (np.array([0, 0, 0, 0, 0, np.inf]), 1.0, "must be finite"),
         (np.zeros(6), 0.0, "weight 0.0"),
         (np.zeros(6), np.nan, "weight nan"),
     ],

@@ -100,7 +100,7 @@ def test_rows_that_do_not_fit_are_named_by_their_line(kind: str, text: str, mess
 
 
 def test_a_few_rows_are_shown_and_the_others_counted() -> None:
-    with pytest.raises(PrivateDataError, match="and 7 more lines"):
+    with pytest.raises(PrivateDataError, match="and 7 more"):
         read_lists(["x1:1, else:3"] * 10, THREE)
 
 

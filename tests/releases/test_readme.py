@@ -12,7 +12,8 @@ import pytest
 from dpopt.algorithms.replay import replay
 from dpopt.algorithms.run_release import run_release
 from dpopt.private.readers.table_reading import TableReading
-from dpopt.releases.readme import README, citation, readme_of
+from dpopt.releases.description import described
+from dpopt.releases.readme import README, readme_of
 from dpopt.releases.run import Sources
 from dpopt.reports.report import report
 from tests.algorithms.small_runs import dataset, job, seeded, small_release
@@ -59,7 +60,7 @@ def test_a_private_release_states_its_guarantee_and_a_draft_that_nobody_reviewed
     assert "not reviewed" not in text
     statement["schema"] = {**statement["schema"], "drafted_from_private_data_and_not_reviewed": True}
     assert "Review schema.json" in readme_of(statement)
-    assert citation(statement).startswith("Synthetic records, differentially private with epsilon = 0.5")
+    assert described(statement).citation.startswith("Synthetic records, differentially private with epsilon = 0.5")
 
 
 def test_it_says_what_became_of_values_that_do_not_fit_and_never_of_how_many(tmp_path: Path) -> None:

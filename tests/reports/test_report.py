@@ -14,7 +14,7 @@ import pytest
 import dpopt
 from dpopt.accounting.budget import power_of_tests
 from dpopt.errors import PlanError, ReleaseFolderError, SchemaError
-from dpopt.releases.readme import two_way_in_words
+from dpopt.releases.description import described
 from dpopt.reports.report import report
 from dpopt.reports.words import grouped_charges, meaning_of
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
@@ -100,7 +100,7 @@ def test_the_release_says_from_which_group_size_on_percentages_can_be_read(
     noise = [one for pair, one in finished.measured().deviations.items() if len(pair) == 2]
     error = (2 / np.pi) ** 0.5 * float(np.median(noise)) * 400
     assert finished.statement["accuracy"]["two_way"] == {"count_error": pytest.approx(error), "pairs": len(noise)}
-    (said,) = two_way_in_words(finished.statement)
+    (said,) = described(finished.statement).two_way
     rows = float(said.split("below about ")[1].split()[0].replace(",", ""))
     assert rows == pytest.approx(50 * error, rel=0.05)
     assert all(said in page for page in pages)

@@ -252,7 +252,7 @@ def test_what_no_solver_takes_is_refused_before_anything_is_drawn(kind: str, mon
         made(kind, solver="cp-sat")
     with pytest.raises(PlanError, match="seconds= is the time limit of solver="):
         made(kind, seconds=1.0)
-    with pytest.raises(ProgramError, match="seconds is -1"):
+    with pytest.raises(ProgramError, match="seconds must be a finite number above 0"):
         made(kind, solver="clarabel", seconds=-1.0)
     monkeypatch.setattr("dpopt.models.model_size.LARGEST_FOR_SOLVERS", 10)
     with pytest.raises(ProgramError, match="solvers are handed 10 at most"):

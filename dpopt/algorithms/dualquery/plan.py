@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from math import log
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
@@ -15,9 +15,10 @@ from dpopt.accounting.dualquery import plan_charges
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.measurements import one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.constraints import Number, Whole, constrain
 from dpopt.errors import PlanError
 from dpopt.private.selections.query_weights import LARGEST_SCORE, MOST_ROWS
-from dpopt.releases.plan import LARGEST_SIZE, FreeAttributes, Plan, is_positive
+from dpopt.releases.plan import LARGEST_SIZE, SECONDS, SEED, SIZE, WORK, FreeAttributes, Plan
 from dpopt.schema.schema import Schema
 
 ALGORITHM = "dualquery"
@@ -27,15 +28,11 @@ ALGORITHM = "dualquery"
 class OneWayMeasurement:
     """Noise of the one-way marginals that free attributes are drawn from."""
 
-    scale: float
+    scale: Annotated[float, Number("the scale of one-way marginals", above=0)]
     gaussian: bool
 
     def __post_init__(self) -> None:
-        if not is_positive(self.scale) or not isinstance(self.gaussian, bool):
-            raise PlanError(
-                f"one-way marginals need a positive scale and a distribution, found {self.scale!r} and "
-                f"{self.gaussian!r}"
-            )
+        constrain(self, PlanError)
 
 
 _LARGEST_RATE = 31
@@ -54,15 +51,15 @@ class DualQueryPlan(Plan):
     """
 
     algorithm: ClassVar[str] = ALGORITHM  # type: ignore[misc]  # one for all plans of the class
-    rounds: int
-    draws: int
+    rounds: Annotated[int, Whole("the number of rounds", most=LARGEST_SIZE)]
+    draws: Annotated[int, Whole("the number of draws", most=LARGEST_SIZE)]
     """T rounds of s draws each."""
-    step: Decimal
+    step: Annotated[Decimal, Number("the step eta", above=0, decimal=True)]
     """Step eta, an exact decimal."""
-    size: int
+    size: Annotated[int, SIZE]
     relation: NeighbouringRelation
     budget: Budget
-    attributes: int
+    attributes: Annotated[int, Whole("the number of attributes", most=LARGEST_SIZE)]
     """Number of attributes of the table, for the charge of one-way marginals."""
     free_attributes: FreeAttributes = FreeAttributes.FIRST
     encoding: Literal["records"] = field(default="records", init=False)
@@ -70,22 +67,15 @@ class DualQueryPlan(Plan):
     one_way: OneWayMeasurement | None = None
     """Set if and only if free attributes are estimated."""
     solver: str = "local-search"
-    work: int | None = None
+    work: Annotated[int | None, WORK] = None
     """Its limit per round in its own deterministic units."""
-    seconds: float | None = None
+    seconds: Annotated[float | None, SECONDS] = None
     """Its limit per round in seconds."""
-    seed: int = 0
+    seed: Annotated[int, SEED] = 0
     chosen_by: str = "given"
 
     def __post_init__(self) -> None:
-        self.settle(
-            rounds=("the number of rounds", LARGEST_SIZE),
-            draws=("the number of draws", LARGEST_SIZE),
-            size=("the public size", LARGEST_SIZE),
-            attributes=("the number of attributes", LARGEST_SIZE),
-        )
-        if not self.step.is_finite() or self.step <= 0:
-            raise PlanError(f"the step eta must be a positive number, found {self.step}")
+        constrain(self, PlanError)
         if self.step > _LARGEST_RATE * self.size:
             raise PlanError(
                 f"the step eta = {self.step} is too large for a public size of {self.size:,}: "

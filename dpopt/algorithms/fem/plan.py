@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal
 from math import log, sqrt
+from typing import Annotated
 
 import numpy as np
 
@@ -14,9 +15,10 @@ from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import fem_charges, selection_charge
 from dpopt.algorithms.options import FEM, PlanRequest
+from dpopt.constraints import Number, Whole, constrain
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import Plan
+from dpopt.releases.plan import SECONDS, SEED, WORK, Plan
 
 DEFAULT_RECORDS = 100
 DEFAULT_SWEEPS = 100
@@ -44,41 +46,32 @@ class FemPlan(Plan):
 
     algorithm: str
     """"fem"."""
-    rounds: int
+    rounds: Annotated[int, Whole("the number of rounds", most=MOST_ROUNDS)]
     """Number T of selections. T + 1 batches of records are made: one before each, one after the last."""
-    records: int
+    records: Annotated[int, Whole("the number of records per round", most=MOST_RECORDS)]
     """Records s of each batch."""
-    selection_range: Decimal
+    selection_range: Annotated[
+        Decimal, Number("the range eps0 of a selection", above=0, most=_LARGEST_RANGE, decimal=True)
+    ]
     """eps0: the range of each selection, an exact decimal."""
-    scale: float
+    scale: Annotated[float, Number("the scale lambda", above=0, below=1e6)]
     """lambda: mean or scale of the perturbations, in queries."""
     kept_from: int
     """The first batch (from 1) that is released; earlier ones answer too few selections."""
-    size: int
+    size: Annotated[int, Whole("the public size", most=2**40)]
     relation: NeighbouringRelation
     budget: Budget
     solver: str = "local-search"
-    work: int | None = DEFAULT_SWEEPS
-    seconds: float | None = None
-    seed: int = 0
+    work: Annotated[int | None, WORK] = DEFAULT_SWEEPS
+    seconds: Annotated[float | None, SECONDS] = None
+    seed: Annotated[int, SEED] = 0
     chosen_by: str = "given"
 
     def __post_init__(self) -> None:
         if self.algorithm != FEM.algorithm:
             raise PlanError(f"expected {FEM.algorithm}, found {self.algorithm!r}")
-        self.settle(
-            rounds=("the number of rounds", MOST_ROUNDS),
-            records=("the number of records per round", MOST_RECORDS),
-            size=("the public size", 2**40),
-        )
-        self.settle(kept_from=("the first batch that is kept", self.rounds + 1))
-        if not self.selection_range.is_finite() or not 0 < self.selection_range <= _LARGEST_RANGE:
-            raise PlanError(
-                f"the range eps0 of a selection must be above 0 and at most {_LARGEST_RANGE}, found "
-                f"{self.selection_range}"
-            )
-        if isinstance(self.scale, bool) or not 0 < self.scale < 1e6:
-            raise PlanError(f"the scale lambda must be above 0 and below a million, found {self.scale!r}")
+        constrain(self, PlanError)
+        Whole("the first batch that is kept", most=self.rounds + 1)(self.kept_from, PlanError)
 
     def charges(self) -> tuple[Charge, ...]:
         """Return every charge of the run, in order: what the ledger reserves before the first selection."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations
-from math import isfinite, pi, prod, sqrt
-from typing import Any, ClassVar
+from math import pi, prod, sqrt
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.options import LOCAL_SEARCH, MOST_SELECTIONS, Noise, Projection, refuse_two_aims
 from dpopt.arrays import freeze
+from dpopt.constraints import Number, OneOf, Whole, constrain
 from dpopt.errors import PlanError
 from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
@@ -27,7 +28,7 @@ from dpopt.private.selections.selection import MOST_CANDIDATES, SCORES
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import LARGEST_SIZE, NOT_FOUND, Plan, whole_number
+from dpopt.releases.plan import NOT_FOUND, SEED, SIZE, Plan, whole_number
 from dpopt.schema.domains import Domains
 
 NOISE, PROJECTION = MEASURED = (Noise.algorithm, Projection.algorithm)
@@ -44,7 +45,7 @@ class PlannedMeasurement:
     attributes: tuple[int, ...] | None
     """Attributes of the marginal that is measured; none at all (an empty tuple) stands for the one-way marginals of all
     attributes, and None for all queries of the workload, one by one."""
-    sensitivity: int
+    sensitivity: Annotated[int, Whole("the sensitivity")]
     """L1 sensitivity of the counts and square of their L2 sensitivity, under the plan's relation. The curator computes
     it again from the queries and spends only what was reserved."""
     scale: float
@@ -53,35 +54,29 @@ class PlannedMeasurement:
     def __post_init__(self) -> None:
         for attribute in self.attributes or ():
             whole_number("an attribute", attribute, least=0)
-        whole_number("the sensitivity", self.sensitivity, least=1)
+        constrain(self, PlanError)
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedSelections:
     """Rounds that each select a marginal by the exponential mechanism and measure it."""
 
-    rounds: int
+    rounds: Annotated[int, Whole("the number of selections", most=MOST_SELECTIONS)]
     """How many."""
-    step: Decimal
+    step: Annotated[Decimal, Number("the range of a selection", above=0, decimal=True)]
     """Range of the mechanism (its epsilon), an exact decimal."""
     scale: float
     """Scale of the noise of the marginal that was selected."""
     scores: tuple[str, ...]
     """What a marginal is scored by, in turns: "l1" (the sum of its cells' errors) or "max" (its largest cell's
     error)."""
-    largest: int
+    largest: Annotated[int, Whole("the cells of a candidate")]
     """Marginals with more cells are no candidates."""
 
     def __post_init__(self) -> None:
-        if whole_number("the number of selections", self.rounds, least=1) > MOST_SELECTIONS:
-            raise PlanError(
-                f"at most {MOST_SELECTIONS:,} marginals are selected in a run, found {self.rounds:,}; select fewer"
-            )
-        if not self.step.is_finite() or self.step <= 0:
-            raise PlanError(f"the range of a selection must be a positive number, found {self.step}")
+        constrain(self, PlanError)
         if not self.scores or not set(self.scores) <= set(SCORES):
             raise PlanError(f"marginals are scored by {' or '.join(SCORES)}; found {self.scores!r}")
-        whole_number("the cells of a candidate", self.largest, least=1)
 
     def score(self, number: int) -> str:
         """Return what round `number`, from 1, scores marginals by."""
@@ -94,18 +89,17 @@ class PlannedStage:
 
     name: str
     """Label of the charge."""
-    order: int
+    order: Annotated[int, Whole("the order of a stage")]
     """Distances: of all sets of so many attributes. Residuals: of sets of up to so many."""
     distances: bool
     """Distances from predictions, or residuals."""
-    bound: int
+    bound: Annotated[int, Whole("the bound of a stage")]
     """Squared L2 distance of neighbours' numbers, at most: what is charged."""
     scale: float
     """sigma of the discrete Gaussian noise, in units of the numbers."""
 
     def __post_init__(self) -> None:
-        whole_number("the order of a stage", self.order, least=1)
-        whole_number("the bound of a stage", self.bound, least=1)
+        constrain(self, PlanError)
 
     @property
     def rho(self) -> float:
@@ -117,38 +111,30 @@ class PlannedStage:
 class FitPlan:
     """How records are fitted to the measured counts; all of it post-processing."""
 
-    records: int = 5_000
+    records: Annotated[int, Whole("the number of records")] = 5_000
     """How many equally weighted records are searched at once."""
-    sweeps: int = 5
+    sweeps: Annotated[int, Whole("the number of sweeps", least=0)] = 5
     """How often each of them is replaced by its best response before they are kept."""
-    snapshots: int = 1
+    snapshots: Annotated[int, Whole("the number of snapshots")] = 1
     """How many times the records are kept, one sweep apart; the release holds all of them. More than one needs
     smoothing."""
-    smoothing: float | None = 0.0
+    smoothing: Annotated[float | None, Number("smoothing", least=0)] = 0.0
     """How strongly records are pulled towards independent attributes, as if so many records had been seen of them: 0
     fits the noisy counts as well as records can; more lowers mean errors, and in the end raises the largest. None, for
     residuals alone: as strongly as the interactions that were measured say, and less where they fit better without."""
-    columns: int = 0
+    columns: Annotated[int, Whole("the rounds of column generation", least=0)] = 0
     """Rounds of column generation after the search, which weigh the records and bound how much better any could fit; 0
     leaves equal weights. Not together with smoothing, which pulls away from the best fit."""
-    gap: float = 1e-3
+    gap: Annotated[float, Number("the gap", least=0)] = 1e-3
     """Column generation stops when the gap is at most this share of the expected squared noise."""
-    seconds: float | None = None
+    seconds: Annotated[float | None, Number("the seconds of a fit", above=0)] = None
     """Time limit of a fit; the result then depends on the machine."""
 
     def __post_init__(self) -> None:
-        whole_number("the number of records", self.records, least=1)
-        whole_number("the number of sweeps", self.sweeps, least=0)
-        whole_number("the number of snapshots", self.snapshots, least=1)
-        whole_number("the rounds of column generation", self.columns, least=0)
-        for name, value in (("smoothing", self.smoothing), ("the gap", self.gap)):
-            if value is not None and (not _is_number(value) or value < 0):
-                raise PlanError(f"{name} must be a finite number of at least 0, found {value!r}")
+        constrain(self, PlanError)
         refuse_two_aims(1.0 if self.smoothing is None else self.smoothing, self.columns)
         if self.smoothing == 0 and self.snapshots > 1:
             raise PlanError("without smoothing the fit converges; keep one snapshot of the records")
-        if self.seconds is not None and not (_is_number(self.seconds) and self.seconds > 0):
-            raise PlanError(f"the seconds of a fit must be a finite number above 0, found {self.seconds!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +150,9 @@ class MeasuredPlan(Plan):
         As in `Plan`.
     """
 
-    algorithm: str
+    algorithm: Annotated[str, OneOf("the algorithm", (*MEASURED, _FORMER))]
     """One of `MEASURED`."""
-    size: int
+    size: Annotated[int, SIZE]
     relation: NeighbouringRelation
     budget: Budget
     gaussian: bool
@@ -178,7 +164,7 @@ class MeasuredPlan(Plan):
     fit: FitPlan | None = None
     """None if and only if the algorithm releases noisy answers alone."""
     solver: str = LOCAL_SEARCH
-    seed: int = 0
+    seed: Annotated[int, SEED] = 0
     chosen_by: str = "given"
     pricing_solver: str = LOCAL_SEARCH
     stages: tuple[PlannedStage, ...] = ()
@@ -186,9 +172,7 @@ class MeasuredPlan(Plan):
     left_out: ClassVar[Mapping[str, Any]] = {"pricing_solver": LOCAL_SEARCH, "stages": []}
 
     def __post_init__(self) -> None:
-        if self.algorithm not in {*MEASURED, _FORMER}:
-            raise PlanError(f"the algorithm is one of {', '.join(MEASURED)}; found {self.algorithm!r}")
-        self.settle(size=("the public size", LARGEST_SIZE))
+        constrain(self, PlanError)
         labels = [charge.label for charge in self.charges()]  # refuses scales and ranges that cannot be
         if len(set(labels)) < len(labels) or bool(self.measurements) == bool(self.stages):
             raise PlanError("a plan measures counts or residuals at least once, and each under a name of its own")
@@ -288,10 +272,6 @@ class MeasuredPlan(Plan):
             gaussian=self.gaussian,
             relation=self.relation,
         )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
 MOST_CELLS = 250_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 from math import log, log10, prod
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +17,14 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.measured.plan import domains_of
 from dpopt.algorithms.options import MARGINALS, MAX_ENTROPY, MWEM, PAPER, PMW, QUERIES, UPDATES
+from dpopt.constraints import Number, OneOf, Whole, constrain
 from dpopt.errors import PlanError
 from dpopt.inference.distribution.universe import MOST_CELLS, ProductUniverse
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.private.selections.multiplicative_scores import LARGEST_SIZE
 from dpopt.queries.counting.binary_columns import are_kept_as_bits
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import NOT_FOUND, Plan, is_positive, whole_number
+from dpopt.releases.plan import NOT_FOUND, SEED, Plan
 from dpopt.releases.public_population.population import mentioned_attributes
 from dpopt.schema.schema import Schema
 
@@ -82,35 +84,23 @@ MOST_ROUNDS, MOST_RECORDS = 20_000, 2_000_000
 class Learning:
     """How the distribution learns from what was measured; all of it post-processing."""
 
-    update: str = MAX_ENTROPY
+    update: Annotated[str, OneOf("the update", tuple(UPDATES))] = MAX_ENTROPY
     """One of `UPDATES`."""
     slack: float = field(default=0.5, init=False)
     """max-entropy: answers within half a scale of the noise of the measured one are not pulled."""
-    pull: float = 1.5
+    pull: Annotated[float, Number("the pull", above=0)] = 1.5
     """max-entropy: how strongly others are: a multiplier of `pull` for each scale of the noise beyond."""
-    replays: int = 1
+    replays: Annotated[int, Whole("the number of replays", least=0)] = 1
     """How often each round goes through all measurements so far."""
-    last_replays: int = 20
+    last_replays: Annotated[int, Whole("the number of last replays", least=0)] = 20
     """The same after the last round."""
     average: bool = False
     """Whether the average of the rounds' distributions is released, and not the last one."""
-    records: int = 100_000
+    records: Annotated[int, Whole("the number of records", most=MOST_RECORDS)] = 100_000
     """At most so many weighted records are released."""
 
     def __post_init__(self) -> None:
-        if self.update not in UPDATES:
-            raise PlanError(f"the update is one of {', '.join(UPDATES)}; found {self.update!r}")
-        if not is_positive(self.pull):
-            raise PlanError(
-                f"the pull must be above 0 and finite: without it the distribution is never updated; found "
-                f"{self.pull!r}"
-            )
-        whole_number("the number of replays", self.replays, least=0)
-        whole_number("the number of last replays", self.last_replays, least=0)
-        if whole_number("the number of records", self.records, least=1) > MOST_RECORDS:
-            raise PlanError(f"at most {MOST_RECORDS:,} weighted records are released, found {self.records:,}")
-        if type(self.average) is not bool:
-            raise PlanError(f"the average is released or not (true or false), found {self.average!r}")
+        constrain(self, PlanError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,40 +113,32 @@ class MultiplicativePlan(Plan):
         As in `Plan`; the solver finds the distribution that is released.
     """
 
-    algorithm: str
+    algorithm: Annotated[str, OneOf("the algorithm", MULTIPLICATIVE)]
     """"pmw" or "mwem"."""
-    size: int
+    size: Annotated[int, Whole("the public size", most=LARGEST_SIZE)]
     relation: NeighbouringRelation
     budget: Budget
     gaussian: bool
     """Discrete Gaussian noise; discrete Laplace noise otherwise."""
-    select: str
+    select: Annotated[str, OneOf("what is selected", (QUERIES, MARGINALS))]
     """"queries", one in each round, or whole "marginals"."""
-    rounds: int
+    rounds: Annotated[int, Whole("the number of rounds", most=MOST_ROUNDS)]
     """Number L of rounds, each with one selection and one measurement."""
-    step: Decimal
+    step: Annotated[Decimal, Number("the range of a selection", above=0, decimal=True)]
     """eps0, the range of a selection, an exact decimal."""
     scale: float
     """Scale of the noise of a measurement, in records."""
-    alpha: float | None = None
+    alpha: Annotated[float | None, Number("alpha", above=0, most=1)] = None
     """The run ends when a measured answer lies within 2 alpha of the distribution's; also the length of the lecture's
     steps. None: all rounds are played."""
     learning: Learning = Learning()
     solver: str = "local-search"
-    seed: int = 0
+    seed: Annotated[int, SEED] = 0
     chosen_by: str = "given"
 
     def __post_init__(self) -> None:
-        if self.algorithm not in MULTIPLICATIVE:
-            raise PlanError(f"the algorithm is one of {', '.join(MULTIPLICATIVE)}; found {self.algorithm!r}")
-        if self.select not in (QUERIES, MARGINALS):
-            raise PlanError(f"what is selected is {QUERIES} or {MARGINALS}, found {self.select!r}")
-        self.settle(size=("the public size", LARGEST_SIZE), rounds=("the number of rounds", MOST_ROUNDS))
-        if not self.step.is_finite() or self.step <= 0:
-            raise PlanError(f"the range of a selection must be a positive number, found {self.step}")
+        constrain(self, PlanError)
         alpha = self.alpha
-        if alpha is not None and (isinstance(alpha, bool) or not 0 < alpha <= 1):
-            raise PlanError(f"alpha must be above 0 and at most 1, found {alpha!r}")
         if self.learning.update == PAPER and (alpha is None or self.select == MARGINALS):
             raise PlanError(f"the update {self.learning.update!r} is for single queries and a given alpha")
         if alpha is not None and self.select == MARGINALS:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.options import SmallDatabase
+from dpopt.constraints import Number, Whole, constrain
 from dpopt.errors import PlanError
 from dpopt.private.mechanisms.net.net_distribution import LARGEST_TARGET, MOST_RECORDS
-from dpopt.releases.plan import Plan
+from dpopt.releases.plan import SEED, Plan
 
 SMALLDB = SmallDatabase.algorithm
 LARGEST_RANGE = Decimal(1_000)
@@ -31,26 +32,20 @@ class SmallDatabasePlan(Plan):
     """
 
     algorithm: ClassVar[str] = SMALLDB  # type: ignore[misc]  # one for all plans of the class
-    records: int
+    records: Annotated[int, Whole("the number of records", most=MOST_RECORDS)]
     """Number m of records of the small database."""
-    selection_range: Decimal
+    selection_range: Annotated[Decimal, Number("the range of the selection", above=0, most=LARGEST_RANGE, decimal=True)]
     """epsilon of the one selection, an exact decimal."""
-    reach: Decimal
+    reach: Annotated[Decimal, Number("the reach of the errors", above=0, most=LARGEST_REACH, decimal=True)]
     """Larger errors are treated as equal to it; in (0, 2]."""
-    size: int
+    size: Annotated[int, Whole("the public size", most=2**40)]
     relation: NeighbouringRelation
     budget: Budget
-    seed: int = 0
+    seed: Annotated[int, SEED] = 0
     chosen_by: str = "given"
 
     def __post_init__(self) -> None:
-        self.settle(records=("the number of records", MOST_RECORDS), size=("the public size", 2**40))
-        for called, value, most_of in (
-            ("the range of the selection", self.selection_range, LARGEST_RANGE),
-            ("the reach of the errors", self.reach, LARGEST_REACH),
-        ):
-            if not value.is_finite() or not 0 < value <= most_of:
-                raise PlanError(f"{called} must be above 0 and at most {most_of}, found {value}")
+        constrain(self, PlanError)
         if self.records * self.size > LARGEST_TARGET:
             raise PlanError(
                 f"{self.records:,} records at a public size of {self.size:,} are beyond 64-bit distances; ask for fewer"

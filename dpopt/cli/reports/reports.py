@@ -247,7 +247,8 @@ def report_release(
     """
     from dpopt.accounting.budget import RECORD, protection
     from dpopt.releases.declared_size import is_declared
-    from dpopt.releases.readme import README, repairs_in_words, two_way_in_words
+    from dpopt.releases.description import described
+    from dpopt.releases.readme import README
 
     out, privacy, place = console(), statement["privacy"], Path(folder)
     held = statement["records"] or statement["answers"]
@@ -272,7 +273,8 @@ def report_release(
         details=details,
         declared=is_declared(privacy),
     )
-    for sentence in (*two_way_in_words(statement), *repairs_in_words(statement)):
+    release = described(statement)
+    for sentence in (*release.two_way, *release.repairs):
         out.print(f"note:       {sentence}")
     for line in _remarks(statement):
         out.print(line)

@@ -199,8 +199,8 @@ def opened(kind: type[_Released], file: Path) -> _Released:
 
     made = kind.read(file)
     warn_if_not_private(made.privacy)
-    for said in made.warnings_in_words():
-        typer.echo(f"warning: {said}", err=True)
+    for note in made.notes():
+        typer.echo(f"warning: {note.text}", err=True)
     return made
 
 

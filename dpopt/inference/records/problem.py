@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import frozen
+from dpopt.constraints import Array, Number, Whole, constrain
 from dpopt.errors import ProgramError
 from dpopt.programs.solver import Solver
 from dpopt.queries.clauses import Clauses
@@ -31,20 +32,18 @@ class FitTerm:
 
     queries: MarginalSet | Clauses
     """The cells of marginals, never written out one by one, or clauses of any kind."""
-    values: NDArray[np.float64]
+    values: Annotated[NDArray[np.float64], Array(finite=True)]
     """Shape (r,). Noisy answers in shares of the records, for every cell or clause in its order; any finite numbers."""
     weight: float = 1.0
     """What a squared error counts, > 0 and finite; one over the variance of a value makes terms comparable."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", frozen(self.values, np.float64))
+        constrain(self, ProgramError)
         if self.values.shape != (self.number_of_queries,):
             raise ProgramError(
                 f"a term has {self.number_of_queries:,} queries and values of shape {self.values.shape}; give one for "
                 f"each"
             )
-        if not np.isfinite(self.values).all():
-            raise ProgramError("a term has a value that is not finite; noisy answers are plain numbers")
         if not (math.isfinite(self.weight) and self.weight > 0):
             raise ProgramError(f"a term has weight {self.weight}; give a finite number above 0")
 
@@ -69,7 +68,7 @@ class FitProblem:
     """The codes that records may have, at least one for each attribute."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sizes", frozen(self.sizes, np.int32))
+        constrain(self, ProgramError)
         object.__setattr__(self, "terms", tuple(self.terms))
         if self.sizes.ndim != 1 or self.sizes.size == 0 or int(self.sizes.min()) < 1:
             raise ProgramError(
@@ -132,33 +131,33 @@ def _check_codes(domains: Domains, sizes: NDArray[np.int32], what: str) -> None:
         raise ProgramError(f"{what} name a code that does not exist; codes go from 0 to the size less 1")
 
 
-MOST_RECORDS = 100_000_000
+MOST_RECORDS, _LARGEST = 100_000_000, 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class FitSettings:
     """How a fit is made, and when it ends."""
 
-    records: int = 20_000
+    records: Annotated[int, Whole(most=MOST_RECORDS)] = 20_000
     """Number N of equally weighted records that the record search keeps, 1 .. 10^8."""
-    sweeps: int = 10
+    sweeps: Annotated[int, Whole(least=0, most=_LARGEST)] = 10
     """Sweeps of the record search, >= 0; each gives every record its best response to all others once."""
-    smoothing: float = 0.0
+    smoothing: Annotated[float, Number(least=0)] = 0.0
     """Temperature tau >= 0. 0: plain best responses. Above 0, records are drawn from the distribution proportional to
     prod_r prior(x_r) exp(-f / tau), one attribute of one record at a time; with weights 1 and values of variance s^2,
     tau = s^2 is the posterior distribution of the records."""
-    improvement: float = 0.0
+    improvement: Annotated[float, Number(least=0)] = 0.0
     """Stop before the last sweep once one lowers f by less than this share of f, >= 0; plain best responses only."""
-    seconds: float | None = None
+    seconds: Annotated[float | None, Number(above=0)] = None
     """Wall-clock seconds after which no further sweep or round begins, or None. A repeated fit may then end
     elsewhere."""
-    rounds: int = 0
+    rounds: Annotated[int, Whole(least=0, most=_LARGEST)] = 0
     """Rounds of column generation after the search, >= 0; 0 keeps the equally weighted records."""
-    gap: float | None = None
+    gap: Annotated[float | None, Number(least=0)] = None
     """Absolute gap of f at which column generation ends, or None."""
-    seed: int = 0
+    seed: Annotated[int, Whole(least=0, most=_LARGEST)] = 0
     """0 .. 2^31 - 1, public."""
-    threads: int = USUAL
+    threads: Annotated[int, Whole(most=2**10)] = USUAL
     """Threads of what can be divided without changing the result, and of solvers, >= 1."""
     solver: str | Solver | None = None
     """The solver, or its name, that finds the best weights of given records in column generation; None leaves them to
@@ -169,24 +168,7 @@ class FitSettings:
     to write it out. None leaves pricing to the record search, and bounds to enumeration (where that is possible)."""
 
     def __post_init__(self) -> None:
-        for name, least, most in (
-            ("records", 1, MOST_RECORDS),
-            ("sweeps", 0, 2**31 - 1),
-            ("rounds", 0, 2**31 - 1),
-            ("seed", 0, 2**31 - 1),
-            ("threads", 1, 2**10),
-        ):
-            value = getattr(self, name)
-            if not least <= value <= most:
-                raise ProgramError(f"{name} is {value}; give a whole number from {least} to {most:,}")
-        for name in ("smoothing", "improvement"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
-                raise ProgramError(f"{name} is {value}; give a finite number of at least 0")
-        if self.seconds is not None and not self.seconds > 0:
-            raise ProgramError(f"seconds is {self.seconds}; give a number above 0, or None for no limit")
-        if self.gap is not None and not (math.isfinite(self.gap) and self.gap >= 0):
-            raise ProgramError(f"gap is {self.gap}; give a finite number of at least 0, or None")
+        constrain(self, ProgramError)
 
 
 TIME_IS_UP = "time is up"
@@ -240,8 +222,7 @@ class Fitted:
     """Who proved the lower bound, in words; empty without one."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "records", frozen(self.records, np.int32))
-        object.__setattr__(self, "weights", frozen(self.weights, np.float64))
+        constrain(self, ProgramError)
         object.__setattr__(self, "history", tuple(self.history))
         if self.records.ndim != 2 or self.weights.shape != (self.records.shape[0],) or not self.weights.size:
             raise ProgramError(

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dpopt.errors import PrivateDataError
 from dpopt.private.readers.table_problems import shown
 from dpopt.private.readers.table_reading import TableReading
-from dpopt.private.readers.text_fields import EXAMPLES, Malformed, TextForm, fields_of, is_packed
+from dpopt.private.readers.text_fields import EXAMPLES, Faults, Malformed, TextForm, fields_of, is_packed
 from dpopt.private.tables.list_table import PrivateLists
 from dpopt.queries.decision_lists.families import ELSE, ListFamily, RowKind
 
@@ -124,17 +124,17 @@ class _Rows:
         if not rows.size:
             return
         parts = np.flatnonzero(bad)[firsts]
-        messages = [
-            f"line {self.lines[row]}: {shown(self.different[self.codes[part]])} {reason}"
-            for row, part in zip(rows[:EXAMPLES], parts[:EXAMPLES], strict=True)
-        ]
-        if rows.size > EXAMPLES:
-            messages.append(f"and {rows.size - EXAMPLES:,} more lines")
+        faults = Faults()
+        faults.add(
+            np.arange(rows.size),
+            lambda some: self.lines[rows[some]],
+            lambda one: f"{shown(self.different[self.codes[parts[one]]])} {reason}",
+        )
         family = self.family
         names = ", ".join(family.variables[:EXAMPLES]) + (", ..." if len(family.variables) > EXAMPLES else "")
         raise PrivateDataError(
             f"{self.title} does not fit the declaration\n"
-            + "\n".join(f"  {one}" for one in messages)
+            + "\n".join(f"  {one}" for one in faults.examples())
             + f"\n  expected: up to {family.length} literals on the variables {names}, as in {_FORMS[family.kind]}"
         )
 

@@ -21,7 +21,6 @@ from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.readers.table_sources import column_positions
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.closed import Closed
-from dpopt.private.tables.dataset import Progress
 from dpopt.queries.halfspaces.halfspaces import UNIT, PointColumns, Scaling
 
 if TYPE_CHECKING:
@@ -82,18 +81,14 @@ class HalfspacePoints(Closed):
 
 
 def read_points(
-    table: AnyTable | NDArray[np.float64],
-    columns: PointColumns,
-    reading: TableReading | None = None,
-    *,
-    progress: Progress | None = None,
+    table: AnyTable | NDArray[np.float64], columns: PointColumns, reading: TableReading | None = None
 ) -> HalfspacePoints:
     """Read points from the named columns of a table, or from an array with as many columns, (n, d), also in a .npy file."""
     if isinstance(table, np.ndarray):
         return _points(table, "the array", columns)
     if isinstance(table, str | os.PathLike) and _is_npy(path := Path(table)):
         return _points(read_array(path, _damaged(path), PrivateDataError), path.name, columns)
-    _, values = _columns_of_numbers(table, columns.names, reading, progress)
+    _, values = _columns_of_numbers(table, columns.names, reading)
     return HalfspacePoints.of(np.stack(values, axis=1), columns)
 
 
@@ -165,12 +160,12 @@ def _width(shape: tuple[int, ...], kind: np.dtype[Any], title: str) -> int:
 
 
 def _columns_of_numbers(
-    table: AnyTable, names: Sequence[str], reading: TableReading | None, progress: Progress | None = None
+    table: AnyTable, names: Sequence[str], reading: TableReading | None
 ) -> tuple[str, list[NDArray[np.float64]]]:
     """Return what messages call a table, and the numbers of some columns, NaN where a cell is empty."""
     source = open_table(table, reading)
     parts: list[list[NDArray[np.float64]]] = [[np.zeros(0)] for _ in names]
-    for index, array in source.pieces(column_positions(source, names), progress):
+    for index, array in source.pieces(column_positions(source, names), None):
         parts[index].append(_numbers_of_cells(array, names[index], source.decimal))
     refuse_faults(source.title, source.faults())
     return source.title, [np.concatenate(part) for part in parts]

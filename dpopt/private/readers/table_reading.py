@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import codecs
 import enum
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Annotated
 
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.constraints import OneOf, Whole, constrain
 from dpopt.errors import PlanError, SchemaError
 from dpopt.files.codec import encode
 from dpopt.files.json_files import shown
@@ -162,28 +163,27 @@ class TableReading:
     """
 
     layout: Layout | str | None = None
-    first_item: int | None = None
+    first_item: Annotated[int | None, Whole("the number of the first item", least=0, most=LARGEST_FIRST_ITEM)] = None
     pair_columns: tuple[int, int] | None = None
     header: bool = True
     separator: str | None = None
     quotes: bool | None = None
     multiline: bool | None = None
-    decimal: str | None = None
+    decimal: Annotated[str | None, OneOf("the decimal mark", (".", ","))] = None
     encoding: str | None = None
     column_names: Sequence[str] | None = None
     on_invalid: OnInvalid | str = OnInvalid.ERROR
     person: str | None = None
-    rows_per_person: int | None = None
-    thousands: str | None = None
+    rows_per_person: Annotated[int | None, Whole("rows per person", most=MOST_ROWS_PER_PERSON)] = None
+    thousands: Annotated[str | None, OneOf("what stands between thousands", ("", *THOUSANDS))] = None
     trim: bool | None = None
     n0_counted: bool = False
 
     def __post_init__(self) -> None:
+        constrain(self, SchemaError)
         for name, checked in _CHECKED.items():
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, checked(getattr(self, name)))
-        if not isinstance(self.header, bool):
-            raise SchemaError(f"'header' is true or false, found {shown(self.header)}")
         if self.multiline and self.quotes is False:
             raise SchemaError("values hold line ends in quotes only; leave --multiline or --no-quotes out")
         self._check_person()
@@ -207,11 +207,6 @@ class TableReading:
             return
         if not isinstance(self.person, str) or not self.person:
             raise SchemaError(f"the person column is named by a text, found {shown(self.person)}")
-        if not _is_whole(self.rows_per_person, 1, MOST_ROWS_PER_PERSON):
-            raise SchemaError(
-                f"rows per person are a whole number from 1 to {MOST_ROWS_PER_PERSON:,}, found "
-                f"{shown(self.rows_per_person)}"
-            )
 
     def for_schema(self, schema: Schema) -> TableReading:
         """Return the same, with what a schema declares of its tables wherever nothing else is declared here.
@@ -333,7 +328,9 @@ class TableReading:
         Raises SchemaError if one sign separates values, stands before fractions or stands between thousands, of which
         two would be the same.
         """
-        return replace(self._form(",", trimmed=bool(self._said("trim"))), empty_lines=self.repairs.is_total)
+        return replace(
+            self._form(",", trimmed=bool(self._declared_or_usual("trim"))), empty_lines=self.repairs.is_total
+        )
 
     def pairs_form(self) -> TextForm:
         """Return how the lines of a file of pairs are divided."""
@@ -349,8 +346,12 @@ class TableReading:
         return replace(form, separators=usual) if self.separator is None else form
 
     def _form(self, usual: str, *, trimmed: bool = True) -> TextForm:
-        separator, decimal, thousands = (self.separator or usual, self._said("decimal"), self._said("thousands"))
-        if decimal == separator and not self._said("quotes"):
+        separator, decimal, thousands = (
+            self.separator or usual,
+            self._declared_or_usual("decimal"),
+            self._declared_or_usual("thousands"),
+        )
+        if decimal == separator and not self._declared_or_usual("quotes"):
             raise SchemaError(
                 f"{separator!r} cannot both separate values and stand before fractions where no quotes hold values "
                 f"together; declare --separator with --decimal, or leave --no-quotes out"
@@ -364,14 +365,14 @@ class TableReading:
         return TextForm(
             signs,
             runs=runs,
-            quotes=bool(self._said("quotes")),
+            quotes=bool(self._declared_or_usual("quotes")),
             trimmed=trimmed,
-            multiline=bool(self._said("multiline")),
-            encoding=str(self._said("encoding")),
+            multiline=bool(self._declared_or_usual("multiline")),
+            encoding=str(self._declared_or_usual("encoding")),
             decimal=f"{decimal}{thousands}",
         )
 
-    def _said(self, name: str) -> str | bool:
+    def _declared_or_usual(self, name: str) -> str | bool:
         """Return what is declared of how text is written, or the usual."""
         found: str | bool | None = getattr(self, name)
         return USUAL[name] if found is None else found
@@ -406,41 +407,6 @@ class TableReading:
         if pair is not None and not isinstance(pair, list | tuple):
             raise SchemaError(f"'pair_columns' are two numbers, found {shown(pair)}")
         return cls(**{**obj, "pair_columns": None if pair is None else tuple(pair)})
-
-
-def _is_whole(found: object, least: int, most: float) -> bool:
-    return isinstance(found, int) and not isinstance(found, bool) and least <= found <= most
-
-
-def _first_item(given: object) -> int:
-    if not _is_whole(given, 0, LARGEST_FIRST_ITEM):
-        raise SchemaError(
-            f"the first item is a whole number such as 0 or 1, at most {LARGEST_FIRST_ITEM:,}; found {shown(given)}"
-        )
-    return given  # type: ignore[return-value]
-
-
-def _decimal(given: object) -> str:
-    if given not in {".", ","}:
-        raise SchemaError(f"the decimal mark is '.' or ','; found {shown(given)}")
-    return str(given)
-
-
-def _thousands(given: object) -> str:
-    if given not in {"", *THOUSANDS}:
-        raise SchemaError(
-            f"between thousands stands one of {' '.join(map(repr, THOUSANDS))}, or nothing (''); found {shown(given)}"
-        )
-    return str(given)
-
-
-def _truth(name: str) -> Callable[[object], bool]:
-    def checked(given: object) -> bool:
-        if not isinstance(given, bool):
-            raise SchemaError(f"'{name}' is true or false, found {shown(given)}")
-        return given
-
-    return checked
 
 
 def _separator(given: object) -> str:
@@ -480,7 +446,7 @@ def _two_columns(given: object) -> tuple[int, int]:
     fits = (
         isinstance(given, tuple)
         and len(given) == 2
-        and all(_is_whole(one, 1, math.inf) for one in given)
+        and all(type(one) is int and one >= 1 for one in given)
         and given[0] != given[1]
     )
     if not fits:
@@ -491,17 +457,10 @@ def _two_columns(given: object) -> tuple[int, int]:
 
 
 _CHECKED: Mapping[str, Callable[..., object]] = {
-    "n0_counted": _truth("n0_counted"),
     "layout": Layout.named,
-    "first_item": _first_item,
     "pair_columns": _two_columns,
     "separator": _separator,
-    "quotes": _truth("quotes"),
-    "multiline": _truth("multiline"),
-    "decimal": _decimal,
     "encoding": _encoding,
-    "thousands": _thousands,
-    "trim": _truth("trim"),
     "column_names": _texts,
     "on_invalid": parse_on_invalid,
 }

@@ -14,7 +14,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import freeze, frozen
+from dpopt.arrays import freeze
+from dpopt.constraints import constrain
 from dpopt.errors import SchemaError
 
 MOST_ROWS = 2**32 - 1  # the numbers of records are kept in 32 bits
@@ -73,8 +74,7 @@ class SparseColumns(BinaryColumns):
     def __post_init__(self) -> None:
         from dpopt.queries.counting.packing_kernels import lists_increase
 
-        object.__setattr__(self, "starts", frozen(self.starts, np.int64))
-        object.__setattr__(self, "listed", frozen(self.listed, np.uint32))
+        constrain(self, SchemaError)
         starts, listed = self.starts, self.listed
         if starts.ndim != 1 or starts.size < 1 or starts[0] != 0 or (np.diff(starts) < 0).any():
             raise SchemaError("sparse columns: 'starts' must begin with 0 and not decrease, one more than columns")
@@ -178,7 +178,7 @@ class BitRecords:
     zero. So records are in lexicographic order if their octets are."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "octets", frozen(self.octets, np.uint8))
+        constrain(self, SchemaError)
         if self.width < 1 or self.octets.ndim != 2 or self.octets.shape[1] != octets_for(self.width):
             raise SchemaError(
                 f"records of {self.width:,} bits are rows of {octets_for(self.width):,} octets; found an array of "

@@ -137,11 +137,6 @@ class Projections:
             Public; 0 to 2^64 - 1.
         copies
             1 to 63: how many signs an entry adds up.
-
-        Raises
-        ------
-        PlanError
-            A number out of range.
         """
         if not 1 <= dimension <= LARGEST_DIMENSION or columns < 2 or columns * dimension > MOST_COORDINATES:
             raise PlanError(

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import frozen
+from dpopt.constraints import constrain
 from dpopt.errors import WorkloadError
 from dpopt.files.reading import read_text
 from dpopt.queries.ranges.bins import Bins
@@ -43,12 +43,7 @@ class WeightedRanges:
     """n."""
 
     def __post_init__(self) -> None:
-        try:
-            for name in ("starts", "stops"):
-                object.__setattr__(self, name, frozen(getattr(self, name), np.int64))
-        except OverflowError as problem:
-            raise WorkloadError("starts and stops of ranges are whole numbers") from problem
-        object.__setattr__(self, "weights", frozen(self.weights, np.float64))
+        constrain(self, WorkloadError)
         if self.starts.ndim != 1 or not self.starts.size:
             raise WorkloadError("expected at least one range")
         if not self.starts.shape == self.stops.shape == self.weights.shape:

@@ -8,11 +8,12 @@ attributes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import Annotated, ClassVar, TypeAlias
 
+from dpopt.constraints import OneOf, Whole, constrain
 from dpopt.errors import SchemaError
 from dpopt.schema.attribute import is_number, number_text
-from dpopt.schema.rules.values import SHOWN, Named, as_json, require_name, require_one_of, require_value, values_text
+from dpopt.schema.rules.values import SHOWN, Named, as_json, require_name, require_value, values_text
 
 EQUALITIES = ("=", "!=")
 MEMBERSHIPS = ("in", "not in")
@@ -33,7 +34,7 @@ class Literal:
 
     attribute: str
     """Its name."""
-    relation: str
+    relation: Annotated[str, OneOf("the relation", LITERAL_RELATIONS)]
     """"=" or "!=" one value; "in" or "not in" several; "<", "<=", ">" or ">=" a number, or a date as its column writes
     it; or "is"."""
     value: Named | tuple[Named, ...]
@@ -42,7 +43,7 @@ class Literal:
 
     def __post_init__(self) -> None:
         require_name(self.attribute)
-        require_one_of(self.relation, LITERAL_RELATIONS, "relation")
+        constrain(self, SchemaError)
         if self.relation in MEMBERSHIPS:
             if not isinstance(self.value, tuple | list) or not self.value:
                 raise SchemaError(
@@ -147,16 +148,14 @@ class Equivalence:
 class Counting:
     """True if at least, at most or exactly `number` of the parts are true; 0 <= number <= number of parts."""
 
-    relation: str
-    number: int
+    relation: Annotated[str, OneOf("the count", COUNTS)]
+    number: Annotated[int, Whole("the number of formulas", least=0)]
     parts: tuple[Formula, ...]
 
     def __post_init__(self) -> None:
-        require_one_of(self.relation, COUNTS, "count")
+        constrain(self, SchemaError)
         object.__setattr__(self, "parts", formulas(self.parts, self.relation))
-        if isinstance(self.number, bool) or not isinstance(self.number, int):
-            raise SchemaError(f"{self.relation}: expected a whole number, found {as_json(self.number)}")
-        if not 0 <= self.number <= len(self.parts):
+        if self.number > len(self.parts):
             raise SchemaError(
                 f"{self.relation} {self.number} of {len(self.parts)} conditions: "
                 f"expected a number from 0 to {len(self.parts)}"
@@ -220,24 +219,20 @@ class Comparison:
     """
 
     left: Expression
-    relation: str
+    relation: Annotated[str, OneOf("the comparison", COMPARISONS)]
     """"<", "<=", ">", ">=", "=" or "!="."""
     right: Expression
-    by: str | None = None
+    by: Annotated[str | None, OneOf("'by'", READINGS)] = None
     """What stands for a bin: "representative", the number that it is written as; or "every value", which is true only
     if the comparison holds whatever values of their bins the columns have. None: the first, where a column is named."""
-    missing: str | None = None
+    missing: Annotated[str | None, OneOf("'missing'", IF_MISSING)] = None
     """Whether the comparison "holds" or "fails" if one of the named columns is missing. None: it holds, where the
     comparison is a rule of its own or no column can be missing; inside a formula it is required."""
 
     def __post_init__(self) -> None:
-        require_one_of(self.relation, COMPARISONS, "comparison")
+        constrain(self, SchemaError)
         object.__setattr__(self, "left", _expression(self.left))
         object.__setattr__(self, "right", _expression(self.right))
-        if self.by is not None:
-            require_one_of(self.by, READINGS, "'by'")
-        if self.missing is not None:
-            require_one_of(self.missing, IF_MISSING, "'missing'")
         if self.by is None and any(isinstance(term, str) for _, term in self.terms()):
             object.__setattr__(self, "by", READINGS[0])
 

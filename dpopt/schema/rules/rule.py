@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
+from dpopt.constraints import OneOf, constrain
 from dpopt.errors import SchemaError
 from dpopt.schema.rules.formula import IF_MISSING, READINGS, Formula, require_formula, require_moderate
 from dpopt.schema.rules.values import (
     Named,
     as_json,
     require_name,
-    require_one_of,
     require_printable,
     require_value,
     row_as_json,
@@ -98,7 +98,7 @@ class Determines:
                 )
             pairs.append((_values(sides[0]), _values(sides[1])))
         object.__setattr__(self, "mapping", tuple(pairs))
-        _require_truth_value(self.both_ways, "both_ways")
+        constrain(self, SchemaError)
 
     def describe(self) -> str:
         """Return the rule in words."""
@@ -114,18 +114,16 @@ class Ordering:
 
     attributes: tuple[str, ...]
     """Names of two or more numeric attributes, smallest first."""
-    by: str = READINGS[0]
+    by: Annotated[str, OneOf("'by'", READINGS)] = READINGS[0]
     """What stands for a bin: "representative", or "every value", as in `Comparison`."""
     strict: bool = False
     """True: no two are equal."""
-    missing: str = "holds"
+    missing: Annotated[str, OneOf("'missing'", IF_MISSING)] = "holds"
     """"holds": those that are given are in order. "fails": all must be given."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "attributes", _names(self.attributes, least=2))
-        require_one_of(self.by, READINGS, "'by'")
-        require_one_of(self.missing, IF_MISSING, "'missing'")
-        _require_truth_value(self.strict, "strict")
+        constrain(self, SchemaError)
 
     def describe(self) -> str:
         """Return the rule in words."""
@@ -230,8 +228,3 @@ def _values(found: object) -> tuple[Named, ...]:
 
 def _values_text(values: tuple[Named, ...]) -> str:
     return values_text(values[0]) if len(values) == 1 else values_text(values)
-
-
-def _require_truth_value(found: object, what: str) -> None:
-    if not isinstance(found, bool):
-        raise SchemaError(f"'{what}' is true or false, found {as_json(found)}")

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import Hash, freeze, frozen
+from dpopt.arrays import Hash, freeze
+from dpopt.constraints import constrain
 from dpopt.errors import SchemaError
 
 LARGEST_SUM = 2**53
@@ -62,11 +63,7 @@ class ThresholdCircuit:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(self.names))
-        object.__setattr__(self, "required", frozen(self.required, np.bool_))
-        for name in ("rule_of", "term_attributes", "children"):
-            object.__setattr__(self, name, frozen(getattr(self, name), np.int32))
-        for name in ("bounds", "term_starts", "value_starts", "values", "child_starts", "coefficients"):
-            object.__setattr__(self, name, frozen(getattr(self, name), np.int64))
+        constrain(self, SchemaError)
         self._check_shapes()
         self._check_order()
         self._check_sums()

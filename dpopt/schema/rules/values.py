@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,14 +44,6 @@ def as_json(found: object) -> str:
 def row_as_json(row: Sequence[object]) -> str:
     """Return a row of values as short JSON; several for one place stand in a list of their own, a single one does not."""
     return as_json([one[0] if isinstance(one, list | tuple) and len(one) == 1 else one for one in row])
-
-
-def require_one_of(found: object, known: tuple[str, ...], what: str) -> None:
-    """Raise SchemaError, naming the nearest known word, if a word is not known."""
-    if not isinstance(found, str) or found not in known:
-        near = difflib.get_close_matches(str(found), known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise SchemaError(f"expected a {what} out of {', '.join(known)}; found {as_json(found)}{hint}")
 
 
 def require_name(found: object) -> None:

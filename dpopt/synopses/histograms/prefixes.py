@@ -22,7 +22,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Account, Ledger
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.statement import privacy_statement, said_of
+from dpopt.algorithms.statement import privacy_statement, spending_in_words
 from dpopt.errors import BudgetError, PlanError, TranscriptError
 from dpopt.html_pages.shown import Shown
 from dpopt.inference.histograms.prefix_factors import prefix_deviations, prefixes_of_rows, whole_coefficients
@@ -31,6 +31,7 @@ from dpopt.private.curators.prefix_curator import MOST_STEPS, PrefixCurator, Pre
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, Noise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
+from dpopt.releases.description import notes_of
 from dpopt.releases.folder_files import check_new
 from dpopt.releases.ledgers import open_account, reserved_ledger
 from dpopt.schema.schema import Schema
@@ -108,7 +109,12 @@ class Prefixes(Shown):
 
     def _said(self) -> list[str]:
         measured = f"{self.noisy.size:,} of {self.plan.steps:,} steps"
-        return [repr(self.bins.name), measured, *said_of(self.privacy)]
+        return [
+            repr(self.bins.name),
+            measured,
+            *(note.brief for note in notes_of({"privacy": self.privacy})),
+            *spending_in_words(self.privacy),
+        ]
 
     @cached_property
     def values(self) -> NDArray[np.float64]:

@@ -1,0 +1,186 @@
+"""What is said of a release: one record, of which the terminal, README.txt, reports and `repr` are the templates.
+
+All of it is a function of public values: the statement of a plan or of a release, and the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dpopt.accounting.budget import Budget
+from dpopt.errors import AccuracyWarning, DpoptWarning, PrivacyWarning
+from dpopt.files.codec import decode
+from dpopt.releases.declared_size import contradiction_in_brief, contradiction_in_words
+from dpopt.releases.measured_size import declared_rows, measured_note
+from dpopt.schema.finer import fixed_by_rules
+from dpopt.schema.schema import Schema
+
+_REPAIRS = {
+    "clip": "Numbers outside the range that schema.json gives their column were counted in its end bins, which moves its mean.",
+    "other": "Values that do not fit schema.json were counted in the bucket that it declares for them.",
+    "drop": "Rows with values that do not fit schema.json were not counted.",
+}
+TOLERABLE = 0.02
+"""What a percentage within a group may be off, 2 points: the group needs so many rows that the noise of a count is less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A warning in sentences, and in a few words."""
+
+    text: str
+    brief: str
+    kind: type[DpoptWarning] = AccuracyWarning
+    of_run: bool = False
+    """Whether released values show it; else the plan does, and it is shown before anything is spent."""
+    advice: str = ""
+    """What the owner of the table can do, for the terminal."""
+
+    def warning(self) -> DpoptWarning:
+        """Return the note as a warning."""
+        return self.kind(" ".join(filter(None, (self.text, self.advice))))
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What is said of a release, a sentence or more each."""
+
+    title: str
+    guarantee: str
+    """In a few words."""
+    notes: tuple[Note, ...]
+    repairs: tuple[str, ...] = ()
+    """What became of values that do not fit the schema."""
+    two_way: tuple[str, ...] = ()
+    """How far counts of two values together are off."""
+    citation: str = ""
+
+
+def described(statement: Mapping[str, Any], schema: Schema | None = None) -> Description:
+    """Return what is said of a release, given the contents of its release.json.
+
+    Examples
+    --------
+    >>> privacy = {"private": True, "epsilon": 1.0, "delta": 0.0, "unit": "one record"}
+    >>> made_by = {"algorithm": "mwem", "versions": {"dpopt": "0.1"}, "workload": {"fingerprint": "83545dff085a36"}}
+    >>> made = described({"records": {}, **made_by, "accuracy": {"two_way": {"count_error": 41.3}}, "privacy": privacy})
+    >>> made.citation
+    'Synthetic records, differentially private with epsilon = 1 (pure) for one record; made by dpopt 0.1 (algorithm mwem, \
+workload 83545dff085a).'
+    >>> made.two_way[0][:77]
+    'A count of two values together is typically off by about 41 records, less for'
+    """
+    title = "Synthetic records" if statement["records"] is not None else "Noisy answers"
+    spent, version = guarantee(statement["privacy"]), (statement.get("versions") or {}).get("dpopt", "")
+    repairs = statement.get("on_invalid", "").split(",")
+    return Description(
+        title,
+        spent,
+        tuple(notes_of(statement, schema)),
+        tuple(words for repair, words in _REPAIRS.items() if repair in repairs),
+        tuple(_two_way(statement["accuracy"].get("two_way"))),
+        f"{title}, {spent}; made by {f'dpopt {version}'.strip()} (algorithm {statement['algorithm']}, workload "
+        f"{statement['workload']['fingerprint'][:12]}).",
+    )
+
+
+def notes_of(statement: Mapping[str, Any], schema: Schema | None = None, errors: str | None = None) -> list[Note]:
+    """Return all that a reader of a release is warned of.
+
+    Parameters
+    ----------
+    statement
+        The contents of release.json; of a plan or a synopsis its "privacy", and "accuracy" if there is any.
+    errors
+        What stated errors do where the declared number of records is contradicted, in words.
+
+    Examples
+    --------
+    >>> privacy = {"public_size": 100, "relation": "add-remove", "delta": 0.1}
+    >>> budget = {
+    ...     "accountant": "zcdp",
+    ...     "epsilon": 1.0,
+    ...     "delta": 0.1,
+    ...     "rho": None,
+    ...     "rows_per_person": None,
+    ...     "earlier": [],
+    ... }
+    >>> [note.brief for note in notes_of({"privacy": {**privacy, "budget": budget}})]
+    ['delta not below 1/n']
+    """
+    accuracy = statement.get("accuracy") or {}
+    found = [*_fallbacks(statement)]
+    if (wrong := accuracy.get("size")) is not None:
+        (brief,) = contradiction_in_brief(wrong)
+        found.append(Note(contradiction_in_words(wrong, *filter(None, (errors,))), brief, of_run=True))
+    found += _of_privacy(statement["privacy"])
+    if schema is not None and (names := fixed_by_rules(schema)):
+        text = (
+            f"all synthetic numbers of {', '.join(map(repr, names))} stand at the representatives of their bins, since "
+            "a rule compares these, and not as an order of two columns alone; what lies between is lost. To keep it, "
+            'leave the rule out and declare one column as a length after the other ("after"), or declare finer bins'
+        )
+        found.append(Note(text, f"{len(names):,} columns at representatives"))
+    if (verdict := (accuracy.get("predicted") or {}).get("verdict")) is not None:
+        found.append(Note(verdict, "trivial answers are predicted to be as good"))
+    return found
+
+
+def _fallbacks(statement: Mapping[str, Any]) -> Iterator[Note]:
+    """Yield in how many rounds, or for how many records, the solver that was asked for failed, and what answered."""
+    rounds, batches = statement.get("certificates") or {}, statement.get("batches") or {}
+    failed, why = (rounds or batches).get("fallbacks"), "; ".join(rounds.get("fallback_reasons", ()))
+    if failed:
+        of = batches.get("batches_kept", 0) * batches.get("records_of_a_batch", 0)
+        where = f"In {failed:,} of {rounds['rounds']:,} rounds" if rounds else f"For {failed:,} of {of:,} records"
+        because = f" ({why})" if why else ""
+        text = f"{where} the fallback answered, a short local search, for the solver gave no record{because}."
+        advice = "Give it more --seconds, or use the local search"
+        yield Note(text, f"{where} the fallback answered".lower(), of_run=True, advice=advice)
+
+
+def _of_privacy(privacy: Mapping[str, Any]) -> Iterator[Note]:
+    """Yield the notes on delta and on a number of records that was declared for persons, or measured with much noise."""
+    stated, size = privacy.get("budget", {}), privacy.get("public_size")
+    if not stated or not size:
+        return
+    delta, most = stated["delta"], stated.get("rows_per_person")
+    if stated["accountant"] != "pure" and delta * size >= 1:
+        text = (
+            f"delta = {delta:g} is not below 1/n = {1 / size:.2g}. A mechanism that publishes a random record outright "
+            "meets such a delta: take one well below 1/n unless you compare with published settings"
+        )
+        yield Note(text, "delta not below 1/n", PrivacyWarning)
+    if stated.get("earlier"):
+        measured = measured_note(size, decode(Budget, stated, "the budget", partial=True))
+        if isinstance(measured, AccuracyWarning):
+            yield Note(measured.args[0], f"n={size:,} measured with much noise")
+    elif most is not None:
+        yield Note(declared_rows(size, most), f"{size:,} counted rows declared, not measured")
+
+
+def guarantee(privacy: Mapping[str, Any]) -> str:
+    """Return the guarantee of a statement in a few words."""
+    if not privacy["private"]:
+        return "NOT private"
+    delta = f" and delta = {privacy['delta']:g}" if privacy["delta"] else " (pure)"
+    return (
+        f"differentially private with epsilon = {privacy['epsilon']:.6g}{delta} for {privacy.get('unit', 'one record')}"
+    )
+
+
+def _two_way(found: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield how far counts of two values together are off, and what follows for shares within groups."""
+    if found is None:
+        return
+    error, rows = (
+        f"{float(f'{number:.2g}'):,.9g}" for number in (found["count_error"], found["count_error"] / TOLERABLE)
+    )
+    yield (
+        f"A count of two values together is typically off by about {error} records, less for rare ones. Do not read "
+        f"percentages within groups below about {rows} rows: they are often off by more than {100 * TOLERABLE:g} "
+        f"points. Means within groups lean towards the mean of all, in large groups too: differences between groups "
+        f"come out smaller."
+    )
