@@ -14,7 +14,11 @@ from dpopt.cli.synopses import shared
 if TYPE_CHECKING:
     from dpopt.synopses.histograms.prefixes import Prefixes
 
-group = shared.synopsis_group("prefixes", "Counts up to each step of a column, answered as the steps pass.")
+PREFIXES = shared.Kind(
+    "prefixes",
+    "Counts up to each step of a column, answered as the steps pass.",
+    "dpopt.synopses.histograms.prefixes:Prefixes",
+)
 
 StepsOption = Annotated[
     int,
@@ -25,7 +29,7 @@ FileArgument = Annotated[Path, typer.Argument(help="File of 'dpopt prefixes rele
 TimeOption = Annotated[str, "The column that says when, declared in --schema; its bins are all steps."]
 
 
-@command("release", group=group)
+@command("release", group=PREFIXES.group)
 def release(
     *,
     table: options.TableArgument,
@@ -42,7 +46,7 @@ def release(
     _said(prefixes(table, schema, column, steps=steps, out=out, ordered=ordered, **asked.asked(schema)), out)
 
 
-@command("grow", group=group)
+@command("grow", group=PREFIXES.group)
 def grow(
     *,
     file: FileArgument,
@@ -64,21 +68,16 @@ def grow(
     _said(made, file)
 
 
-@shared.showing("answer", group)
+@PREFIXES.shows("answer")
 def answer(
+    made: Prefixes,
     *,
-    file: FileArgument,
     query: Annotated[
         list[int] | None, "Ask for the first so many steps. May be repeated; all that were measured if left out."
     ] = None,
     confidence: shared.ConfidenceOption = 0.95,
 ) -> shared.Shown:
     """Say how many records there were up to steps, with errors. Costs no privacy."""
-    from dpopt.cli.reports.reports import warn_if_not_private
-    from dpopt.synopses.histograms.prefixes import Prefixes
-
-    made = Prefixes.read(file)
-    warn_if_not_private(made.privacy)
     asked = list(range(1, made.noisy.size + 1)) if query is None else query
     found = [made.answer(step, confidence=confidence) for step in asked]
     names = [f"{step:,}: {made.bins.label(step - 1)}" for step in asked]
