@@ -63,7 +63,7 @@ class ScalingOptions:
     ] = None
 
 
-@HALFSPACES.plans(shared.BudgetPlanOptions)
+@HALFSPACES.plans(shared.PlanBudgetOptions)
 def plan(
     request: Request,
     *,
@@ -73,7 +73,7 @@ def plan(
     columns: shared.ColumnsOption = None,
     shape: ShapeOptions,
     error: Annotated[float, "Error for which the parameters of the theorem are shown."] = 0.1,
-) -> shared.Shown:
+) -> shared.Output:
     """Show what would be measured with how much noise, and the predicted errors, before any table is read."""
     from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
     from dpopt.synopses.halfspaces.estimators import corrected_parameters, printed_parameters
@@ -126,7 +126,7 @@ def plan(
             for name, one in theory.items()
         ),
     )
-    return shared.Shown(
+    return shared.Output(
         {**planned.to_json(), "theory": {name: asdict(one) for name, one in theory.items()}}, [table, *lines]
     )
 
@@ -187,7 +187,7 @@ def answer(
         ),
     ] = None,
     confidence: shared.ConfidenceOption = 0.95,
-) -> shared.Shown:
+) -> shared.Output:
     """Answer halfspaces from a release, with bounds for queries of a margin. Costs no privacy."""
     import numpy as np
 
@@ -212,7 +212,7 @@ def answer(
         turns=TURNS if len(vectors) <= MANY else TURNS // 4,
     )
     within = f"within ({100 * confidence:g}%)"
-    return shared.Shown(
+    return shared.Output(
         {"columns": list(names), "answers": shared.answers_json(labels, found)},
         [
             shared.shares_table(

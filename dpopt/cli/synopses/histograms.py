@@ -115,11 +115,11 @@ def plan_histogram(
     request: Request,
     *,
     column: shared.ColumnOption = None,
-    where: shared.PlannedBins,
+    where: shared.BinOptions,
     measured: HistogramOptions,
     n: shared.ReplaceNOption = None,
     solver: BudgetSolverOption = None,
-) -> shared.Shown:
+) -> shared.Output:
     """Show which levels would be measured with how much noise, and the predicted errors, before any table is read."""
     from dpopt.synopses.histograms.least_possible import least_variances
     from dpopt.synopses.histograms.range_workload import ALL, NODES
@@ -128,12 +128,12 @@ def plan_histogram(
     axes = where.axes(request, () if column is None else (column,))
     if len(axes) != 1:
         raise PlanError(f"found --bins {where.bins}; give one number, or use 'dpopt grid' for several columns")
-    heard = _Heard()
+    solver_note = _SolverNote()
     plan: Callable[..., TreePlan] = partial(planned_histogram, axes[0], request, **asdict(measured))
-    found = plan(request.noise(plan, n), n, solver=solver, on_solved=heard.note)
+    found = plan(request.noise(plan, n), n, solver=solver, on_solved=solver_note.note)
     counts = [f"{found.number_of_nodes(level):,}" for level in found.levels]
     ranges = measured.ranges or (NODES if measured.hierarchy else ALL)
-    return _planned(found, "counts", counts, "bins", heard, least_variances(found, ranges, axes[0]))
+    return _planned(found, "counts", counts, "bins", solver_note, least_variances(found, ranges, axes[0]))
 
 
 @GRID.plans()
@@ -141,11 +141,11 @@ def plan_grid(
     request: Request,
     *,
     columns: shared.ColumnsOption = None,
-    where: shared.PlannedBins,
+    where: shared.BinOptions,
     measured: GridOptions,
     n: shared.ReplaceNOption = None,
     solver: BudgetSolverOption = None,
-) -> shared.Shown:
+) -> shared.Output:
     """Show which blocks would be measured with how much noise, and the predicted errors, before any table is read."""
     from dpopt.queries.ranges.grids import blocks_shape
     from dpopt.synopses.histograms.grids import grid_plan
@@ -154,14 +154,14 @@ def plan_grid(
     axes = where.axes(request, _several(columns))
     if len(axes) < 2:
         raise PlanError(_ONE_COLUMN.format("--bins"))
-    shape, heard = tuple(bins.number for bins in axes), _Heard()
+    shape, solver_note = tuple(bins.number for bins in axes), _SolverNote()
     plan: Callable[..., grid_plan.GridPlan] = partial(
         grid_plan.plan_grid, shape, relation=request.relation, **asdict(measured)
     )
     spent = request.noise(lambda budget, size: plan(budget, size=size), n)
-    found = plan(spent, size=n, solver=solver, on_solved=heard.note)
+    found = plan(spent, size=n, solver=solver, on_solved=solver_note.note)
     blocks = [_sides(blocks_shape(found.shape, level)) for level in found.levels]
-    return _planned(found, "blocks", blocks, "cells", heard, least_variances(found, measured.ranges))
+    return _planned(found, "blocks", blocks, "cells", solver_note, least_variances(found, measured.ranges))
 
 
 @HISTOGRAM.releases(lambda released: f"{released.bins.number:,} bins, some {released.total:,.0f} records")
@@ -216,7 +216,7 @@ def answer_histogram(
     quantile: Annotated[list[float] | None, "Quantile to answer, a share between 0 and 1; may be repeated."] = None,
     confidence: shared.ConfidenceOption = 0.95,
     estimate: EstimateOption = None,
-) -> shared.Shown:
+) -> shared.Output:
     """Answer ranges and quantiles from a released histogram, with errors. Costs no privacy."""
     asked = query or ([] if quantile else [":"])
     found = [histogram.answer(text, confidence=confidence, estimate=estimate) for text in asked]
@@ -226,7 +226,7 @@ def answer_histogram(
         for place in [histogram.quantile(share, estimate=estimate)]
     ]
     ranges = [shared.interval_table("range", "standard error", asked, found, confidence)] if found else []
-    return shared.Shown(
+    return shared.Output(
         {"answers": shared.answers_json(asked, found), "quantiles": shares},
         [*ranges, *(f"quantile {share['quantile']:g}: bin {share['label']}" for share in shares)],
     )
@@ -243,9 +243,9 @@ def answer_grid(
     ] = None,
     confidence: shared.ConfidenceOption = 0.95,
     estimate: GridEstimateOption = None,
-) -> shared.Shown:
+) -> shared.Output:
     """Answer boxes from a released histogram of several columns, with errors. Costs no privacy."""
-    return shared.boxes_shown(
+    return shared.box_answers(
         histogram.axes,
         query,
         "standard error",
@@ -274,7 +274,7 @@ def export_grid(*, whole: shared.WholeOption = False, estimate: GridEstimateOpti
     return {".csv": table, ".png": partial(draw_grid, estimate=estimate)}
 
 
-class _Heard:
+class _SolverNote:
     """What is said of a solver that spread a budget."""
 
     def __init__(self) -> None:
@@ -288,8 +288,8 @@ class _Heard:
 
 
 def _planned(
-    found: CountsPlan, heading: str, numbers: list[str], empty: str, heard: _Heard, least: LeastVariances
-) -> shared.Shown:
+    found: CountsPlan, heading: str, numbers: list[str], empty: str, solver_note: _SolverNote, least: LeastVariances
+) -> shared.Output:
     """Return the levels of a plan, how many counts each has, the predicted errors, and how little they can be."""
     scales = [f"{scale:.4g}" for scale in found.scales_in_records]
     rows = zip(found.level_names, numbers, scales, strict=True)
@@ -298,9 +298,11 @@ def _planned(
         for name, variance in found.predicted.items()
     )
     table = shared.noise_table(("level", heading, "noise: scale"), list(rows), gaussian=found.gaussian)
-    solved = {"solved": heard.words[0]} if heard.words else {}
+    solved = {"solved": solver_note.words[0]} if solver_note.words else {}
     proven = least.in_words(found.predicted)
-    return shared.Shown({**found.to_json(), "least": least.least, **solved}, [table, *errors, *proven, *heard.words])
+    return shared.Output(
+        {**found.to_json(), "least": least.least, **solved}, [table, *errors, *proven, *solver_note.words]
+    )
 
 
 def _sides(shape: tuple[int, ...]) -> str:

@@ -51,16 +51,16 @@ class ShapeOptions:
     confidence: Annotated[float, "Probability with which the stated error holds."] = 0.95
 
 
-@INTERVALS.plans(shared.SizedPlanOptions)
+@INTERVALS.plans(shared.PlanSizeOptions)
 def plan(
     request: Request,
     *,
     columns: shared.ColumnsOption = None,
-    where: shared.PlannedBins,
+    where: shared.BinOptions,
     n: shared.NOption = None,
     n0: N0 = None,
     shape: ShapeOptions,
-) -> shared.Shown:
+) -> shared.Output:
     """Show what would be searched with how much noise, the predicted error, and whether a tree of counts would be better."""
     from dpopt.files.codec import encode
     from dpopt.synopses.intervals.against_trees import tree_beside
@@ -70,7 +70,7 @@ def plan(
     plan = partial(plan_partition, sides, relation=request.relation, **asdict(shape))
     planned = request.plan(plan, n, n0, compared=partial(plan, error=None))
     beside = tree_beside(planned)
-    return shared.Shown(
+    return shared.Output(
         {**planned.to_json(), "tree": {**encode(beside), "better": beside.better}},
         [*planned.in_words(), _proven(planned), _tree(planned, beside)],
     )
@@ -81,7 +81,7 @@ def plan(
         f"{len(released.partition):,} {'intervals' if len(released.axes) == 1 else 'boxes'}, some {released.total:,.0f} "
         f"records"
     ),
-    shared.SizedReleaseOptions,
+    shared.ReleaseSizeOptions,
 )
 def release(
     how: Asked,
@@ -114,9 +114,9 @@ def answer(
         "as for 'dpopt histogram answer'.",
     ] = None,
     confidence: shared.ConfidenceOption = 0.95,
-) -> shared.Shown:
+) -> shared.Output:
     """Answer ranges or boxes from released intervals, with bounds of their errors. Costs no privacy."""
-    return shared.boxes_shown(
+    return shared.box_answers(
         released.axes, query, "off by at most", partial(released.answer, confidence=confidence), confidence
     )
 
@@ -150,7 +150,7 @@ def from_histogram(
     ] = "error",
     estimate: EstimateOption = None,
     solving: options.ModelSolverOptions,
-) -> shared.Shown:
+) -> shared.Output:
     """Join the bins of a released histogram into the best intervals, with weights. Costs no privacy."""
     from dpopt.files.codec import encode
     from dpopt.releases.folder_files import check_new
@@ -164,7 +164,7 @@ def from_histogram(
         f"the counts of the bins: {joined.root_mean_square:,.4g}; most records in one: {joined.weights.max():,.0f}; "
         f"written to {out}"
     )
-    return shared.Shown(encode(joined), [*filter(None, [joined.solution]), said])
+    return shared.Output(encode(joined), [*filter(None, [joined.solution]), said])
 
 
 def _proven(planned: PartitionPlan) -> str:

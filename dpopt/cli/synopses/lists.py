@@ -64,10 +64,10 @@ class CountedOptions:
     solver: options.ModelSolverOption = None
 
 
-@LISTS.plans(shared.BudgetPlanOptions)
+@LISTS.plans(shared.PlanBudgetOptions)
 def plan(
     request: Request, *, rows: RowOptions, n: shared.NOption = None, n0: N0 = None, counted: CountedOptions
-) -> shared.Shown:
+) -> shared.Output:
     """Show which conjunctions would be counted with how much noise, and the predicted error, before any table is read."""
     from dpopt.synopses.decision_lists.list_planning import certified_plan
 
@@ -94,7 +94,7 @@ def plan(
     ]
     table = shared.noise_table(("conjunctions of", "number", "noise: scale in rows"), lines, gaussian=planned.gaussian)
     solved = {} if counted.solver is None else {"model_decision_lists": str(judged[planned]())}
-    return shared.Shown(
+    return shared.Output(
         {**planned.to_json(), **solved},
         [table, _prediction(planned), *(f"model decision_lists by {said}" for said in solved.values())],
     )
@@ -102,7 +102,7 @@ def plan(
 
 @LISTS.releases(
     lambda released: f"{sum(noisy.size for noisy in released.noisy):,} noisy counts; {_prediction(released.plan)}",
-    shared.PaidOptions,
+    shared.ReleaseBudgetOptions,
 )
 def release(
     how: Asked,
@@ -132,7 +132,7 @@ def answer(
         Path | None, "File of points: CSV with the variables on its first line, or an .npy array."
     ] = None,
     confidence: shared.ConfidenceOption = 0.95,
-) -> shared.Shown:
+) -> shared.Output:
     """Give the share of rows that are true at points, from a released summary, with bounds. Costs no privacy."""
     import numpy as np
 
@@ -146,7 +146,7 @@ def answer(
     )
     points = ["".join(map(str, bits)) for bits in asked.tolist()]
     bound, found = summary.bound(confidence), list(zip(points, summary.answers(asked).tolist(), strict=True))
-    return shared.Shown(
+    return shared.Output(
         {
             "variables": list(family.variables),
             "bound": bound,

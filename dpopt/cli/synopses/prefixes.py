@@ -38,12 +38,12 @@ def release(
     schema: shared.SchemaOption,
     steps: StepsOption,
     ordered: shared.OrderedOption = False,
-    asked: shared.ReleaseOptions,
+    terms: shared.ReleaseOptions,
 ) -> None:
     """Charge for all steps of a column, and release the counts up to each of the first ones."""
     from dpopt.synopses.histograms.prefixes import prefixes
 
-    _said(prefixes(table, schema, column, steps=steps, out=out, ordered=ordered, **asked.asked(schema)), out)
+    _report(prefixes(table, schema, column, steps=steps, out=out, ordered=ordered, **terms.keywords(schema)), out)
 
 
 @command("grow", group=PREFIXES.group)
@@ -65,7 +65,7 @@ def grow(
     made = prefixes.grow(
         file, table, schema, column, steps=steps, reading=reading.reading(declared), accept_draft=accept_draft
     )
-    _said(made, file)
+    _report(made, file)
 
 
 @PREFIXES.shows("answer")
@@ -76,18 +76,18 @@ def answer(
         list[int] | None, "Ask for the first so many steps. May be repeated; all that were measured if left out."
     ] = None,
     confidence: shared.ConfidenceOption = 0.95,
-) -> shared.Shown:
+) -> shared.Output:
     """Say how many records there were up to steps, with errors. Costs no privacy."""
     asked = list(range(1, made.noisy.size + 1)) if query is None else query
     found = [made.answer(step, confidence=confidence) for step in asked]
     names = [f"{step:,}: {made.bins.label(step - 1)}" for step in asked]
-    return shared.Shown(
+    return shared.Output(
         {"column": made.bins.name, "answers": shared.answers_json(list(map(str, asked)), found)},
         [shared.interval_table(f"up to {made.bins.name}", "standard error", names, found, confidence)],
     )
 
 
-def _said(made: Prefixes, file: Path) -> None:
+def _report(made: Prefixes, file: Path) -> None:
     from dpopt.cli.reports.reports import print_spent
 
     print_spent(made.privacy)

@@ -55,7 +55,7 @@ Forms: TypeAlias = Mapping[str, Callable[[Any, Path], object]]
 
 
 @dataclass(frozen=True)
-class BudgetPlanOptions(options.SpendingOptions):
+class PlanBudgetOptions(options.SpendingOptions):
     """What every plan takes: the budget, and from where a release would be paid."""
 
     budget: Annotated[
@@ -73,7 +73,7 @@ class BudgetPlanOptions(options.SpendingOptions):
 
 
 @dataclass(frozen=True)
-class PlanOptions(options.UnitOptions, BudgetPlanOptions):
+class PlanOptions(options.UnitOptions, PlanBudgetOptions):
     """What every plan for a table with a schema takes: the budget, and for whom it holds."""
 
     accept_draft: AcceptDraftOption = False
@@ -84,7 +84,7 @@ class PlanOptions(options.UnitOptions, BudgetPlanOptions):
 
 
 @dataclass(frozen=True)
-class SizedPlanOptions(PlanOptions):
+class PlanSizeOptions(PlanOptions):
     """The same where the number of records can be declared (--n0)."""
 
     n0_counted: options.N0CountedOption = False
@@ -95,7 +95,7 @@ class SizedPlanOptions(PlanOptions):
 
 
 @dataclass(frozen=True)
-class PlannedBins:
+class BinOptions:
     """Which bins are planned for, in place of the names of columns or with these."""
 
     bins: Annotated[str | None, "In place of a schema: the number of bins; for several columns as in 74x100."] = None
@@ -120,31 +120,31 @@ class PlannedBins:
 
 
 @dataclass(frozen=True)
-class PaidOptions(options.PayingOptions, options.SpendingOptions):
+class ReleaseBudgetOptions(options.PayingOptions, options.SpendingOptions):
     """What every release takes: the budget, and from where it is paid."""
 
-    def asked(self, schema: Path | None = None) -> Asked:
-        """Return what is asked; without a header line the columns are those of the schema, in order."""
+    def keywords(self, schema: Path | None = None) -> Asked:
+        """Return the keywords of the release; without a header line the columns are those of the schema, in order."""
         return {**spending(self), "budget": self.ledger()}  # type: ignore[typeddict-item]  # the fields have the keys' names
 
 
 @dataclass(frozen=True)
-class TextReleaseOptions(options.TextOptions, PaidOptions):
+class TextReleaseOptions(options.TextOptions, ReleaseBudgetOptions):
     """What releases take whose rows follow no schema."""
 
-    def asked(self, schema: Path | None = None) -> Asked:
-        """Return what is asked."""
-        return {**super().asked(schema), "reading": self.text()}
+    def keywords(self, schema: Path | None = None) -> Asked:
+        """Return the keywords of the release."""
+        return {**super().keywords(schema), "reading": self.text()}
 
 
 @dataclass(frozen=True)
-class ReleaseOptions(options.ReadingOptions, PaidOptions):
+class ReleaseOptions(options.ReadingOptions, ReleaseBudgetOptions):
     """What every release of a table takes: how the table is read, besides."""
 
     accept_draft: AcceptDraftOption = False
 
-    def asked(self, schema: Path | None = None) -> Asked:
-        """Return what is asked."""
+    def keywords(self, schema: Path | None = None) -> Asked:
+        """Return the keywords of the release."""
         from dpopt.schema.schema import Schema
 
         declared: Schema | None = None
@@ -152,11 +152,11 @@ class ReleaseOptions(options.ReadingOptions, PaidOptions):
             if schema is None:
                 raise PlanError("--no-header: the columns are those of the schema, in order; give --schema")
             declared = Schema.read(schema)
-        return {**super().asked(schema), "reading": self.reading(declared), "accept_draft": self.accept_draft}
+        return {**super().keywords(schema), "reading": self.reading(declared), "accept_draft": self.accept_draft}
 
 
 @dataclass(frozen=True)
-class SizedReleaseOptions(ReleaseOptions):
+class ReleaseSizeOptions(ReleaseOptions):
     """The same where the number of records can be declared (--n0)."""
 
     n0_counted: options.N0CountedOption = False
@@ -172,7 +172,7 @@ def spending(given: options.SpendingOptions) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Shown:
+class Output:
     """What a command shows: as JSON, or as lines and tables."""
 
     json: dict[str, Any]
@@ -192,7 +192,7 @@ class Kind:
     """The name of the group."""
     about: str
     """Its help."""
-    released: str
+    file_class: str
     """The class of its files, imported when one is read: module:class."""
 
     @functools.cached_property
@@ -202,15 +202,17 @@ class Kind:
         application.add_typer(group, name=self.name)
         return group
 
-    def plans(self, terms: type[BudgetPlanOptions] = PlanOptions) -> _Decorator[Shown]:
+    def plans(self, terms: type[PlanBudgetOptions] = PlanOptions) -> _Decorator[Output]:
         """Register `plan`, which shows what a release would measure; `terms` are the options of its budget."""
 
-        def plan(function: _Command[Shown], *, terms: BudgetPlanOptions, as_json: bool, **given: Any) -> None:
+        def plan(function: _Command[Output], *, terms: PlanBudgetOptions, as_json: bool, **given: Any) -> None:
             _show(function(terms.request(), **given), as_json=as_json)
 
-        return _registering("plan", self.group, plan, terms=terms, as_json=options.JsonOption)
+        return _registration("plan", self.group, plan, terms=terms, as_json=options.JsonOption)
 
-    def releases(self, holds: Callable[[Any], str], terms: type[PaidOptions] = ReleaseOptions) -> _Decorator[Synopsis]:
+    def releases(
+        self, holds: Callable[[Any], str], terms: type[ReleaseBudgetOptions] = ReleaseOptions
+    ) -> _Decorator[Synopsis]:
         """Register `release`, which makes and writes a release, and says what was spent.
 
         Parameters
@@ -221,30 +223,30 @@ class Kind:
             The options of its budget and of how its table is read.
         """
 
-        def release(function: _Command[Synopsis], *, out: Path, terms: PaidOptions, **given: Any) -> None:
+        def release(function: _Command[Synopsis], *, out: Path, terms: ReleaseBudgetOptions, **given: Any) -> None:
             from dpopt.cli.reports.progress import TerminalProgress
             from dpopt.cli.reports.reports import print_spent
             from dpopt.releases.folder_files import check_new
 
-            asked = terms.asked(given.get("schema"))
+            keywords = terms.keywords(given.get("schema"))
             check_new(out)
             with TerminalProgress() as progress:
-                made = function({**asked, "progress": progress}, **given)
+                made = function({**keywords, "progress": progress}, **given)
                 made.write(out)
             print_spent(made.privacy)
             for line in made.solved_in_words():
                 say(line)
             say(f"{holds(made)}; written to {out}")
 
-        return _registering("release", self.group, release, out=OutOption, terms=terms)
+        return _registration("release", self.group, release, out=OutOption, terms=terms)
 
-    def shows(self, name: str, group: typer.Typer | None = None) -> _Decorator[Shown]:
+    def shows(self, name: str, group: typer.Typer | None = None) -> _Decorator[Output]:
         """Register a command that shows something of a released file, such as `answer`."""
 
-        def show(function: _Command[Shown], *, file: Path, as_json: bool, **given: Any) -> None:
-            _show(function(self.opened(file), **given), as_json=as_json)
+        def show(function: _Command[Output], *, file: Path, as_json: bool, **given: Any) -> None:
+            _show(function(self.open(file), **given), as_json=as_json)
 
-        return _registering(name, group or self.group, show, file=self._file, as_json=options.JsonOption)
+        return _registration(name, group or self.group, show, file=self._file, as_json=options.JsonOption)
 
     def exports(self, forms: str) -> _Decorator[Forms]:
         """Register `export`: the function returns what writes a file, by the end of its name; `forms` is their help."""
@@ -256,17 +258,17 @@ class Kind:
             if out.suffix not in writers:
                 raise PlanError(f"found the file {out.name}; expected a name that ends in {' or '.join(writers)}")
             check_new(out)
-            writers[out.suffix](self.opened(file), out)
+            writers[out.suffix](self.open(file), out)
             say(f"written to {out}")
 
         place: Any = Annotated[Path, "-o", "--out", forms]
-        return _registering("export", self.group, export, file=self._file, out=place)
+        return _registration("export", self.group, export, file=self._file, out=place)
 
-    def opened(self, file: Path) -> Any:
+    def open(self, file: Path) -> Any:
         """Read a release; say so if it is not private."""
         from dpopt.cli.reports.reports import warn_if_not_private
 
-        made: Synopsis = resolve_name(self.released).read(file)
+        made: Synopsis = resolve_name(self.file_class).read(file)
         warn_if_not_private(made.privacy)
         for note in made.notes():
             typer.echo(f"warning: {note.text}", err=True)
@@ -277,7 +279,7 @@ class Kind:
         return Annotated[Path, typer.Argument(help=f"File of 'dpopt {self.name} release'.")]
 
 
-def _registering(name: str, group: typer.Typer, run: Callable[..., None], **added: Any) -> _Decorator[_Result]:
+def _registration(name: str, group: typer.Typer, run: Callable[..., None], **added: Any) -> _Decorator[_Result]:
     """Return what registers `run`, given a function, as a command with that function's options and the added ones."""
 
     def register(function: _Command[_Result]) -> _Command[_Result]:
@@ -298,7 +300,7 @@ def _registering(name: str, group: typer.Typer, run: Callable[..., None], **adde
     return register
 
 
-def _show(found: Shown, *, as_json: bool) -> None:
+def _show(found: Output, *, as_json: bool) -> None:
     from dpopt.cli.commands.plan import print_json
     from dpopt.cli.reports.reports import console
 
@@ -360,13 +362,13 @@ def interval_table(heading: str, error: str, asked: Sequence[str], found: Sequen
     return table_of((heading, "records", error, f"{100 * confidence:.12g}% interval"), rows)
 
 
-def boxes_shown(
+def box_answers(
     axes: Sequence[Bins], queries: Sequence[str] | None, error: str, answer: Callable[[str], object], confidence: float
-) -> Shown:
+) -> Output:
     """Return the answers to boxes of these columns; to the whole grid where nothing is asked."""
     asked = queries or [",".join(":" for _ in axes)]
     found, names = [answer(text) for text in asked], [bins.name for bins in axes]
-    return Shown(
+    return Output(
         {"columns": names, "answers": answers_json(asked, found)},
         [interval_table(", ".join(names), error, asked, found, confidence)],
     )

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
     from dpopt.synopses.release import Asked
 
-RELEASED = "dpopt.synopses.histograms.sorted.sorted_counts:SortedCountsRelease"
-SORTED = shared.Kind("sorted", "Counts in order: how many values have how many records.", RELEASED)
-DEGREES = shared.Kind("degrees", "Degree sequences of graphs whose edges are private.", RELEASED)
+FILE_CLASS = "dpopt.synopses.histograms.sorted.sorted_counts:SortedCountsRelease"
+SORTED = shared.Kind("sorted", "Counts in order: how many values have how many records.", FILE_CLASS)
+DEGREES = shared.Kind("degrees", "Degree sequences of graphs whose edges are private.", FILE_CLASS)
 
 EstimateOption = Annotated[
     str | None,
@@ -123,7 +123,7 @@ def release_degrees(
 @SORTED.shows("answer")
 def answer(
     released: SortedCountsRelease, *, query: LeastOption, estimate: EstimateOption = None, n: PublicNOption = None
-) -> shared.Shown:
+) -> shared.Output:
     """Say how many values have at least so many records. Costs no privacy."""
     return _answers(_with_total(released, "counts", n), query, estimate, "records")
 
@@ -131,7 +131,7 @@ def answer(
 @DEGREES.shows("answer")
 def answer_degrees(
     released: SortedCountsRelease, *, query: LeastOption, estimate: EstimateOption = None, edges: EdgesOption = None
-) -> shared.Shown:
+) -> shared.Output:
     """Say how many nodes have at least so many edges. Costs no privacy."""
     return _answers(_with_total(released, "degrees", edges), query, estimate, "edges")
 
@@ -190,10 +190,10 @@ def _chosen(released: SortedCountsRelease, estimate: str | None) -> str:
     return released.default.value if released.solved else "posterior"
 
 
-def _answers(released: SortedCountsRelease, queries: list[int], estimate: str | None, heading: str) -> shared.Shown:
+def _answers(released: SortedCountsRelease, queries: list[int], estimate: str | None, heading: str) -> shared.Output:
     found = [(least, released.answer(least, estimate=_chosen(released, estimate))) for least in queries]
     rows = [(f"at least {least:,}", f"{one:,}") for least, one in found]
-    return shared.Shown(
+    return shared.Output(
         {"answers": [{"query": least, "value": value} for least, value in found]},
         [shared.table_of((heading, "number"), rows)],
     )
@@ -211,7 +211,7 @@ def _export(
         check_new(new)
     if written.sequence == written.out:
         raise PlanError(f"found {written.out.name} for both tables; give --sequence another name")
-    released = _with_total(SORTED.opened(file), what, n)
+    released = _with_total(SORTED.open(file), what, n)
     estimate = _chosen(released, written.estimate)
     counts = released.estimate(estimate)
     if graphical is not None:

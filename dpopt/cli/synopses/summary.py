@@ -51,7 +51,7 @@ class SummaryOptions:
     solver: options.ModelSolverOption = None
 
 
-@SUMMARY.plans(shared.SizedPlanOptions)
+@SUMMARY.plans(shared.PlanSizeOptions)
 def plan(
     request: Request,
     *,
@@ -60,7 +60,7 @@ def plan(
     n0: N0 = None,
     columns: shared.ColumnsOption = None,
     about: SummaryOptions,
-) -> shared.Shown:
+) -> shared.Output:
     """Show which conjunctions would be counted with how much noise, and the predicted error, before any table is read."""
     from dpopt.queries.conjunctions.literals import ChosenLiterals
     from dpopt.synopses.summaries.alternatives import alternatives
@@ -86,7 +86,7 @@ def plan(
     if about.error is not None:
         refuse_inaccurate(planned, about.error, about.small_queries)
     others = alternatives(planned)
-    return shared.Shown(
+    return shared.Output(
         {
             **{key: value for key, value in planned.to_json().items() if key != "literals"},
             "guaranteed_error_of_marginals_and_projection": others.marginals,
@@ -102,7 +102,7 @@ def plan(
         f"{sum(noisy.size for noisy in released.noisy):,} noisy counts; queries of {released.plan.width} conditions within "
         f"{released.plan.predicted:.4g}, all of them with probability 95 %"
     ),
-    shared.SizedReleaseOptions,
+    shared.ReleaseSizeOptions,
 )
 def release(
     how: Asked,
@@ -139,13 +139,13 @@ def answer(
     ] = "consistent",
     confidence: shared.ConfidenceOption = 0.95,
     solver: options.ModelSolverOption = None,
-) -> shared.Shown:
+) -> shared.Output:
     """Answer queries from a released summary, with bounds. Costs no privacy."""
     found = [
         released.answer(text, predicate, confidence=confidence, estimate=estimate, solver=solver) for text in query
     ]
     answers = list(zip(query, found, strict=True))
-    return shared.Shown(
+    return shared.Output(
         {"predicate": predicate, "answers": shared.answers_json(query, found)},
         [
             shared.shares_table(
