@@ -124,7 +124,7 @@ def plan_histogram(
     heard = _Heard()
     plan: Callable[..., TreePlan] = partial(planned_histogram, axes[0], request, **asdict(measured))
     found = plan(request.noise(plan, n), n, solver=solver, on_solved=heard.note)
-    counts = [f"{found.number_of_nodes(level):,}" for level in found.levels]
+    counts = [f"{nodes:,}" for (nodes,) in found.level_shapes()]
     ranges = measured.ranges or (NODES if measured.hierarchy else ALL)
     return _planned(found, "counts", counts, "bins", heard, least_variances(found, ranges, axes[0]))
 
@@ -279,9 +279,10 @@ def export_histogram(
 ) -> None:
     """Write a released histogram as a table or as a picture. Costs no privacy."""
     from dpopt.cli.pictures import draw_histogram
-    from dpopt.synopses.histograms.histogram import Histogram, write_table
+    from dpopt.synopses.histograms.histogram import Histogram
+    from dpopt.synopses.histograms.released_counts import write_cells
 
-    table = partial(write_table, whole=whole, estimate=estimate)
+    table = partial(write_cells, whole=whole, estimate=estimate)
     shared.export(Histogram, file, out, {".csv": table, ".png": partial(draw_histogram, estimate=estimate)})
 
 
@@ -300,7 +301,8 @@ def export_grid(
 ) -> None:
     """Write a released histogram of several columns as a table or as a picture. Costs no privacy."""
     from dpopt.cli.pictures import draw_grid
-    from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram, write_cells
+    from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
+    from dpopt.synopses.histograms.released_counts import write_cells
 
     table = partial(write_cells, whole=whole, estimate=estimate)
     shared.export(GridHistogram, file, out, {".csv": table, ".png": partial(draw_grid, estimate=estimate)})

@@ -76,6 +76,11 @@ class HistogramPlan(TreePlan):
         """Return kind and size of the models of a release; none of one in rounds."""
         return {} if self.rounds else super().model_sizes()
 
+    @property
+    def round_levels(self) -> tuple[Level, ...]:
+        """The heights of the measured blocks, if they are measured in rounds; otherwise none."""
+        return tuple((height,) for height in self.heights) if self.rounds else ()
+
     def blocks(self, height: int) -> int:
         """Return how many blocks a level has."""
         return -(-self.bins // (1 << height))

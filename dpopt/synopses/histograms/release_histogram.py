@@ -15,8 +15,8 @@ from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import OnSolved, unheard
 from dpopt.synopses.histograms.hierarchy_plan import plan_hierarchy
 from dpopt.synopses.histograms.histogram import Histogram
-from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_blocks, plan_rounds
-from dpopt.synopses.histograms.in_rounds import ROUNDS, measured_in_rounds
+from dpopt.synopses.histograms.histogram_plan import plan_blocks, plan_rounds
+from dpopt.synopses.histograms.in_rounds import ROUNDS, noisy_counts
 from dpopt.synopses.histograms.range_workload import ALL, NODES
 from dpopt.synopses.histograms.tree_plan import TreePlan
 from dpopt.synopses.histograms.wave_plan import plan_waves
@@ -190,11 +190,7 @@ def release_histogram(counts: BinCounts, plan: TreePlan, bins: Bins | None = Non
     """
     (named,) = named_axes((plan.bins,), (Bins("bins", plan.bins) if bins is None else bins,))
     run = Reserved.of(plan, how)
-    if isinstance(plan, HistogramPlan) and plan.rounds:
-        levels = [(height,) for height in plan.heights]
-        noisy = measured_in_rounds(run, counts, plan, (plan.bins,), levels)
-    else:
-        noisy = run.measured(counts, map(plan.measurement, plan.levels))
+    noisy = noisy_counts(run, counts, plan)
     with run.stage("making the counts consistent"):
         released = Histogram(named, plan, noisy, run.privacy())
         _ = released.counts

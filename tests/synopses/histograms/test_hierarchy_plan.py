@@ -68,7 +68,7 @@ def test_a_plan_spends_its_budget_and_no_more(
 def test_a_record_lies_in_one_group_of_each_measured_level(relation: NeighbouringRelation, size: int | None) -> None:
     """Over all neighbours of a table: what the charge of a level is computed from."""
     plan = measured_everywhere(relation, size)
-    measurements = [plan.measurement(level) for level in plan.levels]
+    measurements = list(plan.measurements())
     exact = [one.exact(BinCounts.from_counts(COUNTS)) for one in measurements]
     moves = [np.eye(11, dtype=np.int64)[place] for place in range(11)]
     if relation is REPLACE:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Unpack
 
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.grids import blocks_shape
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, plan_grid
-from dpopt.synopses.histograms.in_rounds import measured_in_rounds
+from dpopt.synopses.histograms.in_rounds import noisy_counts
 from dpopt.synopses.release import AskedOfModels, Request, Reserved, Running, named_axes
 
 if TYPE_CHECKING:
@@ -101,13 +100,7 @@ def release_grid(
     """
     named = named_axes(plan.shape, axes)
     run = Reserved.of(plan, how)
-    if plan.rounds:
-        noisy = measured_in_rounds(run, counts, plan, plan.shape, plan.levels)
-    else:
-        flat = run.measured(counts, map(plan.measurement, plan.levels, plan.scales))
-        noisy = tuple(
-            values.reshape(blocks_shape(plan.shape, level)) for level, values in zip(plan.levels, flat, strict=True)
-        )
+    noisy = noisy_counts(run, counts, plan)
     with run.stage("making the counts consistent"):
         released = GridHistogram(named, plan, noisy, run.privacy())
         _ = released.counts
