@@ -140,7 +140,6 @@ def plan_grid(
     solver: BudgetSolverOption = None,
 ) -> shared.Shown:
     """Show which blocks would be measured with how much noise, and the predicted errors, before any table is read."""
-    from dpopt.queries.ranges.grids import blocks_shape
     from dpopt.synopses.histograms.grids import grid_plan
     from dpopt.synopses.histograms.least_possible import least_variances
 
@@ -148,13 +147,13 @@ def plan_grid(
     axes = where.axes(request, _several(columns))
     if len(axes) < 2:
         raise PlanError(_ONE_COLUMN.format("--bins"))
-    shape, heard = tuple(bins.number for bins in axes), _Heard()
+    cells, heard = tuple(bins.number for bins in axes), _Heard()
     plan: Callable[..., grid_plan.GridPlan] = partial(
-        grid_plan.plan_grid, shape, relation=request.relation, **asdict(measured)
+        grid_plan.plan_grid, cells, relation=request.relation, **asdict(measured)
     )
     spent = request.noise(lambda budget, size: plan(budget, size=size), n)
     found = plan(spent, size=n, solver=solver, on_solved=heard.note)
-    blocks = [_sides(blocks_shape(found.shape, level)) for level in found.levels]
+    blocks = [_sides(shape) for shape in found.level_shapes()]
     return _planned(found, "blocks", blocks, "cells", heard, least_variances(found, measured.ranges))
 
 
