@@ -33,15 +33,8 @@ def halved_level(shape: Sequence[int], depth: int) -> Level:
     return tuple(heights)
 
 
-def noisy_counts(run: Reserved, counts: BinCounts, plan: CountsPlan) -> tuple[NDArray[np.int64], ...]:
-    """Return the noisy counts of each level of a plan, single cells first; of rounds nodes and noisy counts, (2, m) each."""
-    if plan.round_levels:
-        return _measured_in_rounds(run, counts, plan)
-    measured = run.measured(counts, plan.measurements())
-    return tuple(values.reshape(shape) for values, shape in zip(measured, plan.level_shapes(), strict=True))
-
-
-def _measured_in_rounds(run: Reserved, counts: BinCounts, plan: CountsPlan) -> tuple[NDArray[np.int64], ...]:
+def measured_in_rounds(run: Reserved, counts: BinCounts, plan: CountsPlan) -> tuple[NDArray[np.int64], ...]:
+    """Return what the rounds of a plan give, that of single cells first: nodes and noisy counts, (2, m) each."""
     curator, found, shape = run.curator(counts), list[Round](), plan.cells_shape
     rounds = list(zip(plan.level_names, plan.scales, plan.round_levels, strict=True))[::-1]
     variances = [noise_variance(scale, gaussian=plan.gaussian) for _, scale, _ in rounds]

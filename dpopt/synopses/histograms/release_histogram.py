@@ -16,12 +16,11 @@ from dpopt.synopses.histograms.counts_plan import OnSolved, unheard
 from dpopt.synopses.histograms.hierarchy_plan import plan_hierarchy
 from dpopt.synopses.histograms.histogram import Histogram
 from dpopt.synopses.histograms.histogram_plan import plan_blocks, plan_rounds
-from dpopt.synopses.histograms.in_rounds import ROUNDS
+from dpopt.synopses.histograms.in_rounds import ROUNDS, measured_in_rounds
 from dpopt.synopses.histograms.range_workload import ALL, NODES
-from dpopt.synopses.histograms.released_counts import release_counts
 from dpopt.synopses.histograms.tree_plan import TreePlan
 from dpopt.synopses.histograms.wave_plan import plan_waves
-from dpopt.synopses.release import Asked, AskedOfModels, Request, Running, named_axes
+from dpopt.synopses.release import Asked, AskedOfModels, Request, Reserved, Running, named_axes
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
@@ -190,4 +189,12 @@ def release_histogram(counts: BinCounts, plan: TreePlan, bins: Bins | None = Non
     `bins` are positions 0, 1, ... if left out.
     """
     (named,) = named_axes((plan.bins,), (Bins("bins", plan.bins) if bins is None else bins,))
-    return release_counts(partial(Histogram, named, plan), counts, plan, how)
+    run = Reserved.of(plan, how)
+    if plan.round_levels:
+        noisy = measured_in_rounds(run, counts, plan)
+    else:
+        noisy = run.measured(counts, plan.measurements())
+    with run.stage("making the counts consistent"):
+        released = Histogram(named, plan, noisy, run.privacy())
+        _ = released.counts
+    return released

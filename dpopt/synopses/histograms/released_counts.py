@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,12 @@ from dpopt.arrays import freeze
 from dpopt.errors import PlanError, TranscriptError, WorkloadError
 from dpopt.inference.histograms.halves_in_rounds import halves_in_rounds
 from dpopt.inference.histograms.shrunken_halves import ShrunkenHalves
-from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import check_boxes, sides_of, sums_before, sums_of_boxes
 from dpopt.releases.plan import refuse_removed
 from dpopt.synopses.histograms.counts_plan import CountsPlan
 from dpopt.synopses.histograms.estimates import Estimate
-from dpopt.synopses.histograms.in_rounds import noisy_counts, not_in_rounds, rounds_of
-from dpopt.synopses.release import Reserved, Running
+from dpopt.synopses.histograms.in_rounds import not_in_rounds, rounds_of
 from dpopt.synopses.solved import Solved
 from dpopt.synopses.synopsis import PlannedSynopsis, write_rows
 
@@ -86,7 +84,6 @@ class ReleasedCounts(PlannedSynopsis):
     plan: CountsPlan
     noisy: tuple[NDArray[np.int64], ...]
     """The noisy counts of each measured level, single cells first; of rounds the nodes and their counts."""
-    privacy: Mapping[str, Any]
     solved: tuple[Solved, ...] = ()
 
     def __post_init__(self) -> None:
@@ -233,24 +230,6 @@ class ReleasedCounts(PlannedSynopsis):
             refuse_removed("estimate", "shrunken without rounds")
         rounds = rounds_of(self.plan, self.noisy)
         return halves_in_rounds(self.plan.cells_shape, rounds, total=self.plan.size)
-
-
-_Released = TypeVar("_Released", bound=ReleasedCounts)
-
-
-def release_counts(
-    released: Callable[[tuple[NDArray[np.int64], ...], Mapping[str, Any]], _Released],
-    counts: BinCounts,
-    plan: CountsPlan,
-    how: Running,
-) -> _Released:
-    """Measure the levels of a plan and return the release of their noisy counts (`dpopt.synopses.release.Measure`)."""
-    run = Reserved.of(plan, how)
-    noisy = noisy_counts(run, counts, plan)
-    with run.stage("making the counts consistent"):
-        found = released(noisy, run.privacy())
-        _ = found.counts
-    return found
 
 
 def write_cells(

@@ -12,8 +12,8 @@ from dpopt.queries.ranges.bins import Bins
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, plan_grid
-from dpopt.synopses.histograms.released_counts import release_counts
-from dpopt.synopses.release import AskedOfModels, Request, Running, named_axes
+from dpopt.synopses.histograms.in_rounds import measured_in_rounds
+from dpopt.synopses.release import AskedOfModels, Request, Reserved, Running, named_axes
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
@@ -98,4 +98,14 @@ def release_grid(
 
     The counts are those of the cells, the last column's bins fastest; `axes` are positions 0, 1, ... if left out.
     """
-    return release_counts(partial(GridHistogram, named_axes(plan.shape, axes), plan), counts, plan, how)
+    named = named_axes(plan.shape, axes)
+    run = Reserved.of(plan, how)
+    if plan.round_levels:
+        noisy = measured_in_rounds(run, counts, plan)
+    else:
+        flat = run.measured(counts, plan.measurements())
+        noisy = tuple(values.reshape(shape) for values, shape in zip(flat, plan.level_shapes(), strict=True))
+    with run.stage("making the counts consistent"):
+        released = GridHistogram(named, plan, noisy, run.privacy())
+        _ = released.counts
+    return released
