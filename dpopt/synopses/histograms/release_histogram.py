@@ -190,10 +190,8 @@ def release_histogram(counts: BinCounts, plan: TreePlan, bins: Bins | None = Non
     """
     (named,) = named_axes((plan.bins,), (Bins("bins", plan.bins) if bins is None else bins,))
     run = Reserved.of(plan, how)
-    if plan.round_levels:
-        noisy = measured_in_rounds(run, counts, plan)
-    else:
-        noisy = run.measured(counts, plan.measurements())
+    in_rounds = bool(plan.round_levels)
+    noisy = measured_in_rounds(run, counts, plan) if in_rounds else run.measured(counts, plan.measurements())
     with run.stage("making the counts consistent"):
         released = Histogram(named, plan, noisy, run.privacy())
         _ = released.counts
