@@ -131,7 +131,7 @@ def plan_histogram(
     solver_note = _SolverNote()
     plan: Callable[..., TreePlan] = partial(planned_histogram, axes[0], request, **asdict(measured))
     found = plan(request.noise(plan, n), n, solver=solver, on_solved=solver_note.note)
-    counts = [f"{found.number_of_nodes(level):,}" for level in found.levels]
+    counts = [f"{nodes:,}" for (nodes,) in found.level_shapes()]
     ranges = measured.ranges or (NODES if measured.hierarchy else ALL)
     return _planned(found, "counts", counts, "bins", solver_note, least_variances(found, ranges, axes[0]))
 
@@ -147,20 +147,19 @@ def plan_grid(
     solver: BudgetSolverOption = None,
 ) -> shared.Output:
     """Show which blocks would be measured with how much noise, and the predicted errors, before any table is read."""
-    from dpopt.queries.ranges.grids import blocks_shape
     from dpopt.synopses.histograms.grids import grid_plan
     from dpopt.synopses.histograms.least_possible import least_variances
 
     axes = where.axes(request, _several(columns))
     if len(axes) < 2:
         raise PlanError(_ONE_COLUMN.format("--bins"))
-    shape, solver_note = tuple(bins.number for bins in axes), _SolverNote()
+    cells, solver_note = tuple(bins.number for bins in axes), _SolverNote()
     plan: Callable[..., grid_plan.GridPlan] = partial(
-        grid_plan.plan_grid, shape, relation=request.relation, **asdict(measured)
+        grid_plan.plan_grid, cells, relation=request.relation, **asdict(measured)
     )
     spent = request.noise(lambda budget, size: plan(budget, size=size), n)
     found = plan(spent, size=n, solver=solver, on_solved=solver_note.note)
-    blocks = [_sides(blocks_shape(found.shape, level)) for level in found.levels]
+    blocks = [_sides(shape) for shape in found.level_shapes()]
     return _planned(found, "blocks", blocks, "cells", solver_note, least_variances(found, measured.ranges))
 
 
@@ -258,9 +257,9 @@ def answer_grid(
 def export_histogram(*, whole: shared.WholeOption = False, estimate: EstimateOption = None) -> shared.Forms:
     """Write a released histogram as a table or as a picture. Costs no privacy."""
     from dpopt.cli.pictures import draw_histogram
-    from dpopt.synopses.histograms.histogram import write_table
+    from dpopt.synopses.histograms.released_counts import write_cells
 
-    table = partial(write_table, whole=whole, estimate=estimate)
+    table = partial(write_cells, whole=whole, estimate=estimate)
     return {".csv": table, ".png": partial(draw_histogram, estimate=estimate)}
 
 
@@ -268,7 +267,7 @@ def export_histogram(*, whole: shared.WholeOption = False, estimate: EstimateOpt
 def export_grid(*, whole: shared.WholeOption = False, estimate: GridEstimateOption = None) -> shared.Forms:
     """Write a released histogram of several columns as a table or as a picture. Costs no privacy."""
     from dpopt.cli.pictures import draw_grid
-    from dpopt.synopses.histograms.grids.grid_histogram import write_cells
+    from dpopt.synopses.histograms.released_counts import write_cells
 
     table = partial(write_cells, whole=whole, estimate=estimate)
     return {".csv": table, ".png": partial(draw_grid, estimate=estimate)}

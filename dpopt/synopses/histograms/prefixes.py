@@ -36,7 +36,7 @@ from dpopt.releases.folder_files import check_new
 from dpopt.releases.ledgers import open_account, reserved_ledger
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
-from dpopt.synopses.histograms.histogram import CONFIDENCE, RangeAnswer, range_answers
+from dpopt.synopses.histograms.released_counts import CONFIDENCE, RangeAnswer, range_answers
 from dpopt.synopses.release import Asked, Request
 from dpopt.synopses.synopsis import SynopsisPlan
 from dpopt.transcript.growing import SEEDED, Grown, read_grown

@@ -15,7 +15,7 @@ from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import OnSolved, unheard
 from dpopt.synopses.histograms.hierarchy_plan import plan_hierarchy
 from dpopt.synopses.histograms.histogram import Histogram
-from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_blocks, plan_rounds
+from dpopt.synopses.histograms.histogram_plan import plan_blocks, plan_rounds
 from dpopt.synopses.histograms.in_rounds import ROUNDS, measured_in_rounds
 from dpopt.synopses.histograms.range_workload import ALL, NODES
 from dpopt.synopses.histograms.tree_plan import TreePlan
@@ -190,11 +190,8 @@ def release_histogram(counts: BinCounts, plan: TreePlan, bins: Bins | None = Non
     """
     (named,) = named_axes((plan.bins,), (Bins("bins", plan.bins) if bins is None else bins,))
     run = Reserved.of(plan, how)
-    if isinstance(plan, HistogramPlan) and plan.rounds:
-        levels = [(height,) for height in plan.heights]
-        noisy = measured_in_rounds(run, counts, plan, (plan.bins,), levels)
-    else:
-        noisy = run.measured(counts, map(plan.measurement, plan.levels))
+    in_rounds = bool(plan.round_levels)
+    noisy = measured_in_rounds(run, counts, plan) if in_rounds else run.measured(counts, plan.measurements())
     with run.stage("making the counts consistent"):
         released = Histogram(named, plan, noisy, run.privacy())
         _ = released.counts

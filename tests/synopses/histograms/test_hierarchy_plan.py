@@ -15,6 +15,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import DpoptError, PlanError, TranscriptError, WorkloadError
 from dpopt.inference.histograms.tree_least_squares import range_variances
+from dpopt.private.measurements.bin_measurement import GroupSums
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.tree import Tree, hierarchy_of
@@ -68,7 +69,8 @@ def test_a_plan_spends_its_budget_and_no_more(
 def test_a_record_lies_in_one_group_of_each_measured_level(relation: NeighbouringRelation, size: int | None) -> None:
     """Over all neighbours of a table: what the charge of a level is computed from."""
     plan = measured_everywhere(relation, size)
-    measurements = [plan.measurement(level) for level in plan.levels]
+    measurements = [one for one in plan.measurements() if isinstance(one, GroupSums)]
+    assert len(measurements) == len(plan.levels)
     exact = [one.exact(BinCounts.from_counts(COUNTS)) for one in measurements]
     moves = [np.eye(11, dtype=np.int64)[place] for place in range(11)]
     if relation is REPLACE:
