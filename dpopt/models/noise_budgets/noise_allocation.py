@@ -25,15 +25,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpopt.arrays import freeze, frozen, whole
+from dpopt.arrays import freeze, frozen
 from dpopt.errors import ProgramError
-from dpopt.models.model import Answer, Model
-from dpopt.models.noise_budgets.solved_budget import SolvedBudget, budget_solved_by
+from dpopt.models.model import Model
+from dpopt.models.noise_budgets.solved_budget import SolvedBudget, budget_solved_by, ratio_model, workload_of
 from dpopt.programs.building import Builder
-from dpopt.programs.conic import product_multipliers
 from dpopt.programs.solver import Solver
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.schema.domains import Domains
 
 SIGNAL = 0.2  # theta: what one more attribute leaves of a component's squared norm; chosen by experiment
 CLOSE = 1e-6  # gap, as a part of the objective, at which the steps end
@@ -237,19 +235,8 @@ def noise_allocation(
     >>> found.value["s"].round(3).tolist()
     [0.429, 0.429, 0.142]
     """
-    counts = whole(sizes)
-    if counts.ndim != 1 or (counts < 1).any() or any(a < 0 for row in marginals for a in row):
-        raise ProgramError(
-            f"noise_allocation: found attributes of {counts.tolist()!s:.80} codes, and marginals "
-            f"{list(marginals)!s:.80}; expected a list of sizes from 1, and attributes from 0"
-        )
-    codes = np.concatenate([np.arange(count, dtype=np.int32) for count in counts.tolist()] or [np.zeros(0, np.int32)])
-    starts = np.cumsum(counts) - counts
-    rows = np.full((len(marginals), max(map(len, marginals), default=1)), -1, dtype=np.int32)
-    for row, attributes in zip(rows, marginals, strict=True):
-        row[: len(attributes)] = whole(attributes)
+    workload = workload_of(sizes, marginals, name="noise_allocation")
     _require(rho, size, sensitivity, signal)
-    workload = MarginalSet(Domains(counts, starts, codes), rows)
     return allocation_model(allocation_program(workload, rho=rho, size=size, sensitivity=sensitivity, signal=signal))
 
 
@@ -257,31 +244,22 @@ def allocation_model(program: AllocationProgram) -> Model:
     """Return the arrays of NA-1 to NA-5 as a model: v_B, the error of a component, is at least c_B / tau_B."""
     number = program.prior.size
     names = [",".join(str(a) for a in row if a >= 0) for row in program.candidates.tolist()]
-    equal = np.full(number, 1.0 / number)
-    precisions = program.precisions(equal)
-    scale = np.where(program.costs > 0, program.costs / precisions**2, 1.0)
-    build, each = Builder(), np.arange(number)
+    build = Builder()
     s = build.variables("s", number, upper=1.0, inside=lambda: names)
-    # Equal shares have this error in all; no component of the best ones has more.
-    v = build.variables("v", number, objective=1.0, upper=program.objective(equal), inside=lambda: names)
-    build.rows("NA-2", 1, (0, s, 1.0), lower=1.0, upper=1.0, single=True)
-    build.products(
-        "NA-3",
-        [(each, v, 1.0)],
-        [(program.components, s[program.supersets], program.gains)],
-        program.costs,
+    return ratio_model(
+        "noise_allocation",
+        build,
+        s,
+        symbol="v",
+        labels=("NA-2", "", "NA-3"),
+        gains=(program.components, s[program.supersets], program.gains),
+        floors=program.costs,
         constants=program.prior,
-        scale=scale,
-        inside=lambda: names,
+        start=np.full(number, 1.0 / number),
+        own=lambda: (solve_allocation(program), np.ones(1)),
+        method="multiplicative-steps",
+        names=lambda: names,
     )
-
-    def by_steps() -> Answer:
-        shares = solve_allocation(program)
-        tau = program.precisions(shares)
-        pulls = product_multipliers(np.ones(number), program.costs / tau**2, scale)
-        return np.concatenate((shares, program.costs / tau)), np.append(-program.slopes(shares).max(), pulls)
-
-    return Model.of("noise_allocation", build, closed_form=by_steps, method="multiplicative-steps")
 
 
 def solve_allocation(program: AllocationProgram) -> NDArray[np.float64]:

@@ -1,16 +1,34 @@
-"""A budget that a named solver spread, beside the one that our own method spread: checked, compared, refused if it is worse."""
+"""The program of noise budgets: shares of a budget for which the largest of weighted sums of ratios is least.
+
+With shares x of a budget, ratios v_i and groups j of them:
+
+    minimize   max_j sum_i a_ij v_i
+    subject to sum_k x_k <= total, x >= 0,
+               v_i (kappa_i + sum_k g_ik x_k) >= c_i
+
+The shares are those of levels (`level_budgets`), marginals (`noise_allocation`) or residuals (`residual_allocation`), and
+a ratio is the variance of a part of the answers. Without groups the sum of the ratios is minimized. A budget that a named
+solver finds is compared with that of our own method, and refused if it is worse.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from dpopt.errors import ProgramError
-from dpopt.models.model import Model
+from dpopt.arrays import whole
+from dpopt.errors import ProgramError, WorkloadError
+from dpopt.models.model import Answer, Model
+from dpopt.programs.building import Builder, Entries, Names
+from dpopt.programs.conic import product_multipliers
 from dpopt.programs.solver import Solver
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.schema.domains import Domains
+
+Numbers = NDArray[np.float64]
 
 WORSE = 1e-4
 """A solver's budget may have an objective above that of our own by this part."""
@@ -58,3 +76,89 @@ def budget_solved_by(
             f"another solver, or none"
         )
     return parts, SolvedBudget(found.ended, ahead)
+
+
+def ratio_model(
+    name: str,
+    build: Builder,
+    shares: NDArray[np.int64],
+    *,
+    symbol: str,
+    labels: tuple[str, str, str],
+    gains: Entries,
+    floors: Numbers,
+    start: Numbers,
+    own: Callable[[], tuple[Numbers, Numbers]],
+    method: str,
+    total: float = 1.0,
+    exact: bool = True,
+    constants: ArrayLike = 0.0,
+    groups: Entries | None = None,
+    names: Names | None = None,
+) -> Model:
+    """Return the program as a model.
+
+    Parameters
+    ----------
+    build, shares
+        A program of the variables x alone, and their columns.
+    labels
+        Of the rows that bound the shares, of the groups, and of the ratios.
+    gains, floors, constants
+        g_ik: ratio, column of the share and number of each; c_i from 0, (n,); kappa_i.
+    start : (k,) float64
+        Feasible shares, whose ratios bound those of the best.
+    own
+        Our own `method`: the best shares, and the weights of the groups, of sum 1, that prove it; their dual follows.
+    exact
+        Whether all of the total is used.
+    groups
+        a_ij: group, ratio and number of each; None where the sum of all ratios counts.
+    """
+    from scipy.sparse import csr_array
+
+    number = floors.size
+    matrix = csr_array((gains[2], (gains[0], np.asarray(gains[1]) - shares[0])), shape=(number, shares.size))
+    weights = csr_array(np.ones((1, number))) if groups is None else csr_array((groups[2], groups[:2]))
+    reached = constants + matrix @ start
+    scale = np.where(floors > 0.0, floors / reached**2, 1.0)
+    most = float((weights @ (floors / reached)).max())
+    upper = np.minimum(most / weights.max(axis=0).toarray(), floors / np.maximum(constants, 1e-300))
+    v = build.variables(symbol, number, objective=float(groups is None), upper=upper, inside=names)
+    t = None if groups is None else build.variables("t", objective=1.0, upper=most)
+    build.rows(labels[0], 1, (0, shares, 1.0), lower=total if exact else -np.inf, upper=total, single=True)
+    if groups is not None:
+        group = np.arange(weights.shape[0])
+        build.rows(labels[1], group.size, (group, t, 1.0), (groups[0], v[groups[1]], -groups[2]), lower=0.0)
+    first = [(np.arange(number), v, 1.0)]
+    build.products(labels[2], first, [gains], floors, constants=constants, scale=scale, inside=names)
+
+    def closed_form() -> Answer:
+        best, mixture = own()
+        denominators = constants + matrix @ best
+        values, pulls = floors / denominators, mixture @ weights
+        falls = pulls * values / denominators
+        worst, dual = ([], []) if groups is None else ([(weights @ values).max()], mixture)
+        price = [-(falls @ matrix).max()]
+        multipliers = product_multipliers(pulls, falls, scale)
+        return np.concatenate((best, values, worst)), np.concatenate((price, dual, multipliers))
+
+    return Model.of(name, build, closed_form=closed_form, method=method)
+
+
+def workload_of(sizes: ArrayLike, marginals: Sequence[Sequence[int]], *, name: str) -> MarginalSet:
+    """Return marginals over attributes of these numbers of codes, (d,); errors name the model."""
+    counts = whole(sizes)
+    if counts.ndim != 1 or (counts < 1).any() or any(a < 0 for row in marginals for a in row):
+        raise ProgramError(
+            f"{name}: found attributes of {counts.tolist()!s:.80} codes, and marginals {list(marginals)!s:.80}; expected a "
+            f"list of sizes from 1, and attributes from 0"
+        )
+    codes = np.concatenate([np.arange(count, dtype=np.int32) for count in counts.tolist()] or [np.zeros(0, np.int32)])
+    rows = np.full((len(marginals), max(map(len, marginals), default=1)), -1, dtype=np.int32)
+    for row, attributes in zip(rows, marginals, strict=True):
+        row[: len(attributes)] = whole(attributes)
+    try:
+        return MarginalSet(Domains(counts, np.cumsum(counts) - counts, codes), rows)
+    except WorkloadError as problem:
+        raise ProgramError(f"{name}: {problem}") from problem
