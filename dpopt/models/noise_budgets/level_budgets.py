@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -34,8 +35,8 @@ from numpy.typing import ArrayLike, NDArray
 from dpopt.arrays import freeze, frozen, whole
 from dpopt.errors import ProgramError
 from dpopt.models.model import Model
+from dpopt.models.noise_budgets.budget_program import LevelBudgets, budget_solved_by, descended, ratio_model
 from dpopt.models.noise_budgets.hierarchy_budgets import DROPPED, noise_precisions, precision_rates
-from dpopt.models.noise_budgets.solved_budget import SolvedBudget, budget_solved_by, ratio_model
 from dpopt.programs.building import Builder, dense
 from dpopt.programs.solver import Solver
 
@@ -48,20 +49,6 @@ _SHARPER = (64.0, 512.0, 4096.0)
 _GAP = 5e-4  # Gaussian noise: above it the search begins again nearby
 _AGAIN = 4  # times at most
 _LIFTED = 0.01  # share of the budget that all levels get alike before that
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LevelBudgets:
-    """What each level gets."""
-
-    amounts: NDArray[np.float64]
-    """Shape (L + 1,). b_h in epsilon or rho, from single bins up; 0 for levels that are not measured."""
-    variances: NDArray[np.float64]
-    """Shape (g,). Predicted mean variance of the ranges of each group, in records squared."""
-    gap: float | None
-    """No other amounts have less than (1 - gap) times the objective; proven for Gaussian noise, None otherwise."""
-    solved: SolvedBudget | None = None
-    """How the amounts compare with those of the descent, where a solver found them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -307,17 +294,7 @@ def _nearer(program: LevelProgram, amounts: NDArray[np.float64]) -> NDArray[np.f
 
 
 def _descend(program: LevelProgram, start: NDArray[np.float64], sharpness: float) -> NDArray[np.float64]:
-    from scipy.optimize import minimize
-
-    found = minimize(
-        _soft_objective,
-        start,
-        args=(program, sharpness),
-        jac=True,
-        method="BFGS",  # L-BFGS-B of SciPy 1.17 spends its time in threads of BLAS on vectors as short as these
-        options={"maxiter": 500, "gtol": 1e-7},
-    )
-    return np.asarray(found.x, dtype=np.float64)
+    return descended(partial(_soft_objective, program=program, sharpness=sharpness), start, 500)
 
 
 def _starts(program: LevelProgram) -> list[NDArray[np.float64]]:

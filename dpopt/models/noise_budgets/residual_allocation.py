@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpopt.arrays import frozen
 from dpopt.errors import ProgramError, WorkloadError
 from dpopt.models.model import Model
-from dpopt.models.noise_budgets.solved_budget import ratio_model, workload_of
+from dpopt.models.noise_budgets.budget_program import ratio_model, workload_of
 from dpopt.programs.building import Builder
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import subsets_of

@@ -48,6 +48,20 @@ class SolvedBudget:
         return f"{self.who}, an objective {abs(self.ahead):.2g} {side} that of our own method"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelBudgets:
+    """What each level gets."""
+
+    amounts: NDArray[np.float64]
+    """Shape (levels,). b in epsilon or rho, in the order of the program's levels; 0 for levels that are not measured."""
+    variances: NDArray[np.float64]
+    """Shape (g,). Predicted mean variance of the ranges of each group, in records squared; one group in a hierarchy."""
+    gap: float | None
+    """No other amounts have less than (1 - gap) times the objective; proven for Gaussian noise, None otherwise."""
+    solved: SolvedBudget | None = None
+    """How the amounts compare with those of the descent, where a solver found them."""
+
+
 def budget_solved_by(
     solver: str | Solver,
     model: Model,
@@ -123,7 +137,7 @@ def ratio_model(
     reached = constants + matrix @ start
     scale = np.where(floors > 0.0, floors / reached**2, 1.0)
     most = float((weights @ (floors / reached)).max())
-    upper = np.minimum(most / weights.max(axis=0).toarray(), floors / np.maximum(constants, 1e-300))
+    upper = np.minimum(most / weights.max(axis=0).toarray().ravel(), floors / np.maximum(constants, 1e-300))
     v = build.variables(symbol, number, objective=float(groups is None), upper=upper, inside=names)
     t = None if groups is None else build.variables("t", objective=1.0, upper=most)
     build.rows(labels[0], 1, (0, shares, 1.0), lower=total if exact else -np.inf, upper=total, single=True)
@@ -144,6 +158,17 @@ def ratio_model(
         return np.concatenate((best, values, worst)), np.concatenate((price, dual, multipliers))
 
     return Model.of(name, build, closed_form=closed_form, method=method)
+
+
+def descended(
+    function: Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]], start: NDArray[np.float64], steps: int
+) -> NDArray[np.float64]:
+    """Return a point where a function, given with its gradient, is less than at the start."""
+    from scipy.optimize import minimize
+
+    # Few variables: what L-BFGS-B saves is less than what its library's threads cost.
+    found = minimize(function, start, jac=True, method="BFGS", options={"maxiter": steps, "gtol": 1e-7})
+    return np.asarray(found.x, dtype=np.float64)
 
 
 def workload_of(sizes: ArrayLike, marginals: Sequence[Sequence[int]], *, name: str) -> MarginalSet:
