@@ -132,28 +132,39 @@ def ratio_model(
     from scipy.sparse import csr_array
 
     number = floors.size
-    matrix = csr_array((gains[2], (gains[0], np.asarray(gains[1]) - shares[0])), shape=(number, shares.size))
-    weights = csr_array(np.ones((1, number))) if groups is None else csr_array((groups[2], groups[:2]))
-    reached = constants + matrix @ start
+    matrix: csr_array[np.float64] = csr_array(
+        (np.asarray(gains[2], dtype=np.float64), (np.asarray(gains[0]), np.asarray(gains[1]) - shares[0])),
+        shape=(number, shares.size),
+    )
+    weights: csr_array[np.float64] = csr_array(np.ones((1, number)))
+    if groups is not None:
+        weights = csr_array((np.asarray(groups[2], dtype=np.float64), (np.asarray(groups[0]), np.asarray(groups[1]))))
+    rest = np.broadcast_to(np.asarray(constants, dtype=np.float64), (number,))
+    reached = rest + matrix @ start
     scale = np.where(floors > 0.0, floors / reached**2, 1.0)
-    most = float((weights @ (floors / reached)).max())
-    upper = np.minimum(most / weights.max(axis=0).toarray().ravel(), floors / np.maximum(constants, 1e-300))
+    most = float(np.asarray(weights @ (floors / reached)).max())
+    upper = np.minimum(most / weights.max(axis=0).toarray().ravel(), floors / np.maximum(rest, 1e-300))
     v = build.variables(symbol, number, objective=float(groups is None), upper=upper, inside=names)
-    t = None if groups is None else build.variables("t", objective=1.0, upper=most)
     build.rows(labels[0], 1, (0, shares, 1.0), lower=total if exact else -np.inf, upper=total, single=True)
     if groups is not None:
-        group = np.arange(weights.shape[0])
-        build.rows(labels[1], group.size, (group, t, 1.0), (groups[0], v[groups[1]], -groups[2]), lower=0.0)
+        t, group = build.variables("t", objective=1.0, upper=most), np.arange(weights.shape[0])
+        build.rows(
+            labels[1],
+            group.size,
+            (group, t, 1.0),
+            (groups[0], v[np.asarray(groups[1])], -np.asarray(groups[2])),
+            lower=0.0,
+        )
     first = [(np.arange(number), v, 1.0)]
-    build.products(labels[2], first, [gains], floors, constants=constants, scale=scale, inside=names)
+    build.products(labels[2], first, [gains], floors, constants=rest, scale=scale, inside=names)
 
     def closed_form() -> Answer:
         best, mixture = own()
-        denominators = constants + matrix @ best
-        values, pulls = floors / denominators, mixture @ weights
+        denominators = rest + matrix @ best
+        values, pulls = floors / denominators, np.asarray(mixture @ weights, dtype=np.float64)
         falls = pulls * values / denominators
-        worst, dual = ([], []) if groups is None else ([(weights @ values).max()], mixture)
-        price = [-(falls @ matrix).max()]
+        price, worst = -np.asarray(falls @ matrix).max(keepdims=True), np.asarray(weights @ values).max(keepdims=True)
+        worst, dual = (np.zeros(0), np.zeros(0)) if groups is None else (worst, mixture)
         multipliers = product_multipliers(pulls, falls, scale)
         return np.concatenate((best, values, worst)), np.concatenate((price, dual, multipliers))
 

@@ -229,7 +229,7 @@ def factored(
         (members[bins + first, bins + second], v, 1.0),
         constants=constants[triangle],
     )
-    return v[diagonal]
+    return np.asarray(v[diagonal])
 
 
 def _model(root: Numbers) -> Model:
