@@ -16,7 +16,7 @@ from dpopt.errors import PlanError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpopt.models.noise_budgets.solved_budget import SolvedBudget
+    from dpopt.models.noise_budgets.budget_program import SolvedBudget
     from dpopt.synopses.histograms.counts_plan import CountsPlan
     from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
     from dpopt.synopses.histograms.histogram import Histogram

@@ -24,7 +24,7 @@ from dpopt.accounting.measurements import (
 )
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
-from dpopt.models.noise_budgets.solved_budget import SolvedBudget
+from dpopt.models.noise_budgets.budget_program import SolvedBudget
 from dpopt.private.curators.counting_curator import Counted
 from dpopt.queries.ranges.grids import Level
 from dpopt.synopses.synopsis import SynopsisPlan

@@ -14,7 +14,8 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
 from dpopt.models.model_size import ModelSize
-from dpopt.models.noise_budgets.level_budgets import LevelBudgets, LevelProgram, best_level_budgets
+from dpopt.models.noise_budgets.budget_program import LevelBudgets
+from dpopt.models.noise_budgets.level_budgets import LevelProgram, best_level_budgets
 from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import Level

@@ -18,7 +18,8 @@ from dpopt.errors import PlanError
 from dpopt.inference.histograms.grid_least_squares import grid_precisions
 from dpopt.models.histograms.grid_consistency import grid_coefficients
 from dpopt.models.model_size import ModelSize
-from dpopt.models.noise_budgets.level_budgets import LevelBudgets, best_level_budgets
+from dpopt.models.noise_budgets.budget_program import LevelBudgets
+from dpopt.models.noise_budgets.level_budgets import best_level_budgets
 from dpopt.private.curators.counting_curator import Counted
 from dpopt.private.measurements.bin_measurement import GroupSums
 from dpopt.programs.solver import Capability, Solver
