@@ -6,7 +6,7 @@ every instant, and the same as values. A driver's control flow depends on the pl
 | file | what it holds |
 |---|---|
 | options.py | the options of each algorithm, as a frozen dataclass with help and checks; loads nothing |
-| registry.py | every algorithm as a value: its options, plans, predictions, proofs and driver, loaded when used |
+| algorithm.py, registry.py | the methods that every algorithm has; the table of all algorithms |
 | terms.py | what a user says of a release: names, types, defaults and help, for Python and the command line |
 | asked.py | what was asked of a run, and its terms; the assumed share of ones of a wide table |
 | defaults.py, planned.py | workload and delta where none is given; a plan as a value and on file, for a release to take |
@@ -25,7 +25,7 @@ every instant, and the same as values. A driver's control flow depends on the pl
 | small_database/ | SmallDB, and draws from any other net |
 | after/ | certified and reweighted releases |
 
-A new algorithm is its options in options.py, a folder with a plan type, a maker of plans, a driver
+A new algorithm is its options in options.py, a folder with an algorithm.py, a plan type, a maker of plans, a driver
 (`dpopt.releases.run.Driver`), and a line in registry.py. release.py, replay.py and the command line then need nothing
 new.
 """
