@@ -17,7 +17,7 @@ every instant, and the same as values. A driver's control flow depends on the pl
 | release.py, run_release.py, replay.py | from a table to a release, resume included; the release rebuilt |
 | release_folder.py, synthetic_release.py, synthesizer.py | the release folder; a release as a value, and as an estimator |
 | statement.py | release.json; the privacy that a file states, compared with what its own plan costs |
-| evaluate.py, evaluation.py, judgement.py | a release against its table, and what that says; for reports, too; NOT private |
+| evaluate.py, evaluation.py | a release against its table, and what that says; NOT private |
 | dualquery/ | DualQuery |
 | fem/ | FEM |
 | measured/ | noise and projection: counts, selected marginals, residuals |
