@@ -23,7 +23,7 @@ every instant, and the same as values. A driver's control flow depends on the pl
 | measured/ | noise and projection: counts, selected marginals, residuals |
 | multiplicative_weights/ | pmw and mwem |
 | small_database/ | SmallDB, and draws from any other net |
-| after/ | certified and reweighted releases |
+| after/ | certified, reweighted and judged releases |
 
 A new algorithm is its options in options.py, a folder with an algorithm.py, a plan type, a maker of plans, a driver
 (`dpopt.releases.run.Driver`), and a line in registry.py. release.py, replay.py and the command line then need nothing
