@@ -42,7 +42,7 @@ EstimateOption = Annotated[
         "--estimate",
         help="How counts are made consistent: divided (none negative, wide ranges as by least squares), least-squares "
         "(unbiased), nonnegative (the nearest without negative bins, of a release with --solver), zeroing (of a "
-        "hierarchy: Hay et al.). Rounds have one estimate, shrunken.",
+        "hierarchy or --branching: Hay et al.). Rounds have one estimate, shrunken.",
         show_default=_DEFAULT,
     ),
 ]
@@ -82,6 +82,11 @@ class HistogramOptions:
     hierarchy: Annotated[
         Path | None,
         "Public JSON file of nested lists of bins, by labels or positions: the levels of this hierarchy are measured.",
+    ] = None
+    branching: Annotated[
+        int | None,
+        "Measure the tree in which each node joins this many, every level with the same part of the budget, as Hay et al. "
+        "2010 do; 'answer --estimate least-squares' gives their H-bar. Without it the plan finds better budgets.",
     ] = None
     measure: Annotated[
         str,
