@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpopt.private.readers.table_reading import TableReading
     from dpopt.queries.ranges.bins import Bins
     from dpopt.schema.schema import Schema
+    from dpopt.synopses.histograms.prefixes import Prefixes
     from dpopt.synopses.release import Asked, Request
     from dpopt.synopses.synopsis import Synopsis
 
@@ -268,7 +269,7 @@ class Kind:
         """Read a release; say so if it is not private."""
         from dpopt.cli.reports.reports import warn_if_not_private
 
-        made: Synopsis = resolve_name(self.file_class).read(file)
+        made: Synopsis | Prefixes = resolve_name(self.file_class).read(file)
         warn_if_not_private(made.privacy)
         for note in made.notes():
             typer.echo(f"warning: {note.text}", err=True)
