@@ -26,6 +26,7 @@ BANS: dict[str, tuple[str, ...]] = {
     "os.getrandom": ("dpopt/private/mechanisms/randomness.py",),
     "opendp": ("dpopt/private/mechanisms/*.py",),
     "importlib.import_module": ("dpopt/__init__.py", "dpopt/solvers/registry.py"),
+    "pkgutil.resolve_name": (),
     "importlib": ("dpopt/__init__.py", "dpopt/solvers/*.py"),
     "pickle": ("dpopt/solvers/*child*.py",),
     "marshal": (),

@@ -16,11 +16,18 @@ if TYPE_CHECKING:
     from dpopt.synopses.halfspaces.halfspaces import Halfspaces
     from dpopt.synopses.release import Asked, Request
 
+
+def _halfspaces() -> type[Halfspaces]:
+    from dpopt.synopses.halfspaces.halfspaces import Halfspaces
+
+    return Halfspaces
+
+
 HALFSPACES = shared.Kind(
     "halfspaces",
     "Halfspaces: which share of points lies on one side of any hyperplane through the origin, each answer with its "
     "error.",
-    "dpopt.synopses.halfspaces.halfspaces:Halfspaces",
+    _halfspaces,
 )
 MANY = 100
 """Queries above which biases are estimated on fewer points."""

@@ -24,16 +24,23 @@ if TYPE_CHECKING:
     from dpopt.synopses.histograms.tree_plan import TreePlan
     from dpopt.synopses.release import Asked, Request
 
-HISTOGRAM = shared.Kind(
-    "histogram",
-    "Histograms over ordered bins: any range, with its error.",
-    "dpopt.synopses.histograms.histogram:Histogram",
-)
-GRID = shared.Kind(
-    "grid",
-    "Histograms over two or more ordered columns: any box, with its error.",
-    "dpopt.synopses.histograms.grids.grid_histogram:GridHistogram",
-)
+
+def _histogram() -> type[Histogram]:
+    from dpopt.synopses.histograms.histogram import Histogram
+
+    return Histogram
+
+
+HISTOGRAM = shared.Kind("histogram", "Histograms over ordered bins: any range, with its error.", _histogram)
+
+
+def _grid_histogram() -> type[GridHistogram]:
+    from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
+
+    return GridHistogram
+
+
+GRID = shared.Kind("grid", "Histograms over two or more ordered columns: any box, with its error.", _grid_histogram)
 
 _DEFAULT = "divided, or what --solver was asked for"
 EstimateOption = Annotated[

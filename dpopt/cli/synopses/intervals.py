@@ -22,10 +22,17 @@ if TYPE_CHECKING:
     from dpopt.synopses.intervals.partition_release import PartitionRelease
     from dpopt.synopses.release import Asked, Request
 
+
+def _partition_release() -> type[PartitionRelease]:
+    from dpopt.synopses.intervals.partition_release import PartitionRelease
+
+    return PartitionRelease
+
+
 INTERVALS = shared.Kind(
     "intervals",
     "Intervals of a column, or boxes of several, found so that each holds nearly equally many records.",
-    "dpopt.synopses.intervals.partition_release:PartitionRelease",
+    _partition_release,
 )
 
 

@@ -23,10 +23,17 @@ if TYPE_CHECKING:
     from dpopt.synopses.decision_lists.list_summary import ListSummary
     from dpopt.synopses.release import Asked, Request
 
+
+def _list_summary() -> type[ListSummary]:
+    from dpopt.synopses.decision_lists.list_summary import ListSummary
+
+    return ListSummary
+
+
 LISTS = shared.Kind(
     "lists",
     "Tables whose rows are decision lists, disjunctions or conjunctions; which share of them is true at a point.",
-    "dpopt.synopses.decision_lists.list_summary:ListSummary",
+    _list_summary,
 )
 
 

@@ -14,11 +14,14 @@ from dpopt.cli.synopses import shared
 if TYPE_CHECKING:
     from dpopt.synopses.histograms.prefixes import Prefixes
 
-PREFIXES = shared.Kind(
-    "prefixes",
-    "Counts up to each step of a column, answered as the steps pass.",
-    "dpopt.synopses.histograms.prefixes:Prefixes",
-)
+
+def _prefixes() -> type[Prefixes]:
+    from dpopt.synopses.histograms.prefixes import Prefixes
+
+    return Prefixes
+
+
+PREFIXES = shared.Kind("prefixes", "Counts up to each step of a column, answered as the steps pass.", _prefixes)
 
 StepsOption = Annotated[
     int,

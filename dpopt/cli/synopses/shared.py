@@ -7,7 +7,6 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
@@ -193,8 +192,8 @@ class Kind:
     """The name of the group."""
     about: str
     """Its help."""
-    file_class: str
-    """The class of its files, imported when one is read: module:class."""
+    file_class: Callable[[], type[Synopsis | Prefixes]]
+    """Imports the class of its files: the help loads none."""
 
     @functools.cached_property
     def group(self) -> typer.Typer:
@@ -269,7 +268,7 @@ class Kind:
         """Read a release; say so if it is not private."""
         from dpopt.cli.reports.reports import warn_if_not_private
 
-        made: Synopsis | Prefixes = resolve_name(self.file_class).read(file)
+        made: Synopsis | Prefixes = self.file_class().read(file)
         warn_if_not_private(made.privacy)
         for note in made.notes():
             typer.echo(f"warning: {note.text}", err=True)

@@ -17,9 +17,15 @@ if TYPE_CHECKING:
     from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
     from dpopt.synopses.release import Asked
 
-FILE_CLASS = "dpopt.synopses.histograms.sorted.sorted_counts:SortedCountsRelease"
-SORTED = shared.Kind("sorted", "Counts in order: how many values have how many records.", FILE_CLASS)
-DEGREES = shared.Kind("degrees", "Degree sequences of graphs whose edges are private.", FILE_CLASS)
+
+def _sorted_counts_release() -> type[SortedCountsRelease]:
+    from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
+
+    return SortedCountsRelease
+
+
+SORTED = shared.Kind("sorted", "Counts in order: how many values have how many records.", _sorted_counts_release)
+DEGREES = shared.Kind("degrees", "Degree sequences of graphs whose edges are private.", _sorted_counts_release)
 
 EstimateOption = Annotated[
     str | None,

@@ -18,10 +18,17 @@ if TYPE_CHECKING:
     from dpopt.synopses.summaries.summary import Summary
     from dpopt.synopses.summaries.summary_plan import SummaryPlan
 
+
+def _summary() -> type[Summary]:
+    from dpopt.synopses.summaries.summary import Summary
+
+    return Summary
+
+
 SUMMARY = shared.Kind(
     "summary",
     "Summaries that answer conjunctions, disjunctions and r-of-k queries without the data, each with its bound.",
-    "dpopt.synopses.summaries.summary:Summary",
+    _summary,
 )
 
 
