@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Budget, Ledger
-from dpopt.algorithms.fem.driver import run
+from dpopt.algorithms.fem.algorithm import run
 from dpopt.algorithms.fem.plan import FemPlan
 from dpopt.algorithms.fem.responder import Batch, PerturbedResponder
 from dpopt.private.curators.fem_curator import FemCurator

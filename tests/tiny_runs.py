@@ -16,7 +16,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery.driver import BestResponder, run
+from dpopt.algorithms.dualquery.algorithm import BestResponder, run
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.private.curators.door import is_trusted

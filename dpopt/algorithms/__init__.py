@@ -6,7 +6,7 @@ every instant, and the same as values. A driver's control flow depends on the pl
 | file | what it holds |
 |---|---|
 | options.py | the options of each algorithm, as a frozen dataclass with help and checks; loads nothing |
-| algorithm.py, registry.py | the methods that every algorithm has; the table of all algorithms |
+| algorithm.py, registry.py | what every algorithm gives; the table of all algorithms |
 | terms.py | what a user says of a release: names, types, defaults and help, for Python and the command line |
 | asked.py | what was asked of a run, and its terms; the assumed share of ones of a wide table |
 | defaults.py, planned.py | workload and delta where none is given; a plan as a value and on file, for a release to take |
@@ -25,7 +25,6 @@ every instant, and the same as values. A driver's control flow depends on the pl
 | small_database/ | SmallDB, and draws from any other net |
 | after/ | certified, reweighted and judged releases |
 
-A new algorithm is its options in options.py, a folder with an algorithm.py, a plan type, a maker of plans, a driver
-(`dpopt.releases.run.Driver`), and a line in registry.py. release.py, replay.py and the command line then need nothing
-new.
+A new algorithm is a folder with its options, plan and `Algorithm`, and its name in registry.py. release.py, replay.py
+and the command line then need nothing new. CONTRIBUTING.md shows one.
 """

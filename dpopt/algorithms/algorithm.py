@@ -1,57 +1,41 @@
-"""What every algorithm of `dpopt release` gives: plans, predictions, proofs and a driver of its runs.
-
-A subclass imports inside its methods: the help of the command line reads the options alone, and a replay needs neither
-a solver nor a table.
-"""
+"""What every algorithm of `dpopt release` gives: plans, predictions, proofs, and its runs."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from dpopt.algorithms.options import Options
 
 if TYPE_CHECKING:
     from dpopt.accounting.charges import Charge
+    from dpopt.accounting.ledger import Ledger
     from dpopt.algorithms.memory import ExpectedMemory
     from dpopt.algorithms.options import PlanRequest
     from dpopt.algorithms.prediction import PredictedError
     from dpopt.queries.workloads.workload import Workload
+    from dpopt.releases.job import Job
     from dpopt.releases.plan import Plan
-    from dpopt.releases.run import Driver
+    from dpopt.releases.run import Outcome, Run
 
 OptionsT = TypeVar("OptionsT", bound=Options)
 PlanT = TypeVar("PlanT", bound="Plan")
 
 
-@dataclass(frozen=True)
 class Algorithm(ABC, Generic[OptionsT, PlanT]):
-    """An algorithm of `dpopt release`."""
+    """An algorithm of `dpopt release`; its runs are played by `dpopt.releases.run` (`Driver`)."""
 
-    options: type[OptionsT]
-    """What a user may say; has the name as on the command line."""
-    candidate: bool = False
-    """Whether `auto` chooses it where it has the least predicted mean error; on public tables a candidate always
-    had."""
+    plans: type[PlanT]
+    """The class of its plans."""
     predicts_wide: ClassVar[bool] = False
     """Whether its predictions stay short for very many binary attributes."""
     knows_density: ClassVar[bool] = False
     """Whether its rule for rounds and draws asks whether a table of zeros and ones is sparse."""
 
-    @property
-    def name(self) -> str:
-        """Name, as on the command line."""
-        return self.options.algorithm
-
     @abstractmethod
     def plan(self, request: PlanRequest[OptionsT], workload: Workload) -> PlanT:
-        """Return a plan that the budget covers."""
-
-    @abstractmethod
-    def read(self, obj: dict[str, Any]) -> PlanT:
-        """Return the plan that a JSON object holds."""
+        """Return a plan that the budget covers; only public values are read."""
 
     @abstractmethod
     def predict(
@@ -59,12 +43,8 @@ class Algorithm(ABC, Generic[OptionsT, PlanT]):
     ) -> PredictedError:
         """Return the errors that a plan shows on public populations; see `dpopt.algorithms.registry.predict`."""
 
-    @abstractmethod
-    def driver(self) -> Driver:
-        """Return the module that plays runs."""
-
     def prove(self, plan: PlanT, workload: Workload) -> dict[str, Any] | None:
-        """Return what is proven of a plan's errors beforehand, as a JSON object."""
+        """Return what is proven of a plan's errors beforehand, as a JSON object; None where nothing is."""
         return None
 
     def expected_memory(
@@ -77,5 +57,17 @@ class Algorithm(ABC, Generic[OptionsT, PlanT]):
         return None
 
     def prices(self, plan: PlanT, charges: Sequence[Charge]) -> dict[str, Any]:
-        """Return what each accountant charges for a release, under "accountants"; nothing where one accountant alone can."""
+        """Return what each accountant charges for a release, under "accountants"; empty where one accountant alone can."""
         return {}
+
+    @abstractmethod
+    def prepare(self, run: Run) -> Any:
+        """Return what the public side needs to play; refuse what cannot end well, before there is a folder."""
+
+    @abstractmethod
+    def open_door(self, run: Run, ledger: Ledger) -> Any:
+        """Return the curator, with its exact counts where it needs them from the start."""
+
+    @abstractmethod
+    def play(self, job: Job, walk: Any, prepared: Any) -> Outcome:
+        """Ask for every step of the run in the paper's order; `prepared` is None where a transcript is read."""

@@ -11,7 +11,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.planning import LARGEST_SPARSE_DENSITY
 from dpopt.algorithms.options import AUTO, Auto, Options, PlanRequest
-from dpopt.algorithms.registry import ALGORITHMS, OPTIONS, options_named
+from dpopt.algorithms.registry import OPTIONS, algorithm_of, options_named
 from dpopt.algorithms.terms import AlgorithmKeywords, Keywords, ReadingKeywords, ReleaseTerms
 from dpopt.arguments import check_types, refuse_unknown
 from dpopt.errors import PlanError, ReleaseFolderError
@@ -89,7 +89,7 @@ def check_density_known(terms: Terms, schema: Schema, form: str | None) -> None:
     assumed, options = assumed_density(schema, form), terms.algorithm
     if terms.density is not None or assumed is None or assumed.density is not None:
         return
-    depends = isinstance(options, Auto) or ALGORITHMS[options.algorithm].knows_density
+    depends = isinstance(options, Auto) or algorithm_of(options).knows_density
     fixed = None not in getattr(options, "numbers", (None,))
     if len(schema) > MOST_ATTRIBUTES and depends and not fixed:
         raise PlanError(

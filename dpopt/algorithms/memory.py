@@ -62,22 +62,6 @@ class ExpectedMemory:
         return f"{_gigabytes(self.total)}: " + ", ".join(f"{what} {_gigabytes(size)}" for what, size in ordered)
 
 
-def memory_of_rounds(
-    workload: Workload, *, size: int, rounds: int, draws: int, streamed: bool, resumed: bool
-) -> ExpectedMemory:
-    """Return the memory of a run of DualQuery; see `dpopt.algorithms.algorithm.Algorithm.expected_memory`."""
-    return expected_memory(
-        workload.queries,
-        workload.schema.sizes,
-        rows=size,
-        rounds=rounds,
-        draws=draws,
-        rows_at_once=BATCH_ROWS if streamed else None,
-        binary=workload.schema.is_binary,
-        resumed=resumed,
-    )
-
-
 def memory_of_fit(
     workload: Workload, *, size: int, records: int, snapshots: int, streamed: bool
 ) -> ExpectedMemory | None:

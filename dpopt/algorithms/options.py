@@ -133,6 +133,9 @@ class Options:
     """Name, as on the command line."""
     answers_only: ClassVar[bool] = False
     """Whether answers are released, and no records."""
+    candidate: ClassVar[bool] = False
+    """Whether `auto` chooses it where it has the least predicted mean error; on public tables a candidate always
+    had."""
     solver_takes: ClassVar[str] = "MAX_CSP"
     """The `Capability` that the option `solver` asks for."""
     known: ClassVar[Mapping[str, tuple[Any, Option]]] = {}
@@ -236,6 +239,7 @@ class DualQuery(PlayedOptions):
     """
 
     algorithm = "dualquery"
+    candidate = True
     step: Step = None
     free_attributes: Free = FreeAttributes.FIRST.value
     plan_by: Annotated[
@@ -281,6 +285,7 @@ class Projection(Options):
     """
 
     algorithm = "projection"
+    candidate = True
     measure: Annotated[
         str | None,
         Option(

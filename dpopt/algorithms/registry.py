@@ -1,4 +1,4 @@
-"""Every algorithm in one table; a new one is a line of `_ALL`. Its methods load what they need when they are called."""
+"""Every algorithm in one table; a new one is its options in `OPTIONS`, its class in `_algorithm`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpopt.algorithms.algorithm import Algorithm
-from dpopt.algorithms.dualquery.algorithm import DualQueryAlgorithm
-from dpopt.algorithms.fem.algorithm import FemAlgorithm
-from dpopt.algorithms.measured.algorithm import MeasuredAlgorithm
-from dpopt.algorithms.multiplicative_weights.algorithm import MultiplicativeAlgorithm
 from dpopt.algorithms.options import (
     FEM,
     MWEM,
@@ -24,34 +19,49 @@ from dpopt.algorithms.options import (
     Projection,
     SmallDatabase,
 )
-from dpopt.algorithms.small_database.algorithm import SmallDatabaseAlgorithm
 from dpopt.errors import PlanError
 from dpopt.releases.plan import refuse_removed
 
 if TYPE_CHECKING:
+    from dpopt.algorithms.algorithm import Algorithm
     from dpopt.algorithms.prediction import PredictedError
     from dpopt.queries.workloads.workload import Workload
     from dpopt.releases.plan import Plan
     from dpopt.releases.values import ValuesPlan
 
 
-_ALL: tuple[Algorithm[Any, Any], ...] = (
-    MeasuredAlgorithm(Projection, candidate=True),
-    DualQueryAlgorithm(DualQuery, candidate=True),
-    FemAlgorithm(FEM),
-    MultiplicativeAlgorithm(MWEM),
-    MultiplicativeAlgorithm(PMW),
-    SmallDatabaseAlgorithm(SmallDatabase),
-    MeasuredAlgorithm(Noise),
-)
-ALGORITHMS = {algorithm.name: algorithm for algorithm in _ALL}
-"""Every algorithm by its name."""
-_ON_FILE = {**ALGORITHMS, "adaptive": ALGORITHMS[Projection.algorithm]}  # the last had a name of its own once
 OPTIONS: Mapping[str, type[Options]] = {
-    Auto.algorithm: Auto,
-    **{name: algorithm.options for name, algorithm in ALGORITHMS.items()},
+    kind.algorithm: kind for kind in (Auto, Projection, DualQuery, FEM, MWEM, PMW, SmallDatabase, Noise)
 }
 """The options of every algorithm that a user may name."""
+ALGORITHMS = tuple(name for name in OPTIONS if name != Auto.algorithm)
+"""The names of all algorithms."""
+
+
+def _algorithm(name: str) -> Algorithm[Any, Any]:
+    """Load an algorithm: the help of the command line reads options alone, and a replay loads no other one."""
+    match name:
+        case Projection.algorithm | Noise.algorithm | "adaptive":  # the last had a name of its own once
+            from dpopt.algorithms.measured.algorithm import MeasuredAlgorithm
+
+            return MeasuredAlgorithm()
+        case DualQuery.algorithm:
+            from dpopt.algorithms.dualquery.algorithm import DualQueryAlgorithm
+
+            return DualQueryAlgorithm()
+        case FEM.algorithm:
+            from dpopt.algorithms.fem.algorithm import FemAlgorithm
+
+            return FemAlgorithm()
+        case MWEM.algorithm | PMW.algorithm:
+            from dpopt.algorithms.multiplicative_weights.algorithm import MultiplicativeAlgorithm
+
+            return MultiplicativeAlgorithm()
+        case SmallDatabase.algorithm:
+            from dpopt.algorithms.small_database.algorithm import SmallDatabaseAlgorithm
+
+            return SmallDatabaseAlgorithm()
+    raise PlanError(f"the plan is for algorithm {name!r}; this dpopt reads plans of {', '.join(ALGORITHMS)}")
 
 
 def takers_of(option: str) -> tuple[str, ...]:
@@ -80,13 +90,12 @@ def candidates_for(options: Options) -> tuple[Options, ...]:
     """Return the options of every algorithm that a plan may be of; `auto` stands for several, which get what they share."""
     if not isinstance(options, Auto):
         return (options,)
-    kinds = [algorithm.options for algorithm in _ALL if algorithm.candidate]
-    return tuple(kind(**options.shared_with(kind)) for kind in kinds)
+    return tuple(kind(**options.shared_with(kind)) for kind in OPTIONS.values() if kind.candidate)
 
 
-def algorithm_of(plan: Plan) -> Algorithm[Any, Any]:
-    """Return the algorithm that a plan is of."""
-    return _ON_FILE[plan.algorithm]
+def algorithm_of(asked: Plan | Options) -> Algorithm[Any, Any]:
+    """Return the algorithm of a plan or of options."""
+    return _algorithm(asked.algorithm)
 
 
 def plan_of(request: PlanRequest[Options], workload: Workload) -> Plan:
@@ -94,7 +103,7 @@ def plan_of(request: PlanRequest[Options], workload: Workload) -> Plan:
 
     What numbers within bins cost (`values_plan`) is left for them: the plan is made for the rest of the budget.
     """
-    algorithm = ALGORITHMS[request.options.algorithm]
+    algorithm = algorithm_of(request.options)
     values = values_plan(request, workload)
     if values is None:
         unshared: Plan = algorithm.plan(request, workload)
@@ -119,9 +128,7 @@ def read_plan(obj: dict[str, Any]) -> Plan:
     for inner in (obj, learning, budget):
         for option, value in inner.items() if isinstance(inner, dict) else ():
             refuse_removed(option, value)
-    if not isinstance(name, str) or name not in _ON_FILE:
-        raise PlanError(f"the plan is for algorithm {name!r}; this dpopt reads plans of {', '.join(ALGORITHMS)}")
-    plan: Plan = _ON_FILE[name].read(obj)
+    plan: Plan = _algorithm(str(name)).plans.from_json(obj)
     return plan
 
 

@@ -93,7 +93,7 @@ def _rebuilt(folder: Path) -> tuple[Job, Outcome]:
     with damage_as(TranscriptError, _contradiction(folder)):
         past = Past(read_journal(folder / TRANSCRIPT))
         check_size_on_file(past, job.plan.size, job.plan.budget)
-        outcome = rebuild_run(algorithm_of(job.plan).driver(), job, past)
+        outcome = rebuild_run(algorithm_of(job.plan), job, past)
     if outcome is None:
         raise TranscriptError(f"the run in {folder} has not ended; continue it with 'dpopt resume {folder} TABLE'")
     return job, outcome

@@ -181,7 +181,7 @@ class _Start:
 
     def _prepared(self, job: Job) -> Any:
         run = Run(job, self.dataset, progress=self.progress, solver=self.solver)
-        return algorithm_of(job.plan).driver().prepare(run)
+        return algorithm_of(job.plan).prepare(run)
 
     def _try_sizes(self, asked: ReleaseRequest) -> None:
         """Refuse what no number of records makes playable: raise what the last one raises."""
@@ -209,7 +209,7 @@ class _Start:
             job = self.begun
             check_size_on_file(past, job.plan.size, job.plan.budget)
         run = Run(job, self.dataset, journal, past, self.sources, self.progress, self.account, self.solver)
-        outcome = play_run(algorithm_of(job.plan).driver(), run, prepared)
+        outcome = play_run(algorithm_of(job.plan), run, prepared)
         with stage(self.progress, "writing records"):
             kept = journal if isinstance(journal, MemoryJournal) else journal.path
             return finish_release(job, self.folder, outcome, kept)

@@ -21,7 +21,7 @@ from dpopt.algorithms.defaults import delta_said, settled, usual_workload
 from dpopt.algorithms.dualquery.simulation import named_part, simulated_clauses
 from dpopt.algorithms.options import Auto, Options, PlanRequest, Projection
 from dpopt.algorithms.prediction import BASELINES, ROWS, PredictedError, PublicNoise
-from dpopt.algorithms.registry import ALGORITHMS, algorithm_of, candidates_for, plan_of, predict, values_plan
+from dpopt.algorithms.registry import ALGORITHMS, OPTIONS, algorithm_of, candidates_for, plan_of, predict, values_plan
 from dpopt.errors import DpoptError, DpoptWarning, PlanError
 from dpopt.files.codec import encode
 from dpopt.inference.interactions import onto_simplices
@@ -229,11 +229,11 @@ def choose(
     considered: dict[str, Any] = {}
     wide = _is_wide(workload, request.density)
     candidates = candidates_for(request.options)
-    others = [one.options for one in ALGORITHMS.values() if compare and not wide and not one.candidate]
+    others = [OPTIONS[name] for name in ALGORITHMS if compare and not wide and not OPTIONS[name].candidate]
     compared = [kind(**request.options.shared_with(kind)) for kind in others]
     for options in (*candidates, *compared):
         algorithm = options.algorithm
-        if wide and not ALGORITHMS[algorithm].predicts_wide:
+        if wide and not algorithm_of(options).predicts_wide:
             considered[algorithm] = {"not_applicable": _WIDE}
             continue
         try:

@@ -267,7 +267,7 @@ class Walk(Generic[_Curator]):
 
 
 class Driver(Protocol):
-    """A module that plays runs of an algorithm; its control flow depends on the plan and on released values only."""
+    """What plays runs of an algorithm; its control flow depends on the plan and on released values only."""
 
     def prepare(self, run: Run) -> Any:
         """Return what the public side needs to play; refuses what cannot end well, before there is a folder."""

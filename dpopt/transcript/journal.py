@@ -4,7 +4,7 @@ Each line is ``{"crc":"xxxxxxxx","entry":{...}}`` with the CRC-32 of the entry's
 system in one write; `append` waits until it is on the disk, unless its caller leaves that to a later line.
 
 A torn last line is what a power cut or a full disk leaves. Reading reports it and never repairs it silently: whoever
-resumes must treat the draw that it may hold as seen (see `dpopt.algorithms.dualquery.driver`).
+resumes must treat the draw that it may hold as seen (see `dpopt.algorithms.dualquery.algorithm`).
 """
 
 from __future__ import annotations

@@ -114,8 +114,8 @@ def _load() -> None:
     import pandas as pd
     import pyarrow.csv  # noqa: F401
 
-    import dpopt.algorithms.measured.driver
-    import dpopt.algorithms.multiplicative_weights.driver
+    import dpopt.algorithms.measured.algorithm
+    import dpopt.algorithms.multiplicative_weights.algorithm
     import dpopt.algorithms.run_release
     import dpopt.cli.main
     import dpopt.cli.reports.progress  # noqa: F401

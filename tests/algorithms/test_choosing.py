@@ -8,14 +8,15 @@ import pytest
 
 from dpopt.algorithms import stating as module
 from dpopt.algorithms.asked import Terms
+from dpopt.algorithms.dualquery.algorithm import DualQueryAlgorithm
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.dualquery.simulation import predict_error
+from dpopt.algorithms.measured.algorithm import MeasuredAlgorithm
 from dpopt.algorithms.measured.plan import NOISE, PROJECTION, FitPlan, MeasuredPlan
-from dpopt.algorithms.measured.simulation import RECORDS, SWEEPS, _scaled, predict_measured
+from dpopt.algorithms.measured.simulation import RECORDS, SWEEPS, scaled_plan
 from dpopt.algorithms.options import COUNTS, SELECTED, Auto, DualQuery, Projection
 from dpopt.algorithms.prediction import ROWS as SIMULATED_ROWS
 from dpopt.algorithms.prediction import PredictedError
-from dpopt.algorithms.registry import ALGORITHMS, OPTIONS, algorithm_of, candidates_for, plan_of, predict
+from dpopt.algorithms.registry import ALGORITHMS, algorithm_of, candidates_for, plan_of, predict
 from dpopt.algorithms.stating import choose, plan_and_statement, public_baselines
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload, parse_workload
@@ -23,6 +24,8 @@ from dpopt.releases.plan import Plan
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.measured_runs import CLAUSES, measured_plan, named
 from tests.algorithms.small_runs import Heard, plan, workload
+
+predict_measured = MeasuredAlgorithm().predict
 
 SIZE = 5000
 CANDIDATES = [options.algorithm for options in candidates_for(Auto())]
@@ -162,7 +165,7 @@ def test_the_same_request_gives_the_same_choice() -> None:
 
 def test_every_kind_of_plan_is_predicted_by_its_own_simulation() -> None:
     queries = workload("marginals:1")
-    assert predict(plan(), queries) == predict_error(plan(), queries, runs=1)
+    assert predict(plan(), queries) == DualQueryAlgorithm().predict(plan(), queries, runs=1)
     made = measured_plan(COUNTS, text="marginals:1")
     assert predict(made, queries) == predict_measured(made, queries, runs=1)
 
@@ -200,7 +203,7 @@ def test_less_noise_is_predicted_to_give_smaller_errors(what: str, text: str, ga
 )
 def test_a_prediction_plays_the_plan_with_its_noise_scaled_to_the_population(fit: FitPlan, played: FitPlan) -> None:
     made = measured_plan(SELECTED, size=100, fit=fit)
-    stand_in = _scaled(made, SIMULATED_ROWS)
+    stand_in = scaled_plan(made, SIMULATED_ROWS)
     assert stand_in.size == SIMULATED_ROWS
     factor = SIMULATED_ROWS / 100
     assert [one.scale for one in stand_in.measurements] == [one.scale * factor for one in made.measurements]
@@ -254,7 +257,7 @@ def test_a_declared_density_reaches_every_simulation(algorithm: str, monkeypatch
         raise PlanError(f"{rows} rows of seed {seed} with density {density}")
 
     monkeypatch.setattr("dpopt.algorithms.prediction.public_table", table)
-    monkeypatch.setattr("dpopt.algorithms.small_database.simulation.public_table", table)
+    monkeypatch.setattr("dpopt.algorithms.small_database.algorithm.public_table", table)
     asked = parse_workload("marginals:1", Schema.binary(6))
     counts: Any = {"measure": COUNTS} if algorithm == PROJECTION else {}
     made = plan_of(Terms.of(algorithm=algorithm, **counts, **BUDGET).request(SIZE), asked)
@@ -290,12 +293,8 @@ def test_predictions_stand_beside_trivial_data_sets() -> None:
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_every_algorithm_plans_reads_proves_and_loads(name: str) -> None:
-    algorithm = ALGORITHMS[name]
-    assert algorithm.name == name
-    assert OPTIONS[name] is algorithm.options
+def test_every_algorithm_loads_plans_reads_and_proves(name: str) -> None:
     made = plan_of(Terms.of(algorithm=name, **BUDGET).request(SIZE), workload())
-    assert algorithm.read(made.to_json()) == made
-    assert algorithm_of(made) is algorithm
+    algorithm = algorithm_of(made)
+    assert algorithm.plans.from_json(made.to_json()) == made
     assert (algorithm.prove(made, workload()) is None) == (name in {"fem", "mwem", "projection"})
-    assert {"prepare", "open_door", "play"} <= set(vars(algorithm.driver()))

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.dualquery.driver import BestResponder, recertify, run
+from dpopt.algorithms.dualquery.algorithm import BestResponder, recertify, run
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.errors import TranscriptError

@@ -10,6 +10,7 @@ import pytest
 
 from dpopt.algorithms import registry
 from dpopt.algorithms.measured import expected as module
+from dpopt.algorithms.measured.algorithm import MeasuredAlgorithm
 from dpopt.algorithms.measured.expected import (
     DISTANCES,
     FOUND,
@@ -21,7 +22,6 @@ from dpopt.algorithms.measured.expected import (
     predict_residuals,
 )
 from dpopt.algorithms.measured.plan import MeasuredPlan
-from dpopt.algorithms.measured.planning import make_measured_plan
 from dpopt.algorithms.measured.stages import sets_of
 from dpopt.algorithms.options import PlanRequest, Projection
 from dpopt.algorithms.run_release import run_release
@@ -46,7 +46,7 @@ SCHEMA = Schema(
 
 def plan_for(rho: float, asked: Workload, size: int = ROWS, relation: Any = ADD_REMOVE) -> MeasuredPlan:
     budget = request(rho).budget
-    return make_measured_plan(PlanRequest(size, relation, budget, Projection()), asked)
+    return MeasuredAlgorithm().plan(PlanRequest(size, relation, budget, Projection()), asked)
 
 
 def expected_once(asked: AskedMarginals, population: Population, scales: np.ndarray, x: np.ndarray) -> Any:

@@ -9,7 +9,7 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.fem.driver import released_records, run
+from dpopt.algorithms.fem.algorithm import released_records, run
 from dpopt.algorithms.fem.plan import FemPlan
 from dpopt.algorithms.fem.responder import Batch, PerturbedResponder
 from dpopt.errors import TranscriptError

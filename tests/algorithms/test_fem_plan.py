@@ -9,11 +9,14 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.fem.plan import FemPlan, make_fem_plan
+from dpopt.algorithms.fem.algorithm import FemAlgorithm
+from dpopt.algorithms.fem.plan import FemPlan
 from dpopt.algorithms.options import FEM, PlanRequest
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import parse_workload
 from tests.algorithms.test_fem import SCHEMA, plan_of
+
+make_fem_plan = FemAlgorithm().plan
 
 WORKLOAD = parse_workload("marginals:2", SCHEMA)
 REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_REMOVE

@@ -8,9 +8,9 @@ import pytest
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.measured import planning as module
+from dpopt.algorithms.measured.algorithm import MeasuredAlgorithm
 from dpopt.algorithms.measured.plan import MEASURED as NAMES
 from dpopt.algorithms.measured.plan import NOISE, FitPlan, MeasuredPlan, candidate_marginals, planned_queries
-from dpopt.algorithms.measured.planning import make_measured_plan
 from dpopt.algorithms.options import COUNTS, SELECTED
 from dpopt.algorithms.registry import plan_of
 from dpopt.errors import AccountingError, DpoptError, PlanError
@@ -18,6 +18,8 @@ from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.measured_runs import CLAUSES, moved_by, named
 from tests.algorithms.small_runs import ADD_REMOVE, workload
+
+make_measured_plan = MeasuredAlgorithm[Any]().plan
 
 SIZE = 5000
 BUDGETS: dict[str, dict[str, Any]] = {

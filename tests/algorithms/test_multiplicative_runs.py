@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
+from dpopt.algorithms.multiplicative_weights.algorithm import MultiplicativeAlgorithm
 from dpopt.algorithms.multiplicative_weights.learner import Learner
 from dpopt.algorithms.multiplicative_weights.plan import (
     MULTIPLICATIVE,
@@ -21,12 +22,7 @@ from dpopt.algorithms.multiplicative_weights.plan import (
     log_cells,
     universe_of,
 )
-from dpopt.algorithms.multiplicative_weights.planning import (
-    make_multiplicative_plan,
-    proven_multiplicative,
-    proven_of_records,
-    rounds_needed,
-)
+from dpopt.algorithms.multiplicative_weights.planning import proven_multiplicative, proven_of_records, rounds_needed
 from dpopt.algorithms.options import DATA_STEP, MARGINALS, MAX_ENTROPY, MWEM, PAPER, PMW, QUERIES, UPDATES, PlanRequest
 from dpopt.algorithms.registry import OPTIONS, predict, read_plan
 from dpopt.algorithms.release import release
@@ -41,6 +37,8 @@ from tests.algorithms.multiplicative_runs import multiplicative_job, multiplicat
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, ROWS, SCHEMA, codes, dataset, write_table
 from tests.boundary.test_noninterference import RULED
 from tests.tiny_runs import coded_schema
+
+make_multiplicative_plan = MultiplicativeAlgorithm().plan
 
 WORKLOAD = parse_workload("marginals:2", SCHEMA)
 RICH = Budget(None, 1e-9, 2_000.0, Accountant.ZCDP)

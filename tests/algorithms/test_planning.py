@@ -15,8 +15,9 @@ from dpopt.accounting.conversions import zcdp_rho
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.accuracy import proven_error
+from dpopt.algorithms.dualquery.algorithm import DualQueryAlgorithm
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, log_universe
-from dpopt.algorithms.dualquery.planning import RULE_DRAWS_IN_ALL, RULE_ROUNDS, largest_number, make_plan
+from dpopt.algorithms.dualquery.planning import RULE_DRAWS_IN_ALL, RULE_ROUNDS, largest_number
 from dpopt.algorithms.options import DualQuery, PlanRequest
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.workloads.workload import Workload, parse_workload
@@ -24,6 +25,8 @@ from dpopt.releases.plan import FreeAttributes, PlanBy
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, plan, workload
 from tests.tiny_runs import coded_schema
+
+make_plan = DualQueryAlgorithm().plan
 
 ZCDP = Budget(1.0, 1e-6, None, Accountant.ZCDP)
 BUDGETS = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpopt.algorithms.dualquery.simulation import predict_error
+from dpopt.algorithms.dualquery.algorithm import DualQueryAlgorithm
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import differing_files, replay
@@ -50,6 +50,6 @@ def test_a_release_answers_its_queries_and_is_rebuilt_byte_for_byte(tmp_path: Pa
 @pytest.mark.parametrize("text", WORKLOADS)
 def test_a_plan_for_such_queries_is_predicted(text: str) -> None:
     workload = parse_workload(text, SCHEMA)
-    predicted = predict_error(plan(rounds=40, draws=20), workload)
+    predicted = DualQueryAlgorithm().predict(plan(rounds=40, draws=20), workload)
     assert predicted.simulated_queries == len(workload)
     assert 0 < predicted.mean_error <= predicted.max_error < 0.5

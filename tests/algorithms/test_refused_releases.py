@@ -16,6 +16,8 @@ import dpopt
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.algorithms import release as releases
 from dpopt.algorithms.after.reweighted_release import ReweightedRelease
+from dpopt.algorithms.measured.algorithm import MeasuredAlgorithm
+from dpopt.algorithms.registry import OPTIONS, algorithm_of
 from dpopt.algorithms.run_release import run_release
 from dpopt.errors import BudgetError, NoSolutionError, PlanError, ReleaseFolderError, SchemaError, TranscriptError
 from dpopt.private.tables.dataset import PrivateDataset
@@ -23,14 +25,7 @@ from dpopt.transcript.journal import read_journal
 from tests.algorithms.small_runs import AMPLE, ROWS, SCHEMA, WITH_BUCKETS, codes, job, small_release, write_table
 from tests.cli.command_line import refuse, release_arguments, succeed
 
-DRIVERS = {
-    "projection": "measured",
-    "noise": "measured",
-    "dualquery": "dualquery",
-    "fem": "fem",
-    "mwem": "multiplicative_weights",
-    "pmw": "multiplicative_weights",
-}
+NAMES = ("projection", "noise", "dualquery", "fem", "mwem", "pmw")
 SIZES: dict[str, dict[str, Any]] = {"measured": {}, "declared": {"n0": ROWS}, "replace": {"neighbours": "replace"}}
 
 
@@ -49,18 +44,18 @@ def check_nothing_was_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("algorithm", DRIVERS)
+@pytest.mark.parametrize("algorithm", NAMES)
 @pytest.mark.parametrize("error", [PlanError, NoSolutionError, RuntimeError])
 def test_what_an_algorithm_refuses_is_refused_before_there_is_a_folder(
     tmp_path: Path, algorithm: str, size: str, error: type[Exception]
 ) -> None:
-    table, driver = write_table(tmp_path), import_module(f"dpopt.algorithms.{DRIVERS[algorithm]}.driver")
+    table, implementation = write_table(tmp_path), type(algorithm_of(OPTIONS[algorithm]()))
 
-    def refused(run: object) -> object:
+    def refused(self: object, run: object) -> object:
         assert not (tmp_path / "deep").exists()
         raise error("refused by this test")
 
-    with mock.patch.object(driver, "prepare", refused), pytest.raises(error, match="refused by this test"):
+    with mock.patch.object(implementation, "prepare", refused), pytest.raises(error, match="refused by this test"):
         dpopt.release(table, SCHEMA, algorithm=algorithm, **asked(tmp_path, **SIZES[size]))
     check_nothing_was_left(tmp_path)
 
@@ -82,15 +77,14 @@ def test_what_fails_before_the_first_charge_takes_its_folder_back(
     tmp_path: Path, size: str, error: type[Exception]
 ) -> None:
     table = write_table(tmp_path)
-    driver = import_module("dpopt.algorithms.measured.driver")
-    failing = mock.patch.object(driver, "open_door", side_effect=error("refused by this test"))
+    failing = mock.patch.object(MeasuredAlgorithm, "open_door", side_effect=error("refused by this test"))
     with failing, pytest.raises(error, match="refused by this test"):
         dpopt.release(table, SCHEMA, algorithm="noise", **asked(tmp_path, **SIZES[size]))
     check_nothing_was_left(tmp_path)
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("algorithm", [*DRIVERS, "prefixes"])
+@pytest.mark.parametrize("algorithm", [*NAMES, "prefixes"])
 def test_a_release_that_finds_its_budget_taken_by_another_leaves_nothing(
     tmp_path: Path, algorithm: str, size: str
 ) -> None:

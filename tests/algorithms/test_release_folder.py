@@ -208,7 +208,7 @@ def test_a_plan_of_which_something_is_spent_stays_on_the_disk(tmp_path: Path, mo
     def refuse(*_: object, **__: object) -> None:
         raise PlanError("too late")
 
-    monkeypatch.setattr("dpopt.algorithms.dualquery.driver.run", refuse)
+    monkeypatch.setattr("dpopt.algorithms.dualquery.algorithm.run", refuse)
     with pytest.raises(PlanError, match="too late"):
         run_release(dataset(), job(), tmp_path / "release")
     assert (tmp_path / "release" / "transcript.jsonl").stat().st_size > 0

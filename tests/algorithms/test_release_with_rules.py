@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.fem import driver as fem
+from dpopt.algorithms.fem.algorithm import FemAlgorithm
 from dpopt.algorithms.fem.plan import FemPlan
 from dpopt.algorithms.options import COUNTS, SELECTED
 from dpopt.algorithms.release import release
@@ -246,7 +246,7 @@ def test_a_batch_on_file_that_breaks_a_rule_is_noticed(algorithm: str, tmp_path:
     run_release(dataset(), job_of(algorithm, schema=SCHEMA), out)  # without rules
     contents = read_journal(out / "transcript.jsonl")
     ruled, plain = job_of(algorithm), job_of(algorithm, schema=SCHEMA)
-    assert rebuild_run(fem, plain, Past(contents)) is not None
+    assert rebuild_run(FemAlgorithm(), plain, Past(contents)) is not None
     contents.entries[0] = reservation(ruled)
     with pytest.raises(TranscriptError, match="breaks the rule"):
-        rebuild_run(fem, ruled, Past(contents))
+        rebuild_run(FemAlgorithm(), ruled, Past(contents))

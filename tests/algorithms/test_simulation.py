@@ -14,11 +14,11 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.dualquery import simulation
+from dpopt.algorithms.dualquery.algorithm import DualQueryAlgorithm
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
-from dpopt.algorithms.dualquery.simulation import predict_error
 from dpopt.algorithms.measured import simulation as module
+from dpopt.algorithms.measured.algorithm import MeasuredAlgorithm
 from dpopt.algorithms.measured.plan import MeasuredPlan
-from dpopt.algorithms.measured.simulation import predict_measured
 from dpopt.algorithms.prediction import CLOSED_FORM, PublicNoise
 from dpopt.algorithms.registry import ALGORITHMS, plan_of, predict
 from dpopt.algorithms.stating import choose
@@ -27,6 +27,9 @@ from dpopt.files.codec import encode
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import FreeAttributes
 from tests.algorithms.small_runs import ADD_REMOVE, plan, workload
+
+predict_error = DualQueryAlgorithm().predict
+predict_measured = MeasuredAlgorithm().predict
 
 WORKLOAD = workload()
 
@@ -40,7 +43,7 @@ def test_a_prediction_repeats() -> None:
 
 
 def test_a_prediction_is_the_mean_over_populations() -> None:
-    one, two = predict_error(good(), WORKLOAD, runs=1), predict_error(good(), WORKLOAD, runs=2)
+    one, two = (predict_error(good(), WORKLOAD, runs=1), predict_error(good(), WORKLOAD, runs=2))
     assert (one.runs, two.runs, one.simulated_queries) == (1, 2, len(WORKLOAD))
     assert one.max_error != two.max_error
     assert 0 < two.mean_error < two.max_error < 1
@@ -66,12 +69,6 @@ def test_estimated_free_attributes_are_simulated_without_a_measurement() -> None
     assert predict_error(estimated, WORKLOAD) == predict_error(good(), WORKLOAD)
 
 
-def test_each_round_is_reported() -> None:
-    reported: list[tuple[int, int]] = []
-    predict_error(plan(rounds=4), WORKLOAD, runs=2, on_round=lambda *at: reported.append(at))
-    assert reported == [(1, 4), (2, 4), (3, 4), (4, 4)] * 2
-
-
 def test_many_clauses_are_represented_by_a_part_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     clauses = workload("conjunctions:2,count=40,seed=1")
     monkeypatch.setattr(simulation, "MOST_QUERIES", 20)
@@ -82,7 +79,7 @@ def test_many_clauses_are_represented_by_a_part_of_them(monkeypatch: pytest.Monk
 
 def test_very_many_cells_are_predicted_by_random_records(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulation, "MOST_CELLS", 20)
-    few, many = predict_error(good(rounds=10), WORKLOAD), predict_error(good(rounds=1000), WORKLOAD)
+    few, many = (predict_error(good(rounds=10), WORKLOAD), predict_error(good(rounds=1000), WORKLOAD))
     assert few.simulated_queries == many.simulated_queries == len(WORKLOAD)
     assert many.mean_error < 0.3 * few.mean_error
     assert many.max_error < few.max_error < 1
@@ -122,7 +119,7 @@ def test_a_part_of_many_clauses_says_as_much_as_all(monkeypatch: pytest.MonkeyPa
     plan = made("projection", queries)
     whole = predict_measured(plan, queries)
     monkeypatch.setattr(module, "MOST_CLAUSES", 30)
-    part, played = module._part(plan, queries)
+    part, played = module.simulated_part(plan, queries)
     assert (len(part), whole.simulated_queries) == (30, 60)
     scales = [one.scale for one in plan.measurements if one.attributes is None]
     thinner = [one.scale for one in played.measurements if one.attributes is None]
@@ -143,7 +140,7 @@ def test_fem_is_predicted_by_a_smaller_run_of_its_own() -> None:
 
 def test_fem_on_very_many_queries_is_not_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
     queries = workload("marginals:2")
-    monkeypatch.setattr("dpopt.algorithms.fem.driver.MOST_SIMULATED", 10)
+    monkeypatch.setattr("dpopt.algorithms.fem.algorithm.MOST_SIMULATED", 10)
     with pytest.raises(PlanError, match="takes as long as a run"):
         predict(made("fem", queries, rounds=12), queries)
 

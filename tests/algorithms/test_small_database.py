@@ -19,8 +19,8 @@ from dpopt.algorithms.registry import predict
 from dpopt.algorithms.replay import differing_files, replay
 from dpopt.algorithms.run_release import run_release
 from dpopt.algorithms.small_database.accuracy import distinct_queries, impossible, log_multisets, nearest, vc_dimension
+from dpopt.algorithms.small_database.algorithm import SmallDatabaseAlgorithm
 from dpopt.algorithms.small_database.plan import SmallDatabasePlan
-from dpopt.algorithms.small_database.planning import make_small_database_plan, proven_small_database
 from dpopt.algorithms.small_database.simulation import drawn_databases
 from dpopt.algorithms.small_database.universe import Universe, answers_on_each
 from dpopt.errors import PlanError
@@ -30,6 +30,9 @@ from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.transcript.journal import read_journal
 from tests.tiny_nets import all_multisets, cells, prefixes
 from tests.tiny_runs import ADD_REMOVE, REPLACE, bits_schema, conjunctions, dataset_of, sized_schema
+
+make_small_database_plan = SmallDatabaseAlgorithm().plan
+proven_small_database = SmallDatabaseAlgorithm().prove
 
 SCHEMA = sized_schema(p=3, q=2, r=2)
 WORKLOAD = parse_workload("marginals:2", SCHEMA)
@@ -197,7 +200,7 @@ def test_a_plan_has_the_number_of_records_with_the_least_bound() -> None:
     assert proven["bound"] == pytest.approx(expected)
     for records in (plan.records - 1, plan.records // 2, 5):
         other = make_small_database_plan(request(2_000, records=records), WORKLOAD)
-        assert proven_small_database(other, WORKLOAD)["bound"] > proven["bound"]  # type: ignore[operator]
+        assert proven_small_database(other, WORKLOAD)["bound"] > proven["bound"]
         assert other.records == records
     assert SmallDatabasePlan.from_json(plan.to_json()) == plan
 
@@ -316,5 +319,5 @@ def test_errors_of_large_tables_are_predicted_to_be_small(size: int) -> None:
     """The planned databases are drawn, however many there are: the error falls with n, and is below what is proven."""
     plan = make_small_database_plan(request(size), WORKLOAD)
     predicted = predict(plan, WORKLOAD)
-    assert predicted.max_error < 0.5 * proven_small_database(plan, WORKLOAD)["bound"]  # type: ignore[operator]
+    assert predicted.max_error < 0.5 * proven_small_database(plan, WORKLOAD)["bound"]
     assert predicted.max_error < predict(make_small_database_plan(request(2_000), WORKLOAD), WORKLOAD).max_error

@@ -163,7 +163,7 @@ class Script:
             noise = ScriptedNoise(list(self.noise))
             stack.enter_context(mock.patch("dpopt.private.curators.door.OpendpNoise", return_value=noise))
             # Records of a batch are searched one by one: the watcher sees them in their order.
-            stack.enter_context(mock.patch("dpopt.algorithms.fem.driver.THREADS", 1))
+            stack.enter_context(mock.patch("dpopt.algorithms.fem.algorithm.THREADS", 1))
             yield
 
 
@@ -204,7 +204,7 @@ class Public:
         with (
             tempfile.TemporaryDirectory() as temporary,
             watching(watcher, solving=isinstance(self.plan, SOLVED)),
-            mock.patch("dpopt.algorithms.dualquery.driver.feasible_record", return_value=FEASIBLE),
+            mock.patch("dpopt.algorithms.dualquery.algorithm.feasible_record", return_value=FEASIBLE),
         ):
             folder = Path(temporary) / "release"
             with self.script.drawing(), watched(watcher.seen):

@@ -40,7 +40,7 @@ def read(name: str, entries: Entries, *, torn: bool = False) -> Outcome | None:
     """Return the outcome that these entries give; None if the run has not ended."""
     job = JOBS[name]()
     past = Past(JournalContents(copy.deepcopy(entries), 0, torn=torn))
-    return rebuild_run(algorithm_of(job.plan).driver(), job, past)
+    return rebuild_run(algorithm_of(job.plan), job, past)
 
 
 def resumed(name: str, entries: Entries) -> tuple[Outcome, Entries]:
@@ -48,7 +48,7 @@ def resumed(name: str, entries: Entries) -> tuple[Outcome, Entries]:
     job, journal = JOBS[name](), MemoryJournal()
     past = Past(JournalContents(copy.deepcopy(entries), 0, torn=False))
     run = TableRun(job, dataset_of(SCHEMA, TABLE), journal, past)
-    return play_run(algorithm_of(job.plan).driver(), run), journal.entries
+    return play_run(algorithm_of(job.plan), run), journal.entries
 
 
 @EVERY
@@ -102,7 +102,7 @@ def test_a_torn_line_loses_the_open_draw_and_nothing_else(
         walk: Walk[Any] = Walk(job.ledger(None), None, None, past)
         try:
             walk.reserve(job)
-            algorithm_of(job.plan).driver().play(job, walk, None)
+            algorithm_of(job.plan).play(job, walk, None)
         except PlanError as error:
             assert "torn" in str(error)  # noqa: PT017  the only draw is lost, and said to be
         except Exception as error:  # noqa: BLE001
@@ -321,4 +321,4 @@ def test_another_plan_has_another_reservation(transcripts: dict[str, Entries]) -
     other: Job = dualquery_job(5)
     past = Past(JournalContents(transcripts["dualquery"], 0, torn=False))
     with pytest.raises(TranscriptError, match="the reservation is not that of plan.json"):
-        rebuild_run(algorithm_of(other.plan).driver(), other, past)
+        rebuild_run(algorithm_of(other.plan), other, past)

@@ -4,10 +4,9 @@ Source: Gaboardi et al. 2014.
 
 | file | what it holds |
 |---|---|
-| algorithm.py | the algorithm as a value of `dpopt.algorithms.registry` |
-| plan.py, planning.py | the plan, and the way to it from a budget |
+| algorithm.py | the algorithm: its plan, prediction, proof and rounds, played or read again |
+| plan.py, planning.py | the parameters of a plan, and how rounds, draws and step are fitted into a budget |
 | accuracy.py | what a plan promises, and what bounds on the rounds prove of a run |
-| simulation.py | what a plan is predicted to do, on wide tables too |
-| driver.py | the rounds, played or read again; what they certify |
+| simulation.py | the rounds on public populations, of wide tables too |
 | free_attributes.py | the values of attributes that no drawn query mentions |
 """

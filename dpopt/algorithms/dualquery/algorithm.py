@@ -1,68 +1,182 @@
-"""DualQuery: each round, the record that satisfies most of the drawn queries."""
+"""DualQuery: queries are drawn by how badly the records so far answer them, and the next record answers them best.
+
+Source: Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014, Algorithm 1, with the sign that makes the game converge (the
+data player maximizes sum_i q_i(x) over the drawn queries, a query's weight grows by exp(eta (q(D) - q(x)))).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.accounting.accountants import columns_of, costs
+from dpopt.accounting.budget import DEFAULT_DELTA
+from dpopt.accounting.charges import Charge
+from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.algorithm import Algorithm
+from dpopt.algorithms.dualquery import simulation
+from dpopt.algorithms.dualquery.accuracy import dualquery_sections, proven_error
+from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
+from dpopt.algorithms.dualquery.plan import DualQueryPlan, log_universe
+from dpopt.algorithms.dualquery.planning import BudgetFit, base_fields, dense_draws, least_bound, rule_in_words
+from dpopt.algorithms.memory import ExpectedMemory, expected_memory
+from dpopt.algorithms.options import DualQuery, PlanRequest
+from dpopt.algorithms.prediction import AMPLE_PURE, ROWS, PredictedError, errors_of_run, mean_of_runs
+from dpopt.errors import DpoptError, TranscriptError
+from dpopt.files.codec import decode
+from dpopt.models.best_responses.best_response import read_record, round_program
+from dpopt.models.best_responses.presolved import SETTLED
+from dpopt.private.curators.dualquery_curator import Curator
+from dpopt.private.readers.table_sources import BATCH_ROWS
+from dpopt.programs.certificate import certify
+from dpopt.programs.results import SolveLimits, SolveResult, Termination
+from dpopt.programs.solver import Solver
+from dpopt.queries.clauses import Clauses
+from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.job import Job
+from dpopt.releases.kept_records import Round, codes_of, kept, record_from_json
+from dpopt.releases.plan import PlanBy
+from dpopt.releases.progress import Figures, stage
+from dpopt.releases.public_population.population import has_binary_population
+from dpopt.releases.records import SyntheticRecords
+from dpopt.releases.rule_conflicts import feasible_record, require_rules_taken
+from dpopt.releases.run import Outcome, Run, Walk, spent_so_far
+from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
+from dpopt.transcript.journal import Entry
+from dpopt.transcript.past import DRAW, MEASUREMENT
+from dpopt.transcript.released import NoisyAnswers, SampledQueries
 
-if TYPE_CHECKING:
-    from dpopt.accounting.charges import Charge
-    from dpopt.algorithms.dualquery.plan import DualQueryPlan
-    from dpopt.algorithms.memory import ExpectedMemory
-    from dpopt.algorithms.options import DualQuery, PlanRequest
-    from dpopt.algorithms.prediction import PredictedError
-    from dpopt.queries.workloads.workload import Workload
-    from dpopt.releases.run import Driver
+THREADS = 2
+"""Threads of a best response; the local search gives the same record with any number of them."""
+Prepared = tuple[Solver, Solver, NDArray[np.int32] | None]
+"""The solver, the one that answers where it fails, and a record that obeys the rules, None where there are none."""
+NO_SOLVERS: Prepared = (cast("Solver", None), cast("Solver", None), None)
+"""For a transcript that is only read: no solver is asked, and none is loaded."""
 
 
-class DualQueryAlgorithm(Algorithm["DualQuery", "DualQueryPlan"]):
-    """DualQuery: each round, the record that satisfies most of the drawn queries."""
+class DualQueryAlgorithm(Algorithm[DualQuery, DualQueryPlan]):
+    """Each round, the record that satisfies most of the drawn queries: `dpopt.models.best_response`."""
 
+    plans = DualQueryPlan
     predicts_wide: ClassVar[bool] = True
     knows_density: ClassVar[bool] = True
 
     def plan(self, request: PlanRequest[DualQuery], workload: Workload) -> DualQueryPlan:
-        from dpopt.algorithms.dualquery.planning import make_plan
+        base, asked = DualQueryPlan(**base_fields(request, len(workload.schema))), request.options
+        extra = base.charges()[: 1 if base.one_way is not None else 0]
+        fit = BudgetFit(request, extra, attributes=len(workload.schema), dense_draws=dense_draws(request, workload))
+        rounds, draws, step = asked.numbers
+        if rounds is not None and draws is not None and step is not None:
+            return fit.checked(base, rounds, draws, step, "given")
+        open_numbers = [name for name in ("rounds", "draws", "step") if getattr(asked, name) is None]
+        if len(open_numbers) == 1:
+            chosen = fit.complete(rounds, draws, step)
+            return fit.checked(base, *chosen, f"{open_numbers[0]} as large as the budget allows, the rest given")
+        if asked.plan_by == PlanBy.BOUND.value:
+            return fit.checked(base, *least_bound(fit, request, workload), "least proven bound")
+        return fit.checked(base, *fit.by_rule(rounds, draws, step), rule_in_words(request, workload))
 
-        return make_plan(request, workload)
+    def play(self, job: Job, walk: Walk[Curator], prepared: Prepared | None) -> Outcome:
+        """Play the rounds of a plan; the one-way marginals first, where it measures them."""
+        plan = DualQueryPlan.of(job.plan)
+        solver, search, feasible = prepared or NO_SOLVERS
+        responder = BestResponder(
+            clauses=job.workload.clauses,
+            sizes=job.schema.sizes,
+            solver=solver,
+            fallback=search,
+            limits=SolveLimits(seconds=plan.seconds, work=plan.work, seed=plan.seed, threads=THREADS),
+            free_attributes=FreeAttributeRule(
+                plan.free_attributes, job.schema, seed=plan.seed, marginals=_one_way(walk, plan)
+            ),
+            rules=job.schema.circuit(),
+            feasible=feasible,
+        )
 
-    def read(self, obj: dict[str, Any]) -> DualQueryPlan:
-        from dpopt.algorithms.dualquery.plan import DualQueryPlan
+        def show(number: int, total: int, done: Round) -> None:
+            walk.progress.figures(lambda: figures_of_round(plan, walk.ledger, done))
+            walk.progress.round(number, total, (done.certificate.objective or 0) / plan.draws)
 
-        return DualQueryPlan.from_json(obj)
+        with stage(walk.progress, "playing rounds"):
+            rounds = run(walk, plan, responder, on_round=show)
+        records = SyntheticRecords.of([done.kept for done in rounds])
+        return Outcome(walk.ledger, records, rounds, sections=dualquery_sections(job, rounds))
+
+    def prepare(self, run: Run) -> Prepared:
+        return solvers_of(run)
+
+    def open_door(self, run: Run, ledger: Ledger) -> Curator:
+        job, sources, plan = run.job, run.sources, DualQueryPlan.of(run.job.plan)
+        given: dict[str, Any] = {
+            "size": plan.size,
+            "step": plan.step,
+            "marginals": job.workload.marginals,
+            "sampler": sources.sampler,
+            "noise": sources.noise,
+            "progress": run.progress.share,
+        }
+        with stage(run.progress, "counting exact answers"):
+            return Curator(run.dataset, job.workload.clauses, ledger, run.journal, **given)
+
+    def prove(self, plan: DualQueryPlan, workload: Workload) -> dict[str, Any]:
+        return proven_error(
+            rounds=plan.rounds,
+            draws=plan.draws,
+            step=float(plan.step),
+            queries=len(workload),
+            log_universe=log_universe(workload.schema),
+        ).to_json()
 
     def predict(
         self, plan: DualQueryPlan, workload: Workload, *, runs: int = 1, density: float | None = None
     ) -> PredictedError:
-        from dpopt.algorithms.dualquery.simulation import predict_error
-
-        return predict_error(plan, workload, runs=runs, density=density)
-
-    def driver(self) -> Driver:
-        from dpopt.algorithms.dualquery import driver
-
-        return driver
-
-    def prove(self, plan: DualQueryPlan, workload: Workload) -> dict[str, Any] | None:
-        from dpopt.algorithms.dualquery.planning import proven_of_plan
-
-        return proven_of_plan(plan, workload)
+        if has_binary_population(workload, density):
+            return simulation.predict_on_binary(plan, workload, runs, density)
+        if workload.marginals is not None and len(workload) > simulation.MOST_CELLS:
+            return mean_of_runs(
+                lambda seed: simulation.random_records(plan.rounds, workload, seed), runs, len(workload)
+            )
+        part = simulation.simulated_part(workload)
+        played = replace(
+            plan,
+            rounds=simulation.simulated_rounds(plan),
+            size=ROWS,
+            relation=NeighbouringRelation.REPLACE_ONE,
+            budget=AMPLE_PURE,
+            free_attributes=simulation.simulated_rule(plan),
+            one_way=None,
+            solver="local-search",
+            work=simulation.SWEEPS,
+            seconds=None,
+        )
+        return mean_of_runs(
+            lambda seed: errors_of_run(self, replace(played, seed=seed), part, seed, None),
+            runs,
+            len(part),
+            simulated_rounds=simulation.fewer_rounds(plan),
+        )
 
     def expected_memory(
         self, plan: DualQueryPlan, workload: Workload, *, streamed: bool = False, resumed: bool = False
     ) -> ExpectedMemory:
-        from dpopt.algorithms.memory import memory_of_rounds
-
-        return memory_of_rounds(
-            workload, size=plan.size, rounds=plan.rounds, draws=plan.draws, streamed=streamed, resumed=resumed
+        return expected_memory(
+            workload.queries,
+            workload.schema.sizes,
+            rows=plan.size,
+            rounds=plan.rounds,
+            draws=plan.draws,
+            rows_at_once=BATCH_ROWS if streamed else None,
+            binary=workload.schema.is_binary,
+            resumed=resumed,
         )
 
     def prices(self, plan: DualQueryPlan, charges: Sequence[Charge]) -> dict[str, Any]:
-        from dpopt.accounting.accountants import columns_of, costs
-        from dpopt.accounting.budget import DEFAULT_DELTA
-
         budget = plan.budget
         columns = columns_of(charges).for_groups(budget.group)
         rows = costs(columns.epsilon, budget.delta or DEFAULT_DELTA, used=budget.accountant)
@@ -71,3 +185,221 @@ class DualQueryAlgorithm(Algorithm["DualQuery", "DualQueryPlan"]):
             stated = budget.guaranteed(charges)
             rows = [{**row, "epsilon": stated.epsilon} if row["used"] else row for row in rows]
         return {"accountants": rows}
+
+
+def run(
+    walk: Walk[Curator],
+    plan: DualQueryPlan,
+    responder: BestResponder,
+    *,
+    on_round: Callable[[int, int, Round], None] = lambda number, rounds, done: None,
+) -> list[Round]:
+    """Play the rounds of a plan, continuing after those on file; ``on_round(number, rounds, done)`` is called after each.
+
+    The private side (`walk`) gets each record and gives released values only. There is one round less than planned for
+    each torn draw on file: part of it may have been seen, so its round was charged again, and the last round given up
+    to pay for it.
+    """
+    rounds: list[Round] = []
+    charges = list(plan.charges()[-plan.rounds :])
+    while len(rounds) < len(charges):
+        sampled = _drawn(walk, plan, len(rounds) + 1, charges)  # charged, then drawn, then on file
+        if sampled is None:
+            break
+        done = _answered(walk, responder, sampled, rounds[-1].record if rounds else None)  # public
+        if walk.plays:
+            walk.curator.observe(done.record)  # nothing comes back
+        rounds.append(done)
+        on_round(len(rounds), len(charges), done)
+    return rounds
+
+
+def _drawn(walk: Walk[Curator], plan: DualQueryPlan, number: int, charges: list[Charge]) -> SampledQueries | None:
+    """Return what a round draws. A torn draw is made again where a later round can be given up for it; None where none is left.
+
+    `charges` holds the rounds still to be played; rounds given up are taken off its end.
+    """
+    charge = charges[number - 1]
+
+    def draw(again: bool) -> SampledQueries:  # noqa: FBT001
+        return walk.curator.complete_draw() if again else walk.curator.draw_queries(plan.draws)
+
+    sampled = walk.draw(DRAW, charge, draw, round=number)
+    while sampled is None and number < len(charges):
+        last = len(charges)
+        given_up = charges.pop()
+
+        def repeat(again: bool, last: int = last, given_up: Charge = given_up) -> SampledQueries:  # noqa: FBT001
+            if again:
+                return walk.curator.complete_draw()
+            return walk.curator.repeat_draw(plan.draws, given_up_round=last, given_up=given_up)
+
+        sampled = walk.draw(DRAW, charge, repeat, round=number, given_up=(last, given_up))
+    return sampled
+
+
+def _answered(
+    walk: Walk[Curator], responder: BestResponder, sampled: SampledQueries, hint: NDArray[np.int32] | None
+) -> Round:
+    """Return the record of a round, certified again where it is on file; the next charge's write makes it safe."""
+    clauses, sizes, rules = responder.clauses, responder.sizes, responder.rules
+    return walk.public(
+        "record",
+        read=lambda entry: recertify(clauses, sizes, sampled, entry, rules),
+        make=lambda: responder.respond(sampled, hint=hint),
+        write=Round.to_json,
+        wait=False,
+    )
+
+
+def solvers_of(run: Run) -> Prepared:
+    """Return the solvers, and a record that obeys the rules where there are any; refuses rules that they cannot take."""
+    from dpopt.solvers.registry import get_solver
+
+    job = run.job
+    solver, search, rules = run.clause_solver(), get_solver("local-search"), job.schema.circuit()
+    if not rules.number_of_rules:
+        return solver, search, None
+    require_rules_taken(solver, rules, job.schema.sizes)
+    return solver, search, feasible_record(rules, job.schema.sizes)
+
+
+def _one_way(walk: Walk[Curator], plan: DualQueryPlan) -> NoisyAnswers | None:
+    """Measure the one-way marginals where the plan says so; a torn measurement is lost, for it may have been seen."""
+    if plan.one_way is None:
+        return None
+    scale, gaussian = plan.one_way.scale, plan.one_way.gaussian
+
+    def measure(again: bool) -> NoisyAnswers:  # noqa: FBT001
+        return walk.curator.measure_one_way(scale=scale, gaussian=gaussian, again=again)
+
+    return walk.draw(MEASUREMENT, plan.charges()[0], measure, round=0)
+
+
+def figures_of_round(plan: DualQueryPlan, ledger: Ledger, done: Round) -> Figures:
+    """Return what a round came to, for the owner's log: its best response, and what has been spent so far."""
+    return {
+        "algorithm": plan.algorithm,
+        "draws": plan.draws,
+        "objective": done.certificate.objective,
+        "bound": done.certificate.bound,
+        "solver": done.solver,
+        "stopped": done.stopped,
+        "fallback": done.fallback,
+        "from_file": done.solve_seconds is None,
+        "solve_seconds": None if done.solve_seconds is None else round(done.solve_seconds, 6),
+        **spent_so_far(ledger),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class BestResponder:
+    """Answers drawn queries with a record, from public values only."""
+
+    clauses: Clauses
+    """The workload's base queries over the coding of the records."""
+    sizes: NDArray[np.int32]
+    """Shape (d,). Number of values of each attribute of that coding."""
+    solver: Solver
+    """Finds the record; its answer is re-evaluated exactly and replaced by a public rule if it is none."""
+    fallback: Solver
+    """Gives the record when `solver` fails."""
+    limits: SolveLimits
+    """Limits per round."""
+    free_attributes: FreeAttributeRule
+    """Fills what the drawn queries do not mention."""
+    rules: ThresholdCircuit = NO_RULES
+    """Hard rules on records; every record obeys them."""
+    feasible: NDArray[np.int32] | None = None
+    """Shape (d,). A record that obeys the rules: the first round's hint, and the last resort. None, where there are no
+    rules, stands for the first value of every attribute."""
+
+    def respond(self, sampled: SampledQueries, *, hint: NDArray[np.int32] | None) -> Round:
+        """Return the round that answers the drawn queries: maximize sum_i q_i(x) over records x that obey the rules."""
+        from dpopt.solvers.outside import asked, name_of  # a replay asks no solver, and loads none
+
+        problem = round_program(self.clauses, self.sizes, sampled, self.rules)
+        hint = self.feasible if hint is None else hint
+        limits = replace(self.limits, seed=(self.limits.seed + sampled.round) % 2**31)
+        begun = time.perf_counter()
+        try:
+            result = asked(self.solver, problem, limits, hint=hint)
+        except DpoptError as error:  # the draw is spent, so no error of a solver may end the run
+            said = f"{type(error).__name__}: {error}"
+            result = SolveResult(Termination.FAILED, solver=name_of(self.solver), native_status=said)
+        solve_seconds = time.perf_counter() - begun  # by our own clock, not by the solver's word
+        record, fallback = read_record(problem, result)
+        by = SETTLED if result.native_status == SETTLED else f"{result.solver} {result.version}"
+        if record is None:
+            found = self.fallback.solve(problem, SolveLimits(work=1), hint=hint)
+            record, by = read_record(problem, found)[0], f"{found.solver} {found.version}"
+            if record is None:
+                record, by = (np.zeros(len(self.sizes), dtype=np.int32) if hint is None else hint, "a known record")
+        record = self.free_attributes.fill(problem, record, sampled.round)
+        answered = result if fallback is None else None
+        return Round(
+            sampled,
+            kept(record, self.sizes),
+            certify(problem, record, bound=None if answered is None else answered.bound),
+            result.termination.value if result.limit is None else f"{result.limit.value} limit",
+            None if fallback is None else _plain(fallback),
+            _plain(by),
+            solve_seconds,
+        )
+
+
+def _plain(text: str) -> str:
+    """Return what can be written of a solver's own words."""
+    return " ".join(text.encode("ascii", "replace").decode()[:200].split())
+
+
+@dataclass(frozen=True, slots=True)
+class _RoundOnFile:
+    """What `Round.to_json` writes."""
+
+    round: int
+    record: Any
+    objective: int
+    bound: int | None
+    stopped: str
+    fallback: str | None
+    solver: str
+
+
+def recertify(
+    clauses: Clauses,
+    sizes: NDArray[np.int32],
+    sampled: SampledQueries,
+    entry: Entry,
+    rules: ThresholdCircuit = NO_RULES,
+) -> Round:
+    """Read a recorded round back and recompute its certificate from draw and record alone."""
+    damage = f"round {sampled.round}: the record on file is damaged"
+    written = decode(_RoundOnFile, entry, damage, TranscriptError, header={"kind": "record"})
+    try:
+        found = record_from_json(written.record, sizes)
+    except TranscriptError as error:
+        raise TranscriptError(f"round {sampled.round}: {error}") from error
+    if written.round != sampled.round:
+        raise TranscriptError(f"the record of round {written.round} follows the draw of round {sampled.round}")
+    objective, bound = written.objective, written.bound
+    problem = round_program(clauses, sizes, sampled, rules)
+    certificate = certify(problem, codes_of(found))
+    if certificate.broken_rules:
+        raise TranscriptError(
+            f"round {sampled.round}: the record on file breaks the rule {certificate.broken_rules[0]!r}; the "
+            f"transcript is damaged or belongs to another schema"
+        )
+    if certificate.objective != objective:
+        raise TranscriptError(
+            f"round {sampled.round}: the record on file has objective {certificate.objective}, "
+            f"not {objective} as recorded; the transcript is damaged or belongs to another plan"
+        )
+    if bound is not None:
+        if bound < objective:
+            raise TranscriptError(
+                f"round {sampled.round}: the bound on file, {bound!r}, does not fit objective {objective}"
+            )
+        # The bound was made whole when it was recorded; read again as a float it could be rounded once more.
+        certificate = replace(certificate, bound=bound, gap=bound - objective)
+    return Round(sampled, found, certificate, written.stopped, written.fallback, written.solver)

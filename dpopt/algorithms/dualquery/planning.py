@@ -18,7 +18,7 @@ from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement, lo
 from dpopt.algorithms.options import DualQuery, PlanRequest
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import FreeAttributes, PlanBy
+from dpopt.releases.plan import FreeAttributes
 
 ONE_WAY_SHARE = 0.05
 """Share of the budget that noisy one-way marginals get when free attributes are estimated."""
@@ -215,42 +215,26 @@ def one_way_measurement(request: PlanRequest[DualQuery], attributes: int) -> One
 _LEAST_DENSE_DRAWS = 50
 
 
-def make_plan(request: PlanRequest[DualQuery], workload: Workload) -> DualQueryPlan:
-    """Return a plan that the budget covers; only public values are read."""
-    base, asked = DualQueryPlan(**base_fields(request, len(workload.schema))), request.options
-    extra = base.charges()[: 1 if base.one_way is not None else 0]
-    fit = BudgetFit(request, extra, attributes=len(workload.schema), dense_draws=_dense_draws(request, workload))
-    rounds, draws, step = asked.numbers
-    if rounds is not None and draws is not None and step is not None:
-        return fit.checked(base, rounds, draws, step, "given")
-    open_numbers = [name for name in ("rounds", "draws", "step") if getattr(asked, name) is None]
-    if len(open_numbers) == 1:
-        chosen = fit.complete(rounds, draws, step)
-        return fit.checked(base, *chosen, f"{open_numbers[0]} as large as the budget allows, the rest given")
-    if asked.plan_by == PlanBy.BOUND.value:
-        return fit.checked(base, *_least_bound(fit, request, workload), "least proven bound")
-    return fit.checked(base, *fit.by_rule(rounds, draws, step), _rule(request, workload))
-
-
-def _dense_draws(request: PlanRequest[DualQuery], workload: Workload) -> int | None:
+def dense_draws(request: PlanRequest[DualQuery], workload: Workload) -> int | None:
     """Return how many draws a round has by rule on a dense table of zeros and ones: one for each attribute or query."""
     if not workload.schema.is_binary or is_sparse(request):
         return None
     return max(_LEAST_DENSE_DRAWS, min(len(workload.schema), len(workload)))
 
 
-def _rule(request: PlanRequest[DualQuery], workload: Workload) -> str:
+def rule_in_words(request: PlanRequest[DualQuery], workload: Workload) -> str:
+    """Return the rule by which rounds, draws and step are chosen."""
     if is_sparse(request):
         return (
             "rule for sparse tables: eta = 2.5, T = 30 s^(2/3) rounds of s draws; s is at least 10, and at least 35 "
             "times the density times the square root of the number of columns"
         )
-    if _dense_draws(request, workload) is not None:
+    if dense_draws(request, workload) is not None:
         return "rule for dense tables of zeros and ones: eta = 0.4, s = d, at most the number of queries"
     return "rule eta = 1.4, T = 3.63 s^(2/3) min(1, 24/d)"
 
 
-def _least_bound(fit: BudgetFit, request: PlanRequest[DualQuery], workload: Workload) -> tuple[int, int, Decimal]:
+def least_bound(fit: BudgetFit, request: PlanRequest[DualQuery], workload: Workload) -> tuple[int, int, Decimal]:
     """Return the numbers with the least proven error on a grid of rounds and steps that uses up the budget."""
     given_rounds, given_draws, given_step = request.options.numbers
     queries = len(workload)
@@ -283,17 +267,6 @@ def _bound(rounds: int, step: Decimal, queries: int, log_universe: float, draws:
 def _draws_below(bound: Callable[[int], float], error: float) -> int:
     """Return the least number of draws with a bound below `error`, one more than `MOST_DRAWS` if there is none."""
     return 1 + largest_number(lambda draws: bound(draws) >= error, MOST_DRAWS)
-
-
-def proven_of_plan(plan: DualQueryPlan, workload: Workload) -> dict[str, Any]:
-    """Return what is proven of the errors of a plan beforehand, as a JSON object."""
-    return proven_error(
-        rounds=plan.rounds,
-        draws=plan.draws,
-        step=float(plan.step),
-        queries=len(workload),
-        log_universe=log_universe(workload.schema),
-    ).to_json()
 
 
 def _beyond(plan: DualQueryPlan, options: str) -> PlanError:

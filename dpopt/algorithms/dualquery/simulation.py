@@ -1,26 +1,29 @@
-"""Predicted error: the plan, played on a public population instead of the table."""
+"""Predicted error: the plan, played on a public population instead of the table; no private record is read.
+
+The weights depend on the data through eta q(D) alone, so a population of 20,000 records stands for any n. Workloads of
+more than 200,000 queries are represented by a public random part, and the best responses are searched with less effort,
+which changes the errors by a few per cent. Cells of marginals are simulated up to a million. Beyond that, where a run
+hardly sees any cell twice, its records are taken to be about as good as so many random records of the population.
+
+Tables of zeros and ones (`Schema.binary`, or any with a declared density) have a population of their own: a
+distribution on the attributes that the simulated queries name, so that half a million attributes are simulated as well
+as fifty. See `dpopt.releases.public_population.population`. There a long simulation is made once, and of queries no
+more than 4 * 10^8 / rounds (20,000 at least).
+
+At most 2,000 rounds are simulated, with at most 5,000,000 draws in all of them (20 rounds at least): with fewer rounds
+than planned the errors are too large rather than too small.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery import driver
 from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.prediction import (
-    AMPLE_PURE,
-    ROWS,
-    SIMULATED,
-    PredictedError,
-    errors_of,
-    errors_of_run,
-    mean_of_runs,
-)
+from dpopt.algorithms.prediction import ROWS, SIMULATED, PredictedError, errors_of
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
 from dpopt.private.mechanisms.randomness import SeededWords
@@ -34,13 +37,7 @@ from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import FreeAttributes
-from dpopt.releases.progress import Progress
-from dpopt.releases.public_population.population import (
-    BinaryPopulation,
-    binary_population,
-    has_binary_population,
-    public_population,
-)
+from dpopt.releases.public_population.population import BinaryPopulation, binary_population, public_population
 from dpopt.schema.schema import Schema
 
 SIZE = 100_000
@@ -80,12 +77,10 @@ def simulated_rounds(plan: DualQueryPlan) -> int:
     return min(plan.rounds, MOST_SIMULATED_ROUNDS, max(20, MOST_DRAWN // plan.draws))
 
 
-def play_on_binary(
-    plan: DualQueryPlan, part: NamedPart, seed: int, on_round: Callable[[int, int], None]
-) -> NDArray[np.float64]:
+def play_on_binary(plan: DualQueryPlan, part: NamedPart, seed: int) -> NDArray[np.float64]:
     """Play the rounds of a plan on the population and return the answers of its records, (m,).
 
-    Rounds are those of `dpopt.algorithms.dualquery.driver`, played on public numbers alone: draws by weight, a record
+    Rounds are those of `dpopt.algorithms.dualquery.algorithm`, played on public numbers alone: draws by weight, a record
     that answers the drawn queries best (with less effort), its other attributes filled by the plan's rule, weights
     moved by its answers. Free attributes that would be estimated get their first value.
     """
@@ -93,7 +88,7 @@ def play_on_binary(
     from dpopt.solvers.registry import get_solver
 
     clauses, sizes = part.clauses, part.schema.sizes
-    free = FreeAttributeRule(_simulated_rule(plan), part.schema, seed=seed)
+    free = FreeAttributeRule(simulated_rule(plan), part.schema, seed=seed)
     counts = np.rint(part.answers * SIZE).astype(np.int64)
     weights = QueryWeights(counts, rows=SIZE, size=SIZE, step=plan.step)
     sampler, search = ExactSampler(SeededWords(seed)), get_solver("local-search")
@@ -110,7 +105,6 @@ def play_on_binary(
         satisfies = satisfied(clauses, record)
         weights.observe(satisfies)
         true += satisfies
-        on_round(number, rounds)
     return true / rounds
 
 
@@ -130,93 +124,19 @@ _MOST_RECORD_CELLS = 50_000_000
 SWEEPS = 60
 
 
-def predict_error(
-    plan: DualQueryPlan,
-    workload: Workload,
-    *,
-    runs: int = 1,
-    density: float | None = None,
-    on_round: Callable[[int, int], None] = lambda number, rounds: None,
-) -> PredictedError:
-    """Play the plan on public populations and return the mean of the errors; no private record is read.
-
-    The weights depend on the data through eta q(D) alone, so a population of 20,000 records stands for any n. Workloads
-    of more than 200,000 queries are represented by a public random part, and the best responses are searched with less
-    effort, which changes the errors by a few per cent. Cells of marginals are simulated up to a million. Beyond that,
-    where a run hardly sees any cell twice, its records are taken to be about as good as so many random records of the
-    population.
-
-    Tables of zeros and ones (`Schema.binary`, or any with a declared `density`) have a population of their own: a
-    distribution on the attributes that the simulated queries name, so that half a million attributes are simulated as well
-    as fifty. See `dpopt.releases.public_population.population`. There a long simulation is made once, and of queries
-    no more than 4
-    * 10^8 / rounds (20,000 at least).
-
-    At most 2,000 rounds are simulated, with at most 5,000,000 draws in all of them (20 rounds at least): with fewer
-    rounds than planned the errors are too large rather than too small.
-
-    Parameters
-    ----------
-    density
-        Public share of ones in a table of zeros and ones.
-    on_round
-        Called as ``on_round(number, rounds)`` after each simulated round.
-    """
-    if has_binary_population(workload, density):
-        return _predict_on_binary(plan, workload, runs, density, on_round)
-    if workload.marginals is not None and len(workload) > MOST_CELLS:
-        return mean_of_runs(lambda seed: _random_records(plan.rounds, workload, seed), runs, len(workload))
-    part = workload
-    if workload.marginals is None and len(workload) > MOST_QUERIES:
-        stated = {"simulated_part_of": workload.fingerprint}
-        part = Workload(workload.schema, _part(workload.clauses, MOST_QUERIES), stated)
-    played = replace(
-        plan,
-        rounds=simulated_rounds(plan),
-        size=ROWS,
-        relation=NeighbouringRelation.REPLACE_ONE,
-        budget=AMPLE_PURE,
-        free_attributes=_simulated_rule(plan),
-        one_way=None,
-        solver="local-search",
-        work=SWEEPS,
-        seconds=None,
-    )
-    progress = _Rounds(on_round)
-    return mean_of_runs(
-        lambda seed: errors_of_run(driver, replace(played, seed=seed), part, seed, None, progress),
-        runs,
-        len(part),
-        simulated_rounds=_fewer_rounds(plan),
-    )
-
-
-class _Rounds(Progress):
-    """Passes the numbers of rounds on."""
-
-    def __init__(self, on_round: Callable[[int, int], None]) -> None:
-        super().__init__()
-        self._on_round = on_round
-
-    def round(self, number: int, rounds: int, value: float) -> None:
-        """Pass the round on."""
-        self._on_round(number, rounds)
-
-
-def _simulated_rule(plan: DualQueryPlan) -> FreeAttributes:
+def simulated_rule(plan: DualQueryPlan) -> FreeAttributes:
     """Return the rule for free attributes: the first value in place of an estimate."""
     return FreeAttributes.FIRST if plan.one_way is not None else plan.free_attributes
 
 
-def _fewer_rounds(plan: DualQueryPlan) -> int | None:
+def fewer_rounds(plan: DualQueryPlan) -> int | None:
     """Return how many rounds are simulated where the plan has more."""
     rounds = simulated_rounds(plan)
     return rounds if rounds < plan.rounds else None
 
 
-def _predict_on_binary(
-    plan: DualQueryPlan, workload: Workload, runs: int, density: float | None, on_round: Callable[[int, int], None]
-) -> PredictedError:
+def predict_on_binary(plan: DualQueryPlan, workload: Workload, runs: int, density: float | None) -> PredictedError:
+    """Return the errors of a plan on populations of zeros and ones."""
     rounds = simulated_rounds(plan)
     runs = runs if rounds * plan.draws <= _TWICE_AT_MOST else 1
     errors, queries = [], 0
@@ -228,11 +148,11 @@ def _predict_on_binary(
         else:
             most = min(MOST_QUERIES, max(_LEAST_QUERIES, _MOST_ANSWERS // rounds))
             part = named_part(workload, _part(workload.clauses, most), seed, density)
-            found = play_on_binary(plan, part, seed, on_round)
+            found = play_on_binary(plan, part, seed)
         differences, queries = np.abs(found - part.answers), len(part.clauses)
         errors.append((float(differences.max()), float(differences.mean())))
     largest, mean = np.mean(np.array(errors), axis=0).tolist()
-    return PredictedError(largest, mean, runs, queries, BINARY, _fewer_rounds(plan))
+    return PredictedError(largest, mean, runs, queries, BINARY, fewer_rounds(plan))
 
 
 def _some_cells(marginals: MarginalSet, rounds: int) -> Clauses:
@@ -257,6 +177,14 @@ def share_of_records(clauses: Clauses, records: NDArray[np.int32], sizes: NDArra
     return count_on_records(clauses, records, sizes) / len(records)
 
 
+def simulated_part(workload: Workload) -> Workload:
+    """Return the workload, or a public random part of very many clauses."""
+    if workload.marginals is not None or len(workload) <= MOST_QUERIES:
+        return workload
+    stated = {"simulated_part_of": workload.fingerprint}
+    return Workload(workload.schema, _part(workload.clauses, MOST_QUERIES), stated)
+
+
 def simulated_clauses(workload: Workload) -> Clauses:
     """Return the clauses on which baselines are compared with a prediction: all, or a public random part."""
     if workload.marginals is not None and len(workload) > MOST_CELLS:
@@ -264,7 +192,7 @@ def simulated_clauses(workload: Workload) -> Clauses:
     return workload.clauses if workload.marginals is not None else _part(workload.clauses, MOST_QUERIES)
 
 
-def _random_records(rounds: int, workload: Workload, seed: int) -> tuple[float, float]:
+def random_records(rounds: int, workload: Workload, seed: int) -> tuple[float, float]:
     """Return the errors of so many random records of a public population."""
     columns = public_population(workload.schema, ROWS, seed=seed)
     population = PrivateDataset.from_codes(workload.schema, columns)

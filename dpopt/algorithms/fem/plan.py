@@ -1,4 +1,4 @@
-"""The plan of a FEM run, and how one is made from a budget."""
+"""The plan of a FEM run: its parameters, and the ranges of selections that a budget covers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from dpopt.accounting.selections import fem_charges, selection_charge
 from dpopt.algorithms.options import FEM, PlanRequest
 from dpopt.constraints import Number, Whole, constrain
 from dpopt.errors import PlanError
-from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import SECONDS, SEED, WORK, Plan
 
 DEFAULT_RECORDS = 100
@@ -29,7 +28,8 @@ _LARGEST_RANGE = Decimal(1_000)
 _DIGITS = 6
 _ROUNDS = (10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 360)
 _SELECTION_LOSS = 4.0
-_SCALE = 0.2
+SCALE = 0.2
+"""lambda over the root of the rounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,41 +82,8 @@ class FemPlan(Plan):
         return (self.rounds + 1) * (1_000 + self.records * (12 + 5 * width))
 
 
-def make_fem_plan(request: PlanRequest[FEM], workload: Workload) -> FemPlan:
-    """Return a plan that the budget covers; only public values are read.
-
-    Rule: s = 100 records per round; lambda = 0.2 sqrt(T); the second half of the batches is released; eps0 is the
-    largest that the budget covers T times; T is the largest number of a list up to 360 for which the loss of a
-    selection, ln(2 m) / (n eps0) (twice that under replace-one), stays below 4 / sqrt(T), the order of what T rounds
-    leave. Set on public random populations.
-    """
-    asked, algorithm = request.options, request.options.algorithm
-    rounds = asked.rounds or _rounds_by_rule(request, len(workload))
-    range_ = largest_range(request.budget, request.relation, rounds)
-    if range_ is None:
-        raise PlanError(
-            f"{request.budget.describe()} is too small for {rounds} selections on n = {request.size:,} records. "
-            "Raise the budget, or ask for fewer rounds"
-        )
-    return FemPlan(
-        algorithm=algorithm,
-        rounds=rounds,
-        records=asked.draws or DEFAULT_RECORDS,
-        selection_range=range_,
-        scale=round(_SCALE * sqrt(rounds), 3),
-        kept_from=rounds // 2 + 1,
-        size=request.size,
-        relation=request.relation,
-        budget=request.budget,
-        solver=asked.solver_name,
-        work=DEFAULT_SWEEPS if asked.work is None and asked.time_limit is None else asked.work,
-        seconds=asked.time_limit,
-        seed=asked.seed,
-        chosen_by=f"rule lambda = {_SCALE} sqrt(T), half of the batches" if asked.rounds is None else "rounds given",
-    )
-
-
-def _rounds_by_rule(request: PlanRequest[FEM], queries: int) -> int:
+def rounds_by_rule(request: PlanRequest[FEM], queries: int) -> int:
+    """Return the largest number of rounds of a list whose selections lose less than their average leaves."""
     one_sided = request.relation is NeighbouringRelation.ADD_REMOVE
     best = _ROUNDS[0]
     for rounds in _ROUNDS:

@@ -28,7 +28,6 @@ from dpopt.inference.records.problem import FitProblem, FitTerm
 from dpopt.inference.records.start import estimated_one_way
 from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices
 from dpopt.public_random import public_stream, uniforms
-from dpopt.queries.counting.kernels import shares_on_records
 from dpopt.queries.distances import UNIT, Distances
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import (
@@ -214,6 +213,8 @@ class Known:
 
     def shares_of(self, records: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the share of the records in every cell, (cells,)."""
+        from dpopt.queries.counting.kernels import shares_on_records  # half a second to load, and a plan needs none
+
         return shares_on_records(self.sets, records, self.job.schema.sizes)
 
     def mixed(self, records: NDArray[np.int32], parts: NDArray[np.float64]) -> FitProblem:

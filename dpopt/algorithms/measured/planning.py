@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from decimal import Decimal
-from math import exp, log, prod, sqrt
+from math import sqrt
 from typing import Any
 
 from dpopt.accounting.accountants import Accountant
@@ -14,13 +14,11 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import ONE_WAY, amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_range
-from dpopt.algorithms.dualquery.plan import log_universe
 from dpopt.algorithms.measured.fitting import PLAIN_RECORDS, most_records
 from dpopt.algorithms.measured.plan import (
     MOST_CELLS,
     WORKLOAD,
     FitPlan,
-    MeasuredPlan,
     PlannedMeasurement,
     PlannedSelections,
     PlannedStage,
@@ -35,7 +33,6 @@ from dpopt.programs.solver import Capability, Solver
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.sensitivity.clauses import count_sensitivity
 from dpopt.queries.workloads.workload import Workload
-from dpopt.solvers.registry import get_solver
 
 MOST_MEASURED_CELLS = 5_000_000
 """A transcript holds every measured count; beyond this many the noise would be larger than the counts anyway."""
@@ -68,45 +65,6 @@ _WEIGHED_RECORDS, _ROUNDS_BY_SOLVER = 2_000, 50
 _PLAIN_SWEEPS = 10
 
 
-def make_measured_plan(request: PlanRequest[Options], workload: Workload) -> MeasuredPlan:
-    """Return a plan of `noise` or `projection` that the budget covers; only public values are read."""
-    asked, maker = request.options, _Maker(request, workload)
-    fit: FitPlan | None = None
-    selections: PlannedSelections | None = None
-    measurements: tuple[PlannedMeasurement, ...] = ()
-    stages: tuple[PlannedStage, ...] = ()
-    if isinstance(asked, Projection):
-        what = asked.measure or maker.suited(asked)
-        if what == RESIDUALS:
-            stages, chosen = maker.residuals()
-        elif what == SELECTED:
-            measurements, selections, chosen = maker.selected(asked.selections)
-        else:
-            measurements, chosen = maker.counts()
-        smoothing = None if stages else maker.smoothing(selections)
-        fit = _fit(asked, smoothing, len(workload.schema))
-        _refuse_large_master(asked, fit, measurements, selections, request.relation)
-    else:
-        measurements, chosen = maker.noise()
-    plan = MeasuredPlan(
-        algorithm=asked.algorithm,
-        size=request.size,
-        relation=request.relation,
-        budget=request.budget,
-        gaussian=maker.gaussian,
-        measurements=measurements,
-        selections=selections,
-        fit=fit,
-        solver=asked.solver_name,
-        seed=asked.seed if isinstance(asked, Projection) else 0,
-        chosen_by=chosen,
-        pricing_solver=asked.pricing_name if isinstance(asked, Projection) else LOCAL_SEARCH,
-        stages=stages,
-    )
-    refuse_costs_beyond(request.budget, plan.charges(), "measurements")
-    return plan
-
-
 def refuse_costs_beyond(budget: Budget, charges: Sequence[Charge], what: str) -> None:
     """Refuse a plan that costs more than its budget after all: a defect of dpopt."""
     spent = budget.spent(charges)
@@ -122,7 +80,7 @@ def record_sensitivity(marginals: int, relation: NeighbouringRelation) -> int:
     return marginals if relation is NeighbouringRelation.ADD_REMOVE else 2 * marginals
 
 
-def _fit(asked: Projection, smoothing: float | None, attributes: int) -> FitPlan:
+def fit_plan(asked: Projection, smoothing: float | None, attributes: int) -> FitPlan:
     """Return how records are fitted: as the options ask for, or else with this smoothing; None leaves it to the residuals."""
     most = most_records(attributes)
     plain = asked.records or min(_WEIGHED_RECORDS if asked.solver_name != LOCAL_SEARCH else PLAIN_RECORDS, most)
@@ -140,7 +98,7 @@ def _fit(asked: Projection, smoothing: float | None, attributes: int) -> FitPlan
     return FitPlan(records, snapshots=_SNAPSHOTS, smoothing=float(f"{chosen:.4g}"), seconds=asked.fit_seconds)
 
 
-def _refuse_large_master(
+def refuse_large_master(
     asked: Projection,
     fit: FitPlan,
     measurements: Sequence[PlannedMeasurement],
@@ -175,7 +133,7 @@ def noise_for(request: PlanRequest[Any]) -> tuple[bool, float]:
     return gaussian, amount
 
 
-class _Maker:
+class Maker:
     """Chooses the measurements of a plan, each with noise for its share of the amount that the budget leaves."""
 
     def __init__(self, request: PlanRequest[Options], workload: Workload) -> None:
@@ -266,6 +224,8 @@ class _Maker:
 
     def _solver_of_cones(self) -> str | Solver | None:
         """Return the solver that the user named, if it takes programs with cones; others weigh records only."""
+        from dpopt.solvers.registry import get_solver  # a replay asks no solver, and loads none
+
         asked = self._request.options
         if asked.solver_name == LOCAL_SEARCH:
             return None
@@ -361,58 +321,3 @@ def _tells_everything(workload: Workload) -> bool:
 def rounded_down(value: float) -> Decimal:
     """Return the value with six digits, rounded down a little, so that its charge stays within its share."""
     return Decimal(f"{value * (1 - 1e-5):.{_STEP_DIGITS}g}")
-
-
-FAILURE = 0.05
-
-
-def proven_measured(plan: MeasuredPlan, workload: Workload) -> dict[str, Any] | None:
-    """Return a proven bound as a JSON object; None for plans of which nothing useful is proven.
-
-    Noise: the largest error of m answers is at most t with probability 0.95, t = sigma sqrt(2 ln(2 m / 0.05)) / n for
-    discrete Gaussian noise (sub-Gaussian: Canonne, Kamath and Steinke 2020, Corollary 9), and about b ln(2 m / 0.05) /
-    n for discrete Laplace noise (`_laplace_tail`).
-
-    Projection onto marginals: with a the exact weighted projection of the noisy shares, q the true ones, S the sum of
-    the marginals' n^2 / sigma^2 and |X| the number of possible records,
-
-        E sum_i (n / sigma_i)^2 (a_i - q_i)^2  <=  sqrt(2 S ln |X|):
-
-    the angle at a is obtuse, so the left side is at most <z, a - q> for the standardized noise z, whose largest value
-    over records x is that of |X| Gaussians of variance at most S, since x lies in one cell of each marginal (Nikolov,
-    Talwar and Zhang 2013). Every measured count is taken to weigh as little as the noisiest. Smoothing moves away from
-    the projection and is not covered.
-    """
-    if not plan.gaussian and not plan.answers_only:
-        return None
-    if plan.answers_only:
-        scale, queries = plan.measurements[0].scale, len(workload)
-        spread = log(2 * queries / FAILURE)
-        largest = scale * sqrt(2 * spread) if plan.gaussian else scale * _laplace_tail(scale, queries)
-        return {
-            "kind": "bound on the largest error",
-            "bound": largest / plan.size,
-            "failure_probability": FAILURE,
-            "says_something": largest < plan.size,
-            "if": "",
-        }
-    if plan.selections is not None or plan.stages or workload.marginals is None:
-        return None
-    counts = workload.marginals.domains.counts
-    inverse = sum((plan.size / planned.scale) ** 2 for planned in plan.measurements)
-    cells = sum(prod(int(counts[attribute]) for attribute in planned.attributes or ()) for planned in plan.measurements)
-    noisiest = max(planned.scale for planned in plan.measurements) / plan.size
-    total = sqrt(2 * inverse * log_universe(workload.schema))
-    return {
-        "kind": "bound on the expected root mean squared error of the exact projection, without smoothing",
-        "root_mean_squared_error": noisiest * sqrt(total / cells),
-        "counts": cells,
-    }
-
-
-def _laplace_tail(scale: float, queries: int) -> float:
-    """Return t / b with P(|Z| > t) <= 0.05 / m for the discrete Laplace distribution of scale b.
-
-    P(|Z| >= k) = 2 e^(-k / b) / (1 + e^(-1 / b)) for whole k >= 1; one whole count is added for rounding.
-    """
-    return log(2 * queries / (FAILURE * (1 + exp(-1 / scale)))) + 1 / scale

@@ -9,18 +9,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from dpopt.algorithms.measured.expected import predict_residuals
 from dpopt.algorithms.measured.plan import MeasuredPlan
-from dpopt.algorithms.prediction import (
-    AMPLE,
-    AMPLE_PURE,
-    CLOSED_FORM,
-    LEAST_SCALE,
-    ROWS,
-    PredictedError,
-    errors_of_run,
-    mean_of_runs,
-)
+from dpopt.algorithms.prediction import AMPLE, AMPLE_PURE, CLOSED_FORM, LEAST_SCALE, PredictedError
 from dpopt.public_random import permutation, public_stream
 from dpopt.queries.sensitivity.clauses import count_sensitivity
 from dpopt.queries.workloads.workload import Workload
@@ -31,29 +21,7 @@ MOST_CLAUSES = 10_000
 _EULER = 0.5772156649015329
 
 
-def predict_measured(
-    plan: MeasuredPlan, workload: Workload, *, runs: int = 1, density: float | None = None
-) -> PredictedError:
-    """Return the errors of a plan; no private record is touched.
-
-    Noise alone has errors that do not depend on the data; residuals have a formula (expected.py). Other plans are
-    played on public populations. Noise is scaled to a population of 20,000 records, and where fits are smoothed, fewer
-    records are fitted in fewer sweeps, which changes errors by a few per cent. Of more than 10,000 clauses a public
-    random part is measured, with less noise, so that the part says as much about the population as all of them.
-    """
-    if plan.stages:
-        return predict_residuals(plan, workload, runs=runs, density=density)
-    if plan.fit is None:
-        return _error_of_noise(plan, len(workload))
-    # Compiled kernels: of no use above, and half a second to load.
-    from dpopt.algorithms.measured import driver
-
-    part, measured = _part(plan, workload)
-    played = _scaled(measured, ROWS)
-    return mean_of_runs(lambda seed: errors_of_run(driver, played, part, seed, density), runs, len(part))
-
-
-def _error_of_noise(plan: MeasuredPlan, queries: int) -> PredictedError:
+def error_of_noise(plan: MeasuredPlan, queries: int) -> PredictedError:
     """Return the expected mean and about the expected largest of so many absolute noises, as shares of the size."""
     scale = plan.measurements[0].scale
     if plan.gaussian:
@@ -64,7 +32,7 @@ def _error_of_noise(plan: MeasuredPlan, queries: int) -> PredictedError:
     return PredictedError(min(1.0, largest / plan.size), min(1.0, mean / plan.size), 0, queries, CLOSED_FORM)
 
 
-def _part(plan: MeasuredPlan, workload: Workload) -> tuple[Workload, MeasuredPlan]:
+def simulated_part(plan: MeasuredPlan, workload: Workload) -> tuple[Workload, MeasuredPlan]:
     """Return a public random part of very many clauses, and the plan that measures it with accordingly less noise."""
     if workload.marginals is not None or len(workload) <= MOST_CLAUSES:
         return workload, plan
@@ -83,7 +51,7 @@ def _part(plan: MeasuredPlan, workload: Workload) -> tuple[Workload, MeasuredPla
     return part, replace(plan, measurements=measurements)
 
 
-def _scaled(plan: MeasuredPlan, rows: int) -> MeasuredPlan:
+def scaled_plan(plan: MeasuredPlan, rows: int) -> MeasuredPlan:
     """Return the plan for so many rows: the same noise in shares of the size, under a budget that covers everything."""
     factor = rows / plan.size
     selections = plan.selections

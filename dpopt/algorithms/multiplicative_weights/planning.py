@@ -10,25 +10,9 @@ from typing import Any
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_range
-from dpopt.algorithms.measured.planning import noise_for, refuse_costs_beyond, rounded_down
-from dpopt.algorithms.multiplicative_weights.plan import (
-    MOST_ROUNDS,
-    Learning,
-    MultiplicativePlan,
-    log_cells,
-    universe_of,
-)
-from dpopt.algorithms.options import (
-    DATA_STEP,
-    LOCAL_SEARCH,
-    MARGINALS,
-    MAX_ENTROPY,
-    MWEM,
-    PAPER,
-    PMW,
-    QUERIES,
-    PlanRequest,
-)
+from dpopt.algorithms.measured.planning import noise_for, rounded_down
+from dpopt.algorithms.multiplicative_weights.plan import MOST_ROUNDS, Learning, MultiplicativePlan, universe_of
+from dpopt.algorithms.options import DATA_STEP, MARGINALS, MAX_ENTROPY, MWEM, PAPER, PMW, QUERIES, PlanRequest
 from dpopt.errors import PlanError
 from dpopt.models.model import LARGEST_FOR_SOLVERS
 from dpopt.models.records.max_entropy import MOST_CELLS
@@ -39,38 +23,16 @@ from dpopt.releases.plan import PlanBy
 MARGINAL_SHARE, QUERY_SHARE = 0.1, 0.5
 """Shares of a round's budget for its selection."""
 
-_LEAST_ROUNDS, _MOST = 4, {MARGINALS: 100, QUERIES: 400}
+LEAST_ROUNDS, MOST = 4, {MARGINALS: 100, QUERIES: 400}
 
 _REPLAYS = {PAPER: 0, DATA_STEP: 4, MAX_ENTROPY: 1}
 
-_PER_ROOT = {(MARGINALS, True): 0.25, (MARGINALS, False): 0.06, (QUERIES, True): 3.0, (QUERIES, False): 0.3}
+PER_ROOT = {(MARGINALS, True): 0.25, (MARGINALS, False): 0.06, (QUERIES, True): 3.0, (QUERIES, False): 0.3}
 """Rounds for each unit of the root of size / noise, that of one measurement for the whole budget; Gaussian or not.
 The scale of Gaussian noise grows with the root of the rounds, that of Laplace noise with the rounds themselves."""
 
 
-def make_multiplicative_plan(request: PlanRequest[MWEM], workload: Workload) -> MultiplicativePlan:
-    """Return a plan of `pmw` or `mwem` that the budget covers; only public values are read."""
-    maker = _Maker(request, workload)
-    asked, select, gaussian = request.options, maker.select, maker.gaussian
-    if isinstance(asked, PMW) and asked.plan_by == PlanBy.BOUND.value:
-        plan = maker.by_bound()
-    else:
-        sensitivity = _sensitivity(select, request.relation)
-        # the noise of one measurement of a whole run
-        alone = measurement_scale(sensitivity, amount=maker.amount, gaussian=gaussian)
-        most = _MOST[select]
-        if select == MARGINALS and workload.marginals is not None:
-            most = min(most, 2 * len(workload.marginals))
-        by_size = round(_PER_ROOT[select, gaussian] * sqrt(request.size / alone))
-        rule = min(most, max(_LEAST_ROUNDS, by_size))
-        plan = maker.of(asked.rounds or rule, alpha=asked.alpha if isinstance(asked, PMW) else None)
-    refuse_costs_beyond(request.budget, plan.charges(), "rounds")
-    if asked.solver_name != LOCAL_SEARCH:
-        _refuse_large_model(universe_of(workload, asked.algorithm).cells, plan.rounds)
-    return plan
-
-
-def _refuse_large_model(cells: int, rounds: int) -> None:
+def refuse_large_model(cells: int, rounds: int) -> None:
     """Refuse to hand a solver a larger universe than it takes: a cone for each cell, and two entries for each measurement."""
     entries = cells * (2 * rounds + 3)
     if cells > MOST_CELLS or entries > LARGEST_FOR_SOLVERS:
@@ -81,7 +43,7 @@ def _refuse_large_model(cells: int, rounds: int) -> None:
         )
 
 
-class _Maker:
+class Maker:
     """Makes plans of one request for different numbers of rounds."""
 
     def __init__(self, request: PlanRequest[MWEM], workload: Workload) -> None:
@@ -102,7 +64,7 @@ class _Maker:
         each = self.amount / rounds
         step = rounded_down(selection_range(self._share * each, concentrated=self.gaussian))
         scale = measurement_scale(
-            _sensitivity(self.select, self._request.relation), amount=(1 - self._share) * each, gaussian=self.gaussian
+            sensitivity_of(self.select, self._request.relation), amount=(1 - self._share) * each, gaussian=self.gaussian
         )
         return step, scale
 
@@ -184,15 +146,9 @@ def _what_is_selected(asked: MWEM, workload: Workload) -> str:
     return QUERIES if isinstance(asked, PMW) or workload.marginals is None else MARGINALS
 
 
-def _sensitivity(select: str, relation: NeighbouringRelation) -> int:
+def sensitivity_of(select: str, relation: NeighbouringRelation) -> int:
     """Return by how much one record moves what a round measures."""
     return 2 if select == MARGINALS and relation is NeighbouringRelation.REPLACE_ONE else 1
-
-
-def proven_of_plan(plan: MultiplicativePlan, workload: Workload) -> dict[str, Any] | None:
-    """Return what is proven of the errors of a plan beforehand, as a JSON object; None where nothing is."""
-    cells = log_cells(workload, plan.algorithm)
-    return proven_multiplicative(plan, len(workload), cells, rules=bool(workload.schema.rules))
 
 
 FAILURE = 0.05

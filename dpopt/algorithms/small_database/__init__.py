@@ -2,10 +2,9 @@
 
 | file | what it holds |
 |---|---|
-| algorithm.py | the algorithm as a value of `dpopt.algorithms.registry` |
-| plan.py, planning.py | the plan, and the way to it from a budget |
+| algorithm.py | the algorithm: its plan, its one draw, its prediction and proof |
+| plan.py | the parameters of a plan |
 | universe.py | the databases that are drawn from |
-| driver.py | the selection, made or read again, and what it releases |
-| accuracy.py | what a plan promises |
-| simulation.py | what a plan is predicted to do |
+| accuracy.py | how close the best small database is, and the drawn one |
+| simulation.py | databases of public populations, drawn by Markov chains |
 """

@@ -1,42 +1,15 @@
-"""Predicted error: small databases of a public population, drawn by a Markov chain in place of the mechanism."""
+"""Small databases of a public population, drawn by a Markov chain in place of the mechanism."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.prediction import ROWS, PredictedError, mean_of_runs
-from dpopt.algorithms.small_database.plan import SmallDatabasePlan
-from dpopt.algorithms.small_database.universe import Universe
-from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.public_random import public_stream, uniforms
-from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.public_population.population import public_table
 
 CHAINS, STEPS = 64, 4_000
 _MOST_ANSWERS = 2**20
 """Of all chains together; fewer chains are run for more queries than it holds for all."""
-
-
-def predict_small_database(
-    plan: SmallDatabasePlan, workload: Workload, *, runs: int = 1, density: float | None = None
-) -> PredictedError:
-    """Return the errors of databases drawn for public populations; no private record is touched.
-
-    The distribution depends on the data through the shares that they answer with alone, so a population of 20,000
-    records stands for any n.
-    """
-    universe = Universe.of(workload)
-
-    def simulate(seed: int) -> tuple[float, float]:
-        population = public_table(workload, ROWS, seed=seed, density=density)
-        exact = exact_counts(population, workload.queries) / ROWS
-        strength = float(plan.selection_range) * plan.size
-        drawn = drawn_databases(universe.answers, exact, plan.records, strength, seed=seed)
-        errors = np.abs(drawn @ universe.answers.T.astype(np.float64) / plan.records - exact)
-        return float(errors.max(axis=1).mean()), float(errors.mean())
-
-    return mean_of_runs(simulate, runs, len(workload))
 
 
 def drawn_databases(

@@ -16,7 +16,7 @@ from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import units_per_range
 from dpopt.algorithms.fem import plan as fem_plan
-from dpopt.algorithms.fem.plan import make_fem_plan
+from dpopt.algorithms.fem.algorithm import FemAlgorithm
 from dpopt.algorithms.options import FEM as FEM_OPTIONS
 from dpopt.algorithms.options import PlanRequest
 from dpopt.private.curators import fem_curator
@@ -145,7 +145,7 @@ def check_plans_keep_their_budget(relation: NeighbouringRelation) -> None:
     budgets = {"rho": Budget(None, 1e-9, 0.02, Accountant.ZCDP), "epsilon": Budget(0.7, 0.0, None, Accountant.PURE)}
     for rounds in (None, 12):
         for name, budget in budgets.items():
-            plan = make_fem_plan(PlanRequest(5_000, relation, budget, FEM_OPTIONS(rounds=rounds)), CELLS)
+            plan = FemAlgorithm().plan(PlanRequest(5_000, relation, budget, FEM_OPTIONS(rounds=rounds)), CELLS)
             assert len(plan.charges()) == plan.rounds, "budget for another number of rounds"
             range_ = float(plan.selection_range)
             each = range_ / 0.7 if name == "epsilon" else range_**2 / 8 / 0.02

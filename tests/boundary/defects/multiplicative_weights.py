@@ -12,10 +12,11 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.multiplicative_weights import algorithm as multiplicative_algorithm
 from dpopt.algorithms.multiplicative_weights import plan as multiplicative_plan
 from dpopt.algorithms.multiplicative_weights import planning as multiplicative_planning
+from dpopt.algorithms.multiplicative_weights.algorithm import MultiplicativeAlgorithm
 from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
-from dpopt.algorithms.multiplicative_weights.planning import make_multiplicative_plan
 from dpopt.algorithms.options import MARGINALS, MWEM, PMW, QUERIES, PlanRequest
 from dpopt.private.curators import multiplicative_curator
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator, RoundMeasurement
@@ -46,6 +47,8 @@ from tests.boundary.planted import (
 from tests.tiny_measuring import SCHEMA, marginals
 from tests.tiny_multiplicative import CLAUSES, RoundGame, TinyRound, check_round, public_answers, tiny_plan
 from tests.tiny_runs import REPLACE
+
+make_multiplicative_plan = MultiplicativeAlgorithm().plan
 
 WHOLE = marginals([0], [0, 1])
 TABLE = ((0, 1), (1, 1))
@@ -241,9 +244,9 @@ MULTIPLICATIVE = Mechanism(
         "plan for half of the rounds": defect(
             several(
                 wrap(
-                    multiplicative_planning._Maker, "costs", lambda usual, self, rounds: usual(self, (rounds + 1) // 2)
+                    multiplicative_planning.Maker, "costs", lambda usual, self, rounds: usual(self, (rounds + 1) // 2)
                 ),
-                wrap(multiplicative_planning, "refuse_costs_beyond", lambda usual, *given: None),
+                wrap(multiplicative_algorithm, "refuse_costs_beyond", lambda usual, *given: None),
             ),
             (PLANS, ADD, "budget of rho"),
         ),
