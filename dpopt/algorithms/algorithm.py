@@ -60,9 +60,9 @@ class Algorithm(ABC, Generic[OptionsT, PlanT]):
         """Return what each accountant charges for a release, under "accountants"; empty where one accountant alone can."""
         return {}
 
-    @abstractmethod
     def prepare(self, run: Run) -> Any:
         """Return what the public side needs to play; refuse what cannot end well, before there is a folder."""
+        return None
 
     @abstractmethod
     def open_door(self, run: Run, ledger: Ledger) -> Any:

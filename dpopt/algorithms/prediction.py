@@ -1,6 +1,6 @@
 """Predicted errors: a plan, played on public populations instead of the table. What the simulations of all algorithms share.
 
-A plan's stand-in (`stand_in` of its driver) is the same plan for a population of 20,000 records; what depends on the
+A plan's stand-in is the same plan for a population of 20,000 records; what depends on the
 data through shares of the size alone is scaled in proportion.
 """
 
@@ -37,8 +37,8 @@ LEAST_SCALE = 1e-3
 """Noise of a smaller scale is none that a simulation can show."""
 SIMULATED = "prediction by simulation on public synthetic data, not a bound"
 CLOSED_FORM = "expected errors of the noise, which do not depend on the data"
-AMPLE, AMPLE_PURE = Budget(None, 1e-9, 1e99, Accountant.ZCDP), Budget(1e99, 0.0, None, Accountant.PURE)
-"""Budgets that cover everything: a population is nobody's data."""
+AMPLE = Budget(None, 1e-9, 1e99, Accountant.ZCDP)
+"""Covers everything: a population is nobody's data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,13 @@ def mean_of_runs(
 def predict_played(
     driver: Driver, stand_in: Any, workload: Workload, *, runs: int = 1, density: float | None = None
 ) -> PredictedError:
-    """Play the stand-in of a plan on public populations and return the mean of the errors; no private record is touched."""
+    """Play the stand-in of a plan on public populations and return the mean of the errors; no private record is touched.
+
+    Its size and budget are those of a population; what depends on the size is scaled in the stand-in already.
+    """
+    played = replace(stand_in, size=ROWS, budget=AMPLE)
     return mean_of_runs(
-        lambda seed: errors_of_run(driver, replace(stand_in, seed=seed), workload, seed, density), runs, len(workload)
+        lambda seed: errors_of_run(driver, replace(played, seed=seed), workload, seed, density), runs, len(workload)
     )
 
 

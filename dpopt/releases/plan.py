@@ -81,9 +81,13 @@ class Plan(ABC):
     def charges(self) -> tuple[Charge, ...]:
         """Return every charge of the run, in order: what the ledger reserves before the first draw."""
 
-    @abstractmethod
     def transcript_bytes(self, queries: int, width: int) -> int:
         """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
+        return len(self.charges()) * (1_000 + 12 * queries)
+
+    def describe(self) -> str:
+        """Return the plan in a sentence."""
+        return f"{self.algorithm} ({self.chosen_by})"
 
     @property
     def leads(self) -> bool:

@@ -22,12 +22,14 @@ from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.curators.door import Door
 from dpopt.private.engines.fine_counts import count_columns
 from dpopt.private.measurements.column_measurement import ColumnSums
-from dpopt.private.mechanisms.noise import Noise
+from dpopt.private.measurements.measurement import Measurement
+from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE, Noise
 from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.query_weights import QuerySampler
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_size
 from dpopt.programs.solver import Solver
+from dpopt.queries.marginal_set import MarginalSet
 from dpopt.releases.declared_size import Total
 from dpopt.releases.job import Job
 from dpopt.releases.kept_records import Round
@@ -40,6 +42,7 @@ from dpopt.transcript.past import MEASUREMENT, Past
 from dpopt.transcript.released import NoisyAnswers
 
 _Curator = TypeVar("_Curator", bound=Door[Any])
+_Counting = TypeVar("_Counting", bound=CountingCurator)
 _Made = TypeVar("_Made")
 
 
@@ -264,6 +267,21 @@ class Walk(Generic[_Curator]):
         if self._journal is None:
             raise NotEnded
         self._journal.append(entry, wait=wait)
+
+
+def noisy_answers(
+    walk: Walk[_Counting], measurement: Measurement, charge: Charge, number: int = 0
+) -> NoisyAnswers | None:
+    """Return what a measurement of a round (0: of none) counts, from file where it is there; None where it is lost."""
+    queries, noise = measurement.queries, DISCRETE_GAUSSIAN if measurement.gaussian else DISCRETE_LAPLACE
+    size = queries.number_of_cells if isinstance(queries, MarginalSet) else len(queries)
+    return walk.draw(
+        MEASUREMENT,
+        charge,
+        lambda again: walk.curator.measure(measurement, again=again, round=number),
+        round=number,
+        on_file=lambda values: values.check_planned(noise, measurement.scale, size),
+    )
 
 
 class Driver(Protocol):

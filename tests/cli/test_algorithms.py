@@ -83,7 +83,7 @@ def test_a_plan_prints_the_choice_and_what_was_considered(tmp_path: Path, capsys
     chosen = found["chosen"]
     assert found["plan"]["algorithm"] == chosen["algorithm"]
     assert set(chosen["considered"]) == set(ALGORITHMS) - {"auto"}
-    report_plan(found)  # what the command prints without --json, of the same plan
+    report_plan("the plan", found)  # what the command prints without --json, of the same plan
     text = capsys.readouterr().out
     assert f"chosen:    {chosen['because']}" in text
     for name, errors in chosen["considered"].items():

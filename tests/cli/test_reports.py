@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from dpopt.cli.reports.reports import (
     report_rows,
 )
 from tests.algorithms.small_runs import small_release
+from tests.tiny_jobs import plan_of
 
 PROVEN = {"bound": 0.25, "failure_probability": 0.05, "says_something": True}
 PREDICTED = {"max_error": 0.0512, "mean_error": 0.00345}
@@ -100,22 +102,15 @@ def test_rows_come_from_all_over_the_file(tmp_path: Path, capsys: pytest.Capture
 def test_an_accountant_without_a_figure_is_shown_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
     row = {"accountant": "gdp", "delta": 1e-12, "epsilon": None, "refused": "delta is too small", "used": False}
     explained = {
-        "plan": {
-            "algorithm": "dualquery",
-            "rounds": 1000,
-            "draws": 2,
-            "step": "1.4",
-            "chosen_by": "given",
-            "size": 10**6,
-            "budget": {},
-        },
+        "plan": {"size": 10**6, "budget": {}},
         "queries": 12345,
         "neighbours": "replace-one with public n",
         "accountants": [row],
         "rho": 0.5,
         "accuracy": {},
     }
-    report_plan(explained)
+    plan = plan_of("dualquery", rounds=1000, draws=2, step=Decimal("1.4"), chosen_by="given")
+    report_plan(plan.describe(), explained)
     text = capsys.readouterr().out
     assert "T = 1,000 rounds, s = 2 draws each, step eta = 1.4 (given)" in text
     assert "delta is too small" in text

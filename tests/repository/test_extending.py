@@ -1,9 +1,11 @@
-"""The package of docs/how-to/add-a-solver.md and add-a-model.md: built, installed and used; what others may do wrong."""
+"""What the documents show of new parts works: a package with a solver and a model, and the algorithm of CONTRIBUTING.md."""
 
 from __future__ import annotations
 
 import importlib
 import json
+import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -125,3 +127,73 @@ def test_a_page_from_outside_is_shown(installed: Path, monkeypatch: pytest.Monke
         module, "ENTRY", CatalogueEntry("shares.md", "shares", module.fair_shares, module.ENTRY.example)
     )
     assert succeed("model", "show", "fair_shares", "--page") == "# Fair shares\n\n"
+
+
+USE_OF_THE_ALGORITHM = """
+import json, sys
+from pathlib import Path
+import pandas as pd
+import dpopt
+import dpopt.cli.main
+from dpopt.cli.application import application
+
+assert Path(dpopt.__file__).parent == Path(sys.argv[1])
+
+def shell(words):
+    sys.argv = ["dpopt", *words.split()]
+    try:
+        application()
+    except SystemExit as end:
+        assert not end.code, (words, end.code)
+
+def interrupt(folder):
+    (folder / "release.json").unlink()
+    lines = (folder / "transcript.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "transcript.jsonl").write_bytes(b"".join(lines[:-1]))
+
+schema = dpopt.Schema(tuple(dpopt.Attribute(name, dpopt.AttributeKind.BOOLEAN) for name in "abc"))
+table = pd.DataFrame({"a": [True, False, False, False] * 300, "b": [True, False] * 600, "c": [False, False, True] * 400})
+schema.write("schema.json")
+table.to_csv("table.csv", index=False)
+public = "--schema schema.json --epsilon 20 --n0 1200 --algorithm columns"
+shell(f"plan {public} --workload marginals:1 -o plan.json")
+shell("release table.csv --plan plan.json --out first")
+shell("replay first -o again")
+shell(f"release table.csv {public} --workload marginals:1 --out second --no-predict")
+interrupt(Path("second"))
+shell("resume second table.csv")
+shell("evaluate first table.csv --json")
+shell("release --help --algorithm columns")
+assert (Path("first") / "synthetic.csv").read_bytes() == (Path("again") / "synthetic.csv").read_bytes()
+
+settings = {"epsilon": 20, "n0": 1200, "algorithm": "columns"}
+planned = dpopt.plan(schema, "marginals:1", **settings)
+made = dpopt.release(table, schema, plan=planned, out="third")
+for charge in made.job.plan.charges():
+    assert made.ledger.entries[0] == charge
+errors = [dpopt.evaluate(one, table).max_error for one in (made, dpopt.replay("third", "fourth"))]
+assert errors[0] == errors[1] < 0.02, errors
+interrupt(Path("fourth"))
+assert dpopt.evaluate(dpopt.resume("fourth", table), table).max_error == errors[0]
+for neighbours, delta in (("replace", None), ("add-remove", 0)):
+    dpopt.release(table, schema, "marginals:2", epsilon=20, delta=delta, neighbours=neighbours, algorithm="columns")
+"""
+
+
+def test_the_algorithm_of_the_diff_plans_releases_resumes_replays_and_evaluates(tmp_path: Path) -> None:
+    """In a copy of the package, so that the diff must still fit what is there."""
+    (diff,) = [
+        one.text for one in blocks((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")) if one.language == "diff"
+    ]
+    shutil.copytree(ROOT / "dpopt", tmp_path / "dpopt")
+    shutil.copytree(ROOT / "docs" / "concepts", tmp_path / "docs" / "concepts")
+    subprocess.run(["git", "apply", "-"], cwd=tmp_path, input=f"{diff}\n".encode(), check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", USE_OF_THE_ALGORITHM, str(tmp_path / "dpopt")],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -27,7 +27,7 @@ from dpopt.algorithms.dualquery.plan import DualQueryPlan, log_universe
 from dpopt.algorithms.dualquery.planning import BudgetFit, base_fields, dense_draws, least_bound, rule_in_words
 from dpopt.algorithms.memory import ExpectedMemory, expected_memory
 from dpopt.algorithms.options import DualQuery, PlanRequest
-from dpopt.algorithms.prediction import AMPLE_PURE, ROWS, PredictedError, errors_of_run, mean_of_runs
+from dpopt.algorithms.prediction import AMPLE, ROWS, PredictedError, errors_of_run, mean_of_runs
 from dpopt.errors import DpoptError, TranscriptError
 from dpopt.files.codec import decode
 from dpopt.models.best_responses.best_response import read_record, round_program
@@ -148,7 +148,7 @@ class DualQueryAlgorithm(Algorithm[DualQuery, DualQueryPlan]):
             rounds=simulation.simulated_rounds(plan),
             size=ROWS,
             relation=NeighbouringRelation.REPLACE_ONE,
-            budget=AMPLE_PURE,
+            budget=AMPLE,
             free_attributes=simulation.simulated_rule(plan),
             one_way=None,
             solver="local-search",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from math import log
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class DualQueryPlan(Plan):
         As in `Plan`.
     """
 
-    algorithm: ClassVar[str] = ALGORITHM  # type: ignore[misc]  # one for all plans of the class
+    algorithm = ALGORITHM
     rounds: Annotated[int, Whole("the number of rounds", most=LARGEST_SIZE)]
     draws: Annotated[int, Whole("the number of draws", most=LARGEST_SIZE)]
     """T rounds of s draws each."""
@@ -88,6 +88,13 @@ class DualQueryPlan(Plan):
             )
         if (self.one_way is None) == (self.free_attributes is FreeAttributes.ESTIMATED):
             raise PlanError("one-way marginals are measured if and only if free attributes are estimated")
+
+    def describe(self) -> str:
+        """Return the plan in a sentence."""
+        return (
+            f"DualQuery: T = {self.rounds:,} rounds, s = {self.draws:,} draws each, step eta = {self.step} "
+            f"({self.chosen_by})"
+        )
 
     def bits_of_records(self, width: int, *, wide: bool) -> int:
         """Return the attributes that take as much as `width` bits: a sixth of a byte is written for a bit, and 8 for a code."""

@@ -24,7 +24,7 @@ from dpopt.algorithms.fem.plan import DEFAULT_RECORDS, DEFAULT_SWEEPS, SCALE, Fe
 from dpopt.algorithms.fem.responder import Batch, PerturbedResponder
 from dpopt.algorithms.measured.plan import domains_of
 from dpopt.algorithms.options import FEM, PlanRequest
-from dpopt.algorithms.prediction import AMPLE, ROWS, PredictedError, predict_played
+from dpopt.algorithms.prediction import ROWS, PredictedError, predict_played
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.private.curators.fem_curator import FemCurator
@@ -98,10 +98,8 @@ class FemAlgorithm(Algorithm[FEM, FemPlan]):
         scaled = float(plan.selection_range) * plan.size / ROWS
         stand_in = replace(
             plan,
-            size=ROWS,
             selection_range=Decimal(f"{min(_LARGEST_RANGE, scaled):.6g}"),
             records=min(plan.records, SIMULATED_RECORDS),
-            budget=AMPLE,
             solver="local-search",
             work=SIMULATED_SWEEPS,
             seconds=None,

@@ -77,6 +77,10 @@ class FemPlan(Plan):
         """Return every charge of the run, in order: what the ledger reserves before the first selection."""
         return fem_charges(self.rounds, self.selection_range, self.relation)
 
+    def describe(self) -> str:
+        """Return the plan in a sentence."""
+        return f"{self.algorithm}: T = {self.rounds:,} rounds ({self.chosen_by})"
+
     def transcript_bytes(self, queries: int, width: int) -> int:
         """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
         return (self.rounds + 1) * (1_000 + self.records * (12 + 5 * width))

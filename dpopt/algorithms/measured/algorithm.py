@@ -52,9 +52,9 @@ from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
 from dpopt.releases.progress import stage
 from dpopt.releases.rule_conflicts import feasible_record
-from dpopt.releases.run import Outcome, Run, Walk
-from dpopt.transcript.past import MEASUREMENT, SELECTION
-from dpopt.transcript.released import NoisyAnswers, SelectedMarginal, check_selected
+from dpopt.releases.run import Outcome, Run, Walk, noisy_answers
+from dpopt.transcript.past import SELECTION
+from dpopt.transcript.released import SelectedMarginal, check_selected
 
 FAILURE = 0.05
 
@@ -267,18 +267,7 @@ def _measure(
 ) -> None:
     """Add the values of a measurement to what is answered, unless they are lost; its name is the label of its charge."""
     measurement = Measurement(charge.label, queries, plan.scale_of(charge.label), plan.gaussian)
-
-    def draw(again: bool) -> NoisyAnswers:  # noqa: FBT001
-        return walk.curator.measure(measurement, again=again, round=number)
-
-    size = queries.number_of_cells if isinstance(queries, MarginalSet) else len(queries)
-    values = walk.draw(
-        MEASUREMENT,
-        charge,
-        draw,
-        round=number,
-        on_file=lambda values: values.check_planned(plan.noise, measurement.scale, size),
-    )
+    values = noisy_answers(walk, measurement, charge, number)
     if values is not None:
         answered.append(Answered(queries, values))
 

@@ -209,6 +209,23 @@ class MeasuredPlan(Plan):
         """Whether answers are released, and no records."""
         return self.algorithm == NOISE
 
+    def describe(self) -> str:
+        """Return the plan in a sentence."""
+        if self.stages:
+            names = ", ".join(stage.name for stage in self.stages)
+            return f"{self.algorithm}: {len(self.stages):,} stages ({names}; {self.chosen_by})"
+        scales, selections = [measured.scale for measured in self.measurements], self.selections
+        rounds = (
+            ""
+            if selections is None
+            else f", then {selections.rounds:,} selected marginals of scale {selections.scale:.4g}"
+        )
+        noise = "discrete Gaussian" if self.gaussian else "discrete Laplace"
+        return (
+            f"{self.algorithm}: {len(scales):,} measurements with {noise} noise of scale {min(scales):.4g} to "
+            f"{max(scales):.4g}{rounds} ({self.chosen_by})"
+        )
+
     def transcript_bytes(self, queries: int, width: int) -> int:
         """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
         planned = len(self.measurements) + 2 * (0 if self.selections is None else self.selections.rounds)

@@ -26,9 +26,8 @@ from dpopt.queries.distances import Distances
 from dpopt.queries.residuals import Residuals
 from dpopt.releases.job import Job
 from dpopt.releases.progress import stage
-from dpopt.releases.run import Outcome, Walk
+from dpopt.releases.run import Outcome, Walk, noisy_answers
 from dpopt.transcript.journal import Entry
-from dpopt.transcript.past import MEASUREMENT
 from dpopt.transcript.released import NoisyAnswers
 
 
@@ -98,17 +97,7 @@ def _measured(
 ) -> NoisyAnswers | None:
     """Return what a stage measured, None where it is lost."""
     measurement = Measurement(planned.name, queries, planned.scale, gaussian=True, bound=planned.bound)
-
-    def draw(again: bool) -> NoisyAnswers:  # noqa: FBT001
-        return walk.curator.measure(measurement, again=again, round=0)
-
-    return walk.draw(
-        MEASUREMENT,
-        plan.charge_of(planned),
-        draw,
-        round=0,
-        on_file=lambda values: values.check_planned(DISCRETE_GAUSSIAN, planned.scale, len(queries)),
-    )
+    return noisy_answers(walk, measurement, plan.charge_of(planned))
 
 
 def read_factors(entry: Entry, planned: PlannedStage, plan: MeasuredPlan, known: Known) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ from statistics import NormalDist
 import numpy as np
 
 from dpopt.algorithms.measured.plan import MeasuredPlan
-from dpopt.algorithms.prediction import AMPLE, AMPLE_PURE, CLOSED_FORM, LEAST_SCALE, PredictedError
+from dpopt.algorithms.prediction import AMPLE, CLOSED_FORM, LEAST_SCALE, PredictedError
 from dpopt.public_random import permutation, public_stream
 from dpopt.queries.sensitivity.clauses import count_sensitivity
 from dpopt.queries.workloads.workload import Workload
@@ -68,11 +68,4 @@ def scaled_plan(plan: MeasuredPlan, rows: int) -> MeasuredPlan:
             fit = replace(fit, records=min(fit.records, RECORDS), sweeps=min(fit.sweeps, SWEEPS))
         # Without smoothing a fit goes on until it is near the counts; fewer records or sweeps would leave errors of their own.
         fit = replace(fit, columns=0, seconds=None)
-    return replace(
-        plan,
-        size=rows,
-        budget=AMPLE if plan.gaussian else AMPLE_PURE,
-        measurements=measurements,
-        selections=selections,
-        fit=fit,
-    )
+    return replace(plan, size=rows, budget=AMPLE, measurements=measurements, selections=selections, fit=fit)

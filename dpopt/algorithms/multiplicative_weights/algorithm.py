@@ -41,7 +41,7 @@ from dpopt.algorithms.multiplicative_weights.planning import (
     sensitivity_of,
 )
 from dpopt.algorithms.options import LOCAL_SEARCH, MARGINALS, MWEM, PMW, PlanRequest
-from dpopt.algorithms.prediction import AMPLE, AMPLE_PURE, LEAST_SCALE, ROWS, PredictedError, predict_played
+from dpopt.algorithms.prediction import LEAST_SCALE, ROWS, PredictedError, predict_played
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.queries.marginal_set import MarginalSet
@@ -168,10 +168,8 @@ class MultiplicativeAlgorithm(Algorithm[MWEM, MultiplicativePlan]):
         factor = ROWS / plan.size
         stand_in = replace(
             plan,
-            size=ROWS,
             step=Decimal(f"{min(_LARGEST_RANGE, float(plan.step) / factor):.6g}"),
             scale=max(LEAST_SCALE, plan.scale * factor),
-            budget=AMPLE if plan.gaussian else AMPLE_PURE,
         )
         return predict_played(self, stand_in, workload, runs=runs, density=density)
 

@@ -177,6 +177,10 @@ class MultiplicativePlan(Plan):
         """Return the attributes that take as much as `width` bits: a sixth of a byte is written for a bit of a wide table."""
         return width // 20 if wide else width
 
+    def describe(self) -> str:
+        """Return the plan in a sentence."""
+        return f"{self.algorithm}: T = {self.rounds:,} rounds ({self.chosen_by})"
+
     def transcript_bytes(self, queries: int, width: int) -> int:
         """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
         measured = 12 * queries if self.select == MARGINALS else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Budget
@@ -31,7 +31,7 @@ class SmallDatabasePlan(Plan):
         As in `Plan`.
     """
 
-    algorithm: ClassVar[str] = SMALLDB  # type: ignore[misc]  # one for all plans of the class
+    algorithm, solver = SMALLDB, "local-search"  # no solver is needed, the usual one is named
     records: Annotated[int, Whole("the number of records", most=MOST_RECORDS)]
     """Number m of records of the small database."""
     selection_range: Annotated[Decimal, Number("the range of the selection", above=0, most=LARGEST_RANGE, decimal=True)]
@@ -51,11 +51,13 @@ class SmallDatabasePlan(Plan):
                 f"{self.records:,} records at a public size of {self.size:,} are beyond 64-bit distances; ask for fewer"
             )
 
-    solver: ClassVar[str] = "local-search"  # type: ignore[misc]  # none is needed, the usual one is named
-
     def charges(self) -> tuple[Charge, ...]:
         """Return the one charge of the run."""
         return (selection_charge(1, self.selection_range, self.relation),)
+
+    def describe(self) -> str:
+        """Return the plan in a sentence."""
+        return f"smalldb: a database of m = {self.records:,} records ({self.chosen_by})"
 
     def transcript_bytes(self, queries: int, width: int) -> int:
         """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""

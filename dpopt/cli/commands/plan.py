@@ -128,7 +128,7 @@ def plan(
 
         chosen_for_them = made.explained["chosen"] is not None and terms.predict
         if details or compare or not chosen_for_them:
-            report_plan(made.explained)
+            report_plan(made.plan.describe(), made.explained)
         report_accuracy(
             made.explained["accuracy"], made.plan.size, len(made.asked.workload), made.like_a_sample_of, details=details
         )

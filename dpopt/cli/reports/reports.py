@@ -63,10 +63,10 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, title
     console().print(table)
 
 
-def report_plan(explained: Mapping[str, Any]) -> None:
-    """Print a plan: parameters, what each accountant charges, proven bound, predicted errors."""
+def report_plan(described: str, explained: Mapping[str, Any]) -> None:
+    """Print a plan: its description, what each accountant charges, proven bound, predicted errors."""
     plan, out = explained["plan"], console()
-    out.print(plan_line(plan))
+    out.print(described)
     out.print(
         f"{explained['queries']:,} queries; {explained['neighbours']}, size {plan['size']:,}{unit_text(explained)}"
     )
@@ -85,34 +85,6 @@ def report_plan(explained: Mapping[str, Any]) -> None:
     lines = (*chosen_lines(explained.get("chosen")), *accuracy_lines(explained["accuracy"]))
     for line in (one for one in lines if not one.startswith("warning: ")):  # the progress has shown it
         out.print(line)
-
-
-def plan_line(plan: Mapping[str, Any]) -> str:
-    """Return a plan in a sentence."""
-    if "draws" in plan:
-        return (
-            f"DualQuery: T = {plan['rounds']:,} rounds, "
-            f"s = {plan['draws']:,} draws each, step eta = {plan['step']} ({plan['chosen_by']})"
-        )
-    if "reach" in plan:
-        return f"smalldb: a database of m = {plan['records']:,} records ({plan['chosen_by']})"
-    if "stages" in plan:
-        names = ", ".join(stage["name"] for stage in plan["stages"])
-        return f"{plan['algorithm']}: {len(plan['stages']):,} stages ({names}; {plan['chosen_by']})"
-    if "measurements" not in plan:
-        return f"{plan['algorithm']}: T = {plan['rounds']:,} rounds ({plan['chosen_by']})"
-    scales = [measured["scale"] for measured in plan["measurements"]]
-    selections = plan["selections"]
-    rounds = (
-        ""
-        if selections is None
-        else f", then {selections['rounds']:,} selected marginals of scale {selections['scale']:.4g}"
-    )
-    noise = "discrete Gaussian" if plan["gaussian"] else "discrete Laplace"
-    return (
-        f"{plan['algorithm']}: {len(scales):,} measurements with {noise} noise of scale {min(scales):.4g} to "
-        f"{max(scales):.4g}{rounds} ({plan['chosen_by']})"
-    )
 
 
 def chosen_lines(chosen: Mapping[str, Any] | None) -> list[str]:
