@@ -24,7 +24,7 @@ from dpopt.algorithms.measured.plan import (
 )
 from dpopt.algorithms.measured.stages import LEAST_BOUND
 from dpopt.algorithms.options import MARGINALS, QUERIES, RESIDUALS, SELECTED
-from dpopt.algorithms.small_database.plan import SmallDatabasePlan
+from dpopt.algorithms.small_database.algorithm import SmallDatabasePlan
 from dpopt.files.codec import encode
 from dpopt.queries.distances import UNIT
 from dpopt.releases.job import Job

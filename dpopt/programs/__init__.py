@@ -14,7 +14,7 @@ Next     a new kind of problem: one file here with its dataclass, its name in `P
 | solver.py, results.py | the contract of a solver: capabilities, limits, what it reports |
 | verification.py, certificate.py | what is true of an answer, computed outside the solver |
 | duality.py | bounds by weak duality, in exact arithmetic |
-| presolve.py, components.py | a `MaxCsp` made smaller, with the same optimum; its parts, small ones by enumeration |
+| presolve.py | a `MaxCsp` made smaller, with the same optimum; its parts, small ones by enumeration |
 | reduction.py | attributes and codes that cannot matter; the same for rules |
 """
 

@@ -5,7 +5,7 @@ Out      a `SolveResult`.
 Rule     each file imports at most one solver library, inside a function. The local search runs in this process (numba), every
          other library in a child process of its own.
 Next     a solver: one file with an adapter (`process/adapter.py` is the contract; translate, call, one total status table),
-         one line in `registry.SOLVERS` with what it needs (`process/requirement.py`); the conformance tests in tests/solvers
+         one line in `registry.SOLVERS` with what it needs (`Requirement`); the conformance tests in tests/solvers
          take it up by its capabilities: best responses, mixed-integer, linear and quadratic programs.
 
 | file | what it holds |

@@ -10,9 +10,8 @@ from dpopt.algorithms import stating as module
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.dualquery.algorithm import DualQueryAlgorithm
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.measured.algorithm import MeasuredAlgorithm
+from dpopt.algorithms.measured.algorithm import RECORDS, SWEEPS, MeasuredAlgorithm, scaled_plan
 from dpopt.algorithms.measured.plan import NOISE, PROJECTION, FitPlan, MeasuredPlan
-from dpopt.algorithms.measured.simulation import RECORDS, SWEEPS, scaled_plan
 from dpopt.algorithms.options import COUNTS, SELECTED, Auto, DualQuery, Projection
 from dpopt.algorithms.prediction import ROWS as SIMULATED_ROWS
 from dpopt.algorithms.prediction import PredictedError

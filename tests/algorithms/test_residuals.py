@@ -14,11 +14,18 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.measured.algorithm import MeasuredAlgorithm
-from dpopt.algorithms.measured.allocation import DISTANCES, VARIANCES, factors_of, likely_distances, likely_variances
 from dpopt.algorithms.measured.known import Known, best_parts, normals
 from dpopt.algorithms.measured.plan import FitPlan, MeasuredPlan
 from dpopt.algorithms.measured.residuals import read_factors
-from dpopt.algorithms.measured.stages import MOST_BOUND, bound_for
+from dpopt.algorithms.measured.stages import (
+    DISTANCES,
+    MOST_BOUND,
+    VARIANCES,
+    bound_for,
+    factors_of,
+    likely_distances,
+    likely_variances,
+)
 from dpopt.algorithms.options import COUNTS, RESIDUALS, SELECTED, PlanRequest, Projection
 from dpopt.algorithms.replay import replay
 from dpopt.algorithms.run_release import run_release
@@ -37,7 +44,7 @@ from tests.queries.test_residuals import sets_of
 from tests.tiny_jobs import job_of, plan_of
 from tests.tiny_runs import dataset_of
 
-make_measured_plan = MeasuredAlgorithm().plan
+make_measured_plan = MeasuredAlgorithm[Any]().plan
 
 SIZES = (3, 2, 4, 2)
 SCHEMA = Schema(

@@ -16,7 +16,7 @@ from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.dualquery import simulation
 from dpopt.algorithms.dualquery.algorithm import DualQueryAlgorithm
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
-from dpopt.algorithms.measured import simulation as module
+from dpopt.algorithms.measured import algorithm as module
 from dpopt.algorithms.measured.algorithm import MeasuredAlgorithm
 from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.prediction import CLOSED_FORM, PublicNoise

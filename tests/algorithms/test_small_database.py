@@ -19,9 +19,7 @@ from dpopt.algorithms.registry import predict
 from dpopt.algorithms.replay import differing_files, replay
 from dpopt.algorithms.run_release import run_release
 from dpopt.algorithms.small_database.accuracy import distinct_queries, impossible, log_multisets, nearest, vc_dimension
-from dpopt.algorithms.small_database.algorithm import SmallDatabaseAlgorithm
-from dpopt.algorithms.small_database.plan import SmallDatabasePlan
-from dpopt.algorithms.small_database.simulation import drawn_databases
+from dpopt.algorithms.small_database.algorithm import SmallDatabaseAlgorithm, SmallDatabasePlan, drawn_databases
 from dpopt.algorithms.small_database.universe import Universe, answers_on_each
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload, parse_workload

@@ -32,7 +32,7 @@ from dpopt.programs import (
     SolveResult,
     Termination,
 )
-from dpopt.programs.components import best_record
+from dpopt.programs.presolve import best_record
 from dpopt.queries import Clauses
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 from dpopt.transcript.released import SampledQueries

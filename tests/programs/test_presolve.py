@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 
 from dpopt.errors import ProgramError
 from dpopt.programs import MaxCsp, reduce_max_csp, reduction
-from dpopt.programs.components import MOST_RECORDS, attribute_labels, best_record, components, is_small
-from dpopt.programs.presolve import dominators, presolve
+from dpopt.programs.presolve import (
+    MOST_RECORDS,
+    attribute_labels,
+    best_record,
+    components,
+    dominators,
+    is_small,
+    presolve,
+)
 from dpopt.programs.reduction import codes_told_apart, impossible_columns, simplified, with_codes
 from dpopt.queries import Clauses
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit

@@ -18,8 +18,18 @@ from dpopt.releases.solver_choice import require_solver
 from dpopt.solvers import available_solvers, get_solver, solver_names
 from dpopt.solvers.local_search.search import LocalSearch
 from dpopt.solvers.process.child_process import InChildProcess
-from dpopt.solvers.process.requirement import Library, Licence, ProgramOnPath, availability_of, version_numbers
-from dpopt.solvers.registry import SOLVERS, _found_by_pulp, _named, load, whether_it_runs
+from dpopt.solvers.registry import (
+    SOLVERS,
+    Library,
+    Licence,
+    ProgramOnPath,
+    _found_by_pulp,
+    _named,
+    availability_of,
+    load,
+    version_numbers,
+    whether_it_runs,
+)
 
 
 def outside() -> LocalSearch:
@@ -225,7 +235,7 @@ def test_a_licence_that_is_not_found_is_reported_in_the_words_of_the_library() -
 
 
 def test_a_licence_server_that_does_not_answer_is_no_licence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpopt.solvers.process.requirement.LICENCE_SECONDS", 0.5)
+    monkeypatch.setattr("dpopt.solvers.registry.LICENCE_SECONDS", 0.5)
     availability = Licence("example", "import time; time.sleep(60)").availability()
     assert availability.status is AvailabilityStatus.NO_LICENCE
     assert "no answer within 0.5 s" in availability.explanation

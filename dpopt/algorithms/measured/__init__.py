@@ -4,9 +4,8 @@
 |---|---|
 | algorithm.py | the algorithms: their plans, measurements, predictions and proofs |
 | plan.py, planning.py | the parameters of a plan; noise and smoothing from a budget; marginals that may be selected |
-| stages.py, allocation.py | what is measured of marginals order by order; which precision each set of attributes is worth |
+| stages.py | what is measured of marginals order by order; which precision each set of attributes is worth |
 | residuals.py, known.py | stages of residuals, measured or read again; what the measurements so far say of all sets |
-| fitting.py | records fitted to noisy counts |
-| released_marginals.py | what was measured of one and two attributes, with the deviation of its noise |
-| simulation.py, expected.py | the errors that a plan is predicted to have; those of residuals, also given what was measured |
+| fitting.py | records fitted to noisy counts; the measured marginals of one and two attributes |
+| expected.py | the errors that residuals are expected to have, before and after they are measured |
 """

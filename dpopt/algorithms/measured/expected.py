@@ -27,9 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from dpopt.algorithms.measured.allocation import best_precisions, factors_of
 from dpopt.algorithms.measured.plan import MeasuredPlan
-from dpopt.algorithms.measured.stages import bound_for, measurable, sets_of
+from dpopt.algorithms.measured.stages import best_precisions, bound_for, factors_of, measurable, sets_of
 from dpopt.algorithms.prediction import BASELINES, PredictedError
 from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices
 from dpopt.public_random import permutation, public_stream

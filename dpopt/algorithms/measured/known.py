@@ -12,17 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from dpopt.algorithms.measured.allocation import (
+from dpopt.algorithms.measured.fitting import measured_marginals
+from dpopt.algorithms.measured.plan import MeasuredPlan
+from dpopt.algorithms.measured.stages import (
     VARIANCES,
     best_precisions,
     factors_of,
     largest_scales,
     likely_distances,
     likely_variances,
+    measurable,
+    sets_of,
 )
-from dpopt.algorithms.measured.plan import MeasuredPlan
-from dpopt.algorithms.measured.released_marginals import measured_marginals
-from dpopt.algorithms.measured.stages import measurable, sets_of
 from dpopt.inference.interactions import ROUNDS, interaction_scales, onto_simplices, predicted_counts, shrunken_counts
 from dpopt.inference.records.problem import FitProblem, FitTerm
 from dpopt.inference.records.start import estimated_one_way

@@ -24,10 +24,9 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.algorithms.algorithm import Algorithm
-from dpopt.algorithms.measured.fitting import Answered, record_problem
+from dpopt.algorithms.measured.fitting import Answered, counted_totals, record_problem
 from dpopt.algorithms.measured.plan import expected_errors
 from dpopt.algorithms.measured.planning import refuse_costs_beyond
-from dpopt.algorithms.measured.released_marginals import counted_totals
 from dpopt.algorithms.multiplicative_weights.learner import Learner
 from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan, kept_as_bits, log_cells, universe_of
 from dpopt.algorithms.multiplicative_weights.planning import (

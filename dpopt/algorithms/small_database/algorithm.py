@@ -13,13 +13,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 from math import log
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.accounting.budget import Budget
+from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.algorithm import Algorithm
 from dpopt.algorithms.fem.plan import largest_range
 from dpopt.algorithms.options import PlanRequest, SmallDatabase
@@ -33,9 +36,8 @@ from dpopt.algorithms.small_database.accuracy import (
     net_bound,
     vc_dimension,
 )
-from dpopt.algorithms.small_database.plan import LARGEST_REACH, SmallDatabasePlan
-from dpopt.algorithms.small_database.simulation import drawn_databases
 from dpopt.algorithms.small_database.universe import Universe
+from dpopt.constraints import Number, Whole, constrain
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.private.curators.net_curator import NetCurator
 from dpopt.private.engines.exact_counts import exact_counts
@@ -48,14 +50,64 @@ from dpopt.private.mechanisms.net.net_distribution import (
     Multisets,
 )
 from dpopt.private.mechanisms.net.net_draw import MOST_LISTED
+from dpopt.public_random import public_stream, uniforms
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
+from dpopt.releases.plan import SEED, Plan
 from dpopt.releases.progress import stage
 from dpopt.releases.public_population.population import public_table
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.run import Outcome, Run, Walk
 from dpopt.transcript.past import DATABASE
 from dpopt.transcript.released import SelectedDatabase
+
+SMALLDB = SmallDatabase.algorithm
+LARGEST_RANGE = Decimal(1_000)
+LARGEST_REACH = Decimal(2)
+
+
+@dataclass(frozen=True, slots=True)
+class SmallDatabasePlan(Plan):
+    """Parameters of a run; they depend on public values only.
+
+    Attributes
+    ----------
+    size, relation, budget, seed, chosen_by :
+        As in `Plan`.
+    """
+
+    algorithm, solver = SMALLDB, "local-search"  # no solver is needed, the usual one is named
+    records: Annotated[int, Whole("the number of records", most=MOST_RECORDS)]
+    """Number m of records of the small database."""
+    selection_range: Annotated[Decimal, Number("the range of the selection", above=0, most=LARGEST_RANGE, decimal=True)]
+    """epsilon of the one selection, an exact decimal."""
+    reach: Annotated[Decimal, Number("the reach of the errors", above=0, most=LARGEST_REACH, decimal=True)]
+    """Larger errors are treated as equal to it; in (0, 2]."""
+    size: Annotated[int, Whole("the public size", most=2**40)]
+    relation: NeighbouringRelation
+    budget: Budget
+    seed: Annotated[int, SEED] = 0
+    chosen_by: str = "given"
+
+    def __post_init__(self) -> None:
+        constrain(self, PlanError)
+        if self.records * self.size > LARGEST_TARGET:
+            raise PlanError(
+                f"{self.records:,} records at a public size of {self.size:,} are beyond 64-bit distances; ask for fewer"
+            )
+
+    def charges(self) -> tuple[Charge, ...]:
+        """Return the one charge of the run."""
+        return (selection_charge(1, self.selection_range, self.relation),)
+
+    def describe(self) -> str:
+        """Return the plan in a sentence."""
+        return f"smalldb: a database of m = {self.records:,} records ({self.chosen_by})"
+
+    def transcript_bytes(self, queries: int, width: int) -> int:
+        """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
+        return 4_000 + 30 * self.records
+
 
 LOST = (
     "the selection was torn by an interruption: part of it may have been seen, so it stays charged, and there is "
@@ -315,3 +367,59 @@ def _reach(request: PlanRequest[SmallDatabase], bound: NetBound, range_: float) 
             f"accurate: use --algorithm noise or projection, or give a smaller epsilon"
         )
     return Decimal(reach).quantize(Decimal("1e-6"), rounding=ROUND_UP)
+
+
+CHAINS, STEPS = 64, 4_000
+_MOST_ANSWERS = 2**20
+"""Of all chains together; fewer chains are run for more queries than it holds for all."""
+
+
+def drawn_databases(
+    answers: NDArray[np.int8], exact: NDArray[np.float64], records: int, strength: float, *, seed: int
+) -> NDArray[np.int64]:
+    """Return multisets of m classes, (c, A), from independent chains towards P proportional to exp(-strength error / 2).
+
+    A step moves 2^s records from one class to another, all three at random, and is taken with Metropolis' probability;
+    it is as likely as the step back, so that without a strength all multisets are equally likely. All chains begin with
+    the classes of the population, rounded.
+
+    Parameters
+    ----------
+    answers : (k, A)
+        Value of each query on each class, 0 or 1.
+    exact : (k,)
+        Answers that errors, the largest difference, are from.
+    records, strength
+        m, and epsilon n.
+    """
+    queries, elements = answers.shape
+    chains = max(1, min(CHAINS, _MOST_ANSWERS // queries))
+    stream, each = public_stream(seed, "chains of small databases"), np.arange(chains)
+    counts = np.tile(_rounded(answers, exact, records), (chains, 1))
+    columns = np.ascontiguousarray(answers.T, dtype=np.float64)
+    values = counts @ columns
+    error = np.abs(values / records - exact).max(axis=1)
+    sizes = int(records).bit_length()
+    for _ in range(STEPS):
+        left, right, power, chance = (uniforms(stream, chains) for _ in range(4))
+        source, target = (left * elements).astype(np.int64), (right * elements).astype(np.int64)
+        moved = 1 << (power * sizes).astype(np.int64)
+        changed = values + moved[:, None] * (columns[target] - columns[source])
+        worse = np.abs(changed / records - exact).max(axis=1)
+        held = counts[each, source] >= moved
+        taken = held & (np.log1p(-chance) <= strength / 2 * (error - worse))
+        values[taken], error[taken] = changed[taken], worse[taken]
+        np.subtract.at(counts, (each[taken], source[taken]), moved[taken])
+        np.add.at(counts, (each[taken], target[taken]), moved[taken])
+    return counts
+
+
+def _rounded(answers: NDArray[np.int8], exact: NDArray[np.float64], records: int) -> NDArray[np.int64]:
+    """Return counts (A,) of m records, by largest remainders, of a distribution whose answers are near the exact ones."""
+    ones = np.ones((1, answers.shape[1]))
+    equations = np.concatenate([answers.astype(np.float64), ones])
+    shares = np.maximum(np.linalg.lstsq(equations, np.append(exact, 1.0))[0], 1e-9)
+    wanted = shares / shares.sum() * records
+    counts: NDArray[np.int64] = np.floor(wanted).astype(np.int64)
+    counts[np.argsort(counts - wanted, kind="stable")[: records - int(counts.sum())]] += 1
+    return counts

@@ -4,7 +4,7 @@ Any solver of MaxCsp behind presolve: the problem is made smaller, and what is l
 
 Problem: maximize sum_j w_j [clause j is true of x] over records x that obey the rules (a `MaxCsp`). Presolve keeps the
 optimum (`dpopt.programs.presolve`); parts without a common clause or gate have optima that add up
-(`dpopt.programs.components`). Of several parts the small ones are enumerated; the others go to the solver one after the
+(`dpopt.programs.presolve`). Of several parts the small ones are enumerated; the others go to the solver one after the
 other, small ones first. Each gets the share of the work and of the time left that its number of clauses suggests.
 """
 
@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
 from dpopt.errors import ProgramError
-from dpopt.programs.components import Component, best_record, components, is_small
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.programs.presolve import Presolve, presolve
+from dpopt.programs.presolve import Component, Presolve, best_record, components, is_small, presolve
 from dpopt.programs.results import NO_LIMITS, Limit, Point, Progress, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Availability, Capability, Program, Solver, why_refused
 from dpopt.programs.verification import verified

@@ -2,7 +2,6 @@
 
 | file | what it holds |
 |---|---|
-| requirement.py | what a solver needs to run here |
 | adapter.py | the contract of an adapter, incumbents over time; programs that are called as commands, their folders |
 | child_process.py | how an adapter is run in a process |
 """
