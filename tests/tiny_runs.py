@@ -16,9 +16,9 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery.algorithm import BestResponder, run
-from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
+from dpopt.algorithms.dualquery.algorithm import run
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
+from dpopt.algorithms.dualquery.rounds import BestResponder, FreeAttributeRule
 from dpopt.private.curators.door import is_trusted
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.selections.query_weights import QuerySampler, QueryWeights

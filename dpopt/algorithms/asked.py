@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery.planning import LARGEST_SPARSE_DENSITY
+from dpopt.algorithms.dualquery.plan import LARGEST_SPARSE_DENSITY
 from dpopt.algorithms.options import AUTO, Auto, Options, PlanRequest
 from dpopt.algorithms.registry import OPTIONS, algorithm_of, options_named
 from dpopt.algorithms.terms import AlgorithmKeywords, Keywords, ReadingKeywords, ReleaseTerms

@@ -10,8 +10,7 @@ from dpopt.accounting.accountants import COMPARED, Accountant, Composition, cost
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.dualquery import MOST_ROUNDS, dualquery_epsilon
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery.accuracy import parameters_for_accuracy, proven_error
-from dpopt.algorithms.dualquery.plan import log_universe
+from dpopt.algorithms.dualquery.accuracy import log_universe, parameters_for_accuracy, proven_error
 from dpopt.algorithms.registry import algorithm_of
 from dpopt.errors import AccountingError, PlanError
 from dpopt.files.codec import encode

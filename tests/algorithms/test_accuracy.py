@@ -14,13 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpopt.algorithms.dualquery.accuracy import (
-    RoundGaps,
-    certified_accuracy,
-    gaps_of,
-    parameters_for_accuracy,
-    proven_error,
-)
+from dpopt.algorithms.dualquery.accuracy import parameters_for_accuracy, proven_error
+from dpopt.algorithms.dualquery.rounds import RoundGaps, certified_accuracy, gaps_of
 from dpopt.errors import PlanError
 from dpopt.models.best_responses.presolved import SETTLED
 from tests.algorithms.small_runs import SCHEMA, job, small_release

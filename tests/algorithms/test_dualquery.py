@@ -12,9 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.dualquery.algorithm import BestResponder, recertify, run
-from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
+from dpopt.algorithms.dualquery.algorithm import run
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
+from dpopt.algorithms.dualquery.rounds import BestResponder, FreeAttributeRule, recertify
 from dpopt.errors import TranscriptError
 from dpopt.models.best_responses.best_response import round_program
 from dpopt.private.curators.dualquery_curator import Curator

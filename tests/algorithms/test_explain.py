@@ -11,8 +11,8 @@ from dpopt.accounting.accountants import COMPARED, Accountant, costs
 from dpopt.accounting.dualquery import dualquery_epsilon
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery.accuracy import parameters_for_accuracy
-from dpopt.algorithms.dualquery.plan import OneWayMeasurement, log_universe
+from dpopt.algorithms.dualquery.accuracy import log_universe, parameters_for_accuracy
+from dpopt.algorithms.dualquery.plan import OneWayMeasurement
 from dpopt.algorithms.explain import explain, explain_accuracy
 from dpopt.errors import AccountingError, PlanError
 from dpopt.releases.plan import FreeAttributes

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpopt.accounting.measurements import one_way_charge
-from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
+from dpopt.algorithms.dualquery.rounds import FreeAttributeRule
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.public_random import public_stream, uniforms
 from dpopt.releases.plan import FreeAttributes

@@ -14,10 +14,9 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.conversions import zcdp_rho
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery.accuracy import proven_error
+from dpopt.algorithms.dualquery.accuracy import log_universe, proven_error
 from dpopt.algorithms.dualquery.algorithm import DualQueryAlgorithm
-from dpopt.algorithms.dualquery.plan import DualQueryPlan, log_universe
-from dpopt.algorithms.dualquery.planning import RULE_DRAWS_IN_ALL, RULE_ROUNDS, largest_number
+from dpopt.algorithms.dualquery.plan import RULE_DRAWS_IN_ALL, RULE_ROUNDS, DualQueryPlan, largest_number
 from dpopt.algorithms.options import DualQuery, PlanRequest
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.workloads.workload import Workload, parse_workload

@@ -9,8 +9,8 @@ import pytest
 
 from dpopt.accounting.accountants import COMPARED, Accountant, total_epsilon
 from dpopt.accounting.ledger import Budget, Ledger
-from dpopt.algorithms.dualquery.accuracy import certificates
 from dpopt.algorithms.dualquery.plan import OneWayMeasurement
+from dpopt.algorithms.dualquery.rounds import certificates
 from dpopt.algorithms.statement import privacy_statement
 from dpopt.releases.plan import FreeAttributes
 from tests.algorithms.small_runs import REPLACE, SCHEMA, plan, small_release

@@ -19,8 +19,7 @@ from dpopt.accounting.dualquery import largest_rounds
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.measurements import one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery.algorithm import BestResponder
-from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
+from dpopt.algorithms.dualquery.rounds import BestResponder, FreeAttributeRule
 from dpopt.algorithms.release import release
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.mechanisms.randomness import SystemWords

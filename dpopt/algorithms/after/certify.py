@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.dualquery.accuracy import RoundGaps, certified_accuracy, gaps_of
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
+from dpopt.algorithms.dualquery.rounds import RoundGaps, certified_accuracy, gaps_of
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import DpoptError, PlanError, ProgramError, ReleaseFolderError, TranscriptError
 from dpopt.files.codec import decode, encode

@@ -1,105 +1,19 @@
-"""What accuracy theorems promise: before any record is touched, and of a finished run with the gaps of its best responses.
-
-Each is a function of plan and transcript (and of bounds computed from them), so it may be published; replay gives it
-again.
-"""
+"""What the accuracy theorem of DualQuery promises before any record is touched, and its parameters for an accuracy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from math import ceil, log, sqrt
 from typing import Any
 
 import numpy as np
 
-from dpopt.algorithms.dualquery.plan import DualQueryPlan, log_universe
 from dpopt.errors import PlanError
-from dpopt.models.best_responses.presolved import SETTLED
-from dpopt.releases.job import Job
-from dpopt.releases.kept_records import Round
+from dpopt.schema.schema import Schema
 
 DEFAULT_FAILURE = 0.05
-
-BY_PROVEN = (
-    "proven: every bound was computed without any solver's word, by weak duality in exact arithmetic or as the sum of "
-    "the positive weights"
-)
-BY_REPORTED = (
-    "reported: bounds as solvers state them, which hold within their tolerances and are no proofs; where none was "
-    "stated, the proven one"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class RoundGaps:
-    """How far a round's record may be from the best one, in units of weight."""
-
-    proven: int
-    """Proven bound minus exact objective, >= 0."""
-    reported: int | None
-    """Reported bound minus exact objective, >= 0; None where no solver stated a bound."""
-
-    @property
-    def by_any_word(self) -> int:
-        """The smaller of the two gaps."""
-        return self.proven if self.reported is None else min(self.proven, self.reported)
-
-
-def certified_accuracy(job: Job, gaps: Sequence[RoundGaps]) -> dict[str, Any] | None:
-    """Return the sharpened accuracy theorem with the mean gap of the rounds, as JSON: once proven, once reported.
-
-    With probability at least 1 - beta the largest error of the T records together is at most ``learning + sampling +
-    g``, where g is the mean over rounds of the gap divided by the s draws
-    (`dpopt.algorithms.dualquery.accuracy.proven_error`). The gaps depend on released values only.
-
-    Parameters
-    ----------
-    job
-        The public inputs; its plan gives s and eta.
-    gaps
-        One for each round played; their number is T.
-
-    Returns
-    -------
-    dict or None
-        None if no round was played.
-    """
-    if not gaps:
-        return None
-    proven = [gap.proven for gap in gaps]
-    reported = [gap.by_any_word for gap in gaps]
-    stated = sum(gap.reported is not None for gap in gaps)
-    return {
-        "by_proven_bounds": _error(job, proven, BY_PROVEN),
-        "by_reported_bounds": {**_error(job, reported, BY_REPORTED), "rounds_with_a_reported_bound": stated},
-    }
-
-
-def _error(job: Job, gaps: list[int], kind: str) -> dict[str, Any]:
-    """Return the theorem's figure for gaps of one kind."""
-    plan, stated = DualQueryPlan.of(job.plan), job.statement.get("proven") or {}
-    mean = sum(gaps) / (len(gaps) * plan.draws)  # whole numbers: the same float on every machine
-    error = proven_error(
-        rounds=len(gaps),
-        draws=plan.draws,
-        step=float(plan.step),
-        queries=len(job.workload),
-        log_universe=log_universe(job.schema),
-        failure=float(stated.get("failure_probability", DEFAULT_FAILURE)),
-        solver_gap=mean,
-    )
-    found = {key: value for key, value in error.to_json().items() if key != "mean_solver_gap_assumed"}
-    found |= {
-        "kind": f"bound on the largest error; its gaps are {kind}",
-        "mean_gap_over_draws": mean,
-        "largest_gap_over_draws": max(gaps) / plan.draws,
-        "rounds": len(gaps),
-    }
-    if job.schema.circuit().number_of_rules:
-        found["assumes"] = "that the records of the table obey the rules of the schema"
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,37 +117,9 @@ def check_failure(failure: float) -> None:
         raise PlanError(f"the failure probability (1 - confidence) lies between 0 and 1, found {failure}")
 
 
-def dualquery_sections(job: Job, rounds: Sequence[Round]) -> dict[str, Any]:
-    """Return the sections of release.json that belong to the rounds."""
-    return {
-        "accuracy": {"certified": certified_accuracy(job, [gaps_of(done) for done in rounds])},
-        "records": {"rounds": len(rounds)},
-        "certificates": certificates(rounds),
-        "solvers": sorted({done.solver for done in rounds}),
-    }
-
-
-def gaps_of(done: Round) -> RoundGaps:
-    """Return the gaps that a round's own certificate gives; two records never differ by more than the draws."""
-    proven = done.certificate.proven_gap
-    reported = None if done.solver == SETTLED else done.certificate.reported_gap  # then none was asked
-    return RoundGaps(done.sampled.charge.count if proven is None else proven, reported)
-
-
-def certificates(rounds: Sequence[Round]) -> dict[str, Any]:
-    """Summarise the rounds' certificates: objectives recomputed exactly, and gaps to bounds divided by the draws."""
-    known = [(gaps_of(done), max(1, done.sampled.charge.count)) for done in rounds]
-    gaps = [gap.reported / draws for gap, draws in known if gap.reported is not None]
-    proven = [gap.proven / draws for gap, draws in known]
-    stopped: dict[str, int] = {}
-    for done in rounds:
-        stopped[done.stopped] = stopped.get(done.stopped, 0) + 1
-    return {
-        "rounds": len(rounds),
-        "stopped": stopped,
-        "fallbacks": sum(done.fallback is not None for done in rounds),
-        "fallback_reasons": sorted({done.fallback for done in rounds if done.fallback is not None}),
-        "rounds_with_a_bound_reported_by_the_solver": len(gaps),
-        "mean_gap_over_draws_by_reported_bounds": float(np.mean(gaps)) if gaps else None,
-        "mean_gap_over_draws_by_proven_bounds": float(np.mean(proven)) if proven else None,
-    }
+def log_universe(schema: Schema) -> float:
+    """Return ln |X|: X holds the records of the schema."""
+    sizes, counts = np.unique(schema.sizes, return_counts=True)
+    terms = zip(sizes.tolist(), counts.tolist(), strict=True)
+    # Exact sums, rounded once at the end: what `math.fsum` over all attributes gives, without a loop over them.
+    return float(sum((Fraction(log(size)) * count for size, count in terms), Fraction(0)))

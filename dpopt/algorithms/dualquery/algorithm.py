@@ -6,9 +6,8 @@ data player maximizes sum_i q_i(x) over the drawn queries, a query's weight grow
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -21,34 +20,32 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.algorithm import Algorithm
 from dpopt.algorithms.dualquery import simulation
-from dpopt.algorithms.dualquery.accuracy import dualquery_sections, proven_error
-from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
-from dpopt.algorithms.dualquery.plan import DualQueryPlan, log_universe
-from dpopt.algorithms.dualquery.planning import BudgetFit, base_fields, dense_draws, least_bound, rule_in_words
+from dpopt.algorithms.dualquery.accuracy import log_universe, proven_error
+from dpopt.algorithms.dualquery.plan import (
+    BudgetFit,
+    DualQueryPlan,
+    base_fields,
+    dense_draws,
+    least_bound,
+    rule_in_words,
+)
+from dpopt.algorithms.dualquery.rounds import BestResponder, FreeAttributeRule, dualquery_sections, recertify
 from dpopt.algorithms.memory import ExpectedMemory, expected_memory
 from dpopt.algorithms.options import DualQuery, PlanRequest
 from dpopt.algorithms.prediction import AMPLE, ROWS, PredictedError, errors_of_run, mean_of_runs
-from dpopt.errors import DpoptError, TranscriptError
-from dpopt.files.codec import decode
-from dpopt.models.best_responses.best_response import read_record, round_program
-from dpopt.models.best_responses.presolved import SETTLED
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.readers.table_sources import BATCH_ROWS
-from dpopt.programs.certificate import certify
-from dpopt.programs.results import SolveLimits, SolveResult, Termination
+from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Solver
-from dpopt.queries.clauses import Clauses
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
-from dpopt.releases.kept_records import Round, codes_of, kept, record_from_json
+from dpopt.releases.kept_records import Round
 from dpopt.releases.plan import PlanBy
 from dpopt.releases.progress import Figures, stage
 from dpopt.releases.public_population.population import has_binary_population
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rule_conflicts import feasible_record, require_rules_taken
 from dpopt.releases.run import Outcome, Run, Walk, spent_so_far
-from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
-from dpopt.transcript.journal import Entry
 from dpopt.transcript.past import DRAW, MEASUREMENT
 from dpopt.transcript.released import NoisyAnswers, SampledQueries
 
@@ -290,116 +287,3 @@ def figures_of_round(plan: DualQueryPlan, ledger: Ledger, done: Round) -> Figure
         "solve_seconds": None if done.solve_seconds is None else round(done.solve_seconds, 6),
         **spent_so_far(ledger),
     }
-
-
-@dataclass(frozen=True, slots=True)
-class BestResponder:
-    """Answers drawn queries with a record, from public values only."""
-
-    clauses: Clauses
-    """The workload's base queries over the coding of the records."""
-    sizes: NDArray[np.int32]
-    """Shape (d,). Number of values of each attribute of that coding."""
-    solver: Solver
-    """Finds the record; its answer is re-evaluated exactly and replaced by a public rule if it is none."""
-    fallback: Solver
-    """Gives the record when `solver` fails."""
-    limits: SolveLimits
-    """Limits per round."""
-    free_attributes: FreeAttributeRule
-    """Fills what the drawn queries do not mention."""
-    rules: ThresholdCircuit = NO_RULES
-    """Hard rules on records; every record obeys them."""
-    feasible: NDArray[np.int32] | None = None
-    """Shape (d,). A record that obeys the rules: the first round's hint, and the last resort. None, where there are no
-    rules, stands for the first value of every attribute."""
-
-    def respond(self, sampled: SampledQueries, *, hint: NDArray[np.int32] | None) -> Round:
-        """Return the round that answers the drawn queries: maximize sum_i q_i(x) over records x that obey the rules."""
-        from dpopt.solvers.outside import asked, name_of  # a replay asks no solver, and loads none
-
-        problem = round_program(self.clauses, self.sizes, sampled, self.rules)
-        hint = self.feasible if hint is None else hint
-        limits = replace(self.limits, seed=(self.limits.seed + sampled.round) % 2**31)
-        begun = time.perf_counter()
-        try:
-            result = asked(self.solver, problem, limits, hint=hint)
-        except DpoptError as error:  # the draw is spent, so no error of a solver may end the run
-            said = f"{type(error).__name__}: {error}"
-            result = SolveResult(Termination.FAILED, solver=name_of(self.solver), native_status=said)
-        solve_seconds = time.perf_counter() - begun  # by our own clock, not by the solver's word
-        record, fallback = read_record(problem, result)
-        by = SETTLED if result.native_status == SETTLED else f"{result.solver} {result.version}"
-        if record is None:
-            found = self.fallback.solve(problem, SolveLimits(work=1), hint=hint)
-            record, by = read_record(problem, found)[0], f"{found.solver} {found.version}"
-            if record is None:
-                record, by = (np.zeros(len(self.sizes), dtype=np.int32) if hint is None else hint, "a known record")
-        record = self.free_attributes.fill(problem, record, sampled.round)
-        answered = result if fallback is None else None
-        return Round(
-            sampled,
-            kept(record, self.sizes),
-            certify(problem, record, bound=None if answered is None else answered.bound),
-            result.termination.value if result.limit is None else f"{result.limit.value} limit",
-            None if fallback is None else _plain(fallback),
-            _plain(by),
-            solve_seconds,
-        )
-
-
-def _plain(text: str) -> str:
-    """Return what can be written of a solver's own words."""
-    return " ".join(text.encode("ascii", "replace").decode()[:200].split())
-
-
-@dataclass(frozen=True, slots=True)
-class _RoundOnFile:
-    """What `Round.to_json` writes."""
-
-    round: int
-    record: Any
-    objective: int
-    bound: int | None
-    stopped: str
-    fallback: str | None
-    solver: str
-
-
-def recertify(
-    clauses: Clauses,
-    sizes: NDArray[np.int32],
-    sampled: SampledQueries,
-    entry: Entry,
-    rules: ThresholdCircuit = NO_RULES,
-) -> Round:
-    """Read a recorded round back and recompute its certificate from draw and record alone."""
-    damage = f"round {sampled.round}: the record on file is damaged"
-    written = decode(_RoundOnFile, entry, damage, TranscriptError, header={"kind": "record"})
-    try:
-        found = record_from_json(written.record, sizes)
-    except TranscriptError as error:
-        raise TranscriptError(f"round {sampled.round}: {error}") from error
-    if written.round != sampled.round:
-        raise TranscriptError(f"the record of round {written.round} follows the draw of round {sampled.round}")
-    objective, bound = written.objective, written.bound
-    problem = round_program(clauses, sizes, sampled, rules)
-    certificate = certify(problem, codes_of(found))
-    if certificate.broken_rules:
-        raise TranscriptError(
-            f"round {sampled.round}: the record on file breaks the rule {certificate.broken_rules[0]!r}; the "
-            f"transcript is damaged or belongs to another schema"
-        )
-    if certificate.objective != objective:
-        raise TranscriptError(
-            f"round {sampled.round}: the record on file has objective {certificate.objective}, "
-            f"not {objective} as recorded; the transcript is damaged or belongs to another plan"
-        )
-    if bound is not None:
-        if bound < objective:
-            raise TranscriptError(
-                f"round {sampled.round}: the bound on file, {bound!r}, does not fit objective {objective}"
-            )
-        # The bound was made whole when it was recorded; read again as a float it could be rounded once more.
-        certificate = replace(certificate, bound=bound, gap=bound - objective)
-    return Round(sampled, found, certificate, written.stopped, written.fallback, written.solver)

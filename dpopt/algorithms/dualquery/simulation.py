@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.dualquery.free_attributes import FreeAttributeRule
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
+from dpopt.algorithms.dualquery.rounds import FreeAttributeRule
 from dpopt.algorithms.prediction import ROWS, SIMULATED, PredictedError, errors_of
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.algorithm import Algorithm, OptionsT
-from dpopt.algorithms.dualquery.plan import log_universe
+from dpopt.algorithms.dualquery.accuracy import log_universe
 from dpopt.algorithms.measured.expected import predict_residuals
 from dpopt.algorithms.measured.fitting import (
     Answered,
