@@ -16,10 +16,10 @@ from unittest import mock
 import pandas as pd
 
 from dpopt.accounting.measurements import SIZE
-from dpopt.algorithms.asked import ReleaseRequest
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.release_folder import read_begun
 from dpopt.algorithms.replay import differing_files, replay
+from dpopt.algorithms.request import ReleaseRequest
 from dpopt.algorithms.run_release import resume_run, run_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError

@@ -10,7 +10,6 @@ from typing import Any
 
 from dpopt.accounting.accountants import Accountant, total_rho
 from dpopt.accounting.budget import Budget
-from dpopt.algorithms.asked import ReleaseRequest, Terms
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.fem.plan import FemPlan
 from dpopt.algorithms.measured.plan import (
@@ -24,6 +23,7 @@ from dpopt.algorithms.measured.plan import (
 )
 from dpopt.algorithms.measured.stages import LEAST_BOUND
 from dpopt.algorithms.options import MARGINALS, QUERIES, RESIDUALS, SELECTED
+from dpopt.algorithms.request import ReleaseRequest, Terms
 from dpopt.algorithms.small_database.algorithm import SmallDatabasePlan
 from dpopt.files.codec import encode
 from dpopt.queries.distances import UNIT

@@ -8,8 +8,8 @@ every instant, and the same as values. A driver's control flow depends on the pl
 | options.py | the options of each algorithm, as a frozen dataclass with help and checks; loads nothing |
 | algorithm.py, registry.py | what every algorithm gives; the table of all algorithms |
 | terms.py | what a user says of a release: names, types, defaults and help, for Python and the command line |
-| asked.py | what was asked of a run, and its terms; the assumed share of ones of a wide table |
-| defaults.py, planned.py | workload and delta where none is given; a plan as a value and on file, for a release to take |
+| request.py | what a release is asked for, and its terms; workload, delta and share of ones where none is given |
+| planned.py | a plan as a value and on file, for a release to take |
 | stating.py | which algorithm `auto` takes; trivial data sets on public tables; what is refused and known beforehand |
 | prediction.py | what the simulations of plans on public populations share |
 | explain.py | what a plan costs, for people |

@@ -188,10 +188,10 @@ def changed_sheet(numbers: NonPrivateNumbers, columns: Mapping[str, Any]) -> dic
             means |= {"real": real.mean, "counted": counted}
         found.append({"column": name, "values": values, **means})
         shown = zip(means.values(), ("in the file", "as counted", "in the release"), strict=True)
-        said = ", ".join(f"{mean:,.6g} {place}" for mean, place in shown if mean is not None)
+        line = ", ".join(f"{mean:,.6g} {place}" for mean, place in shown if mean is not None)
         words.append(
             f"{values:,} of {numbers.counted:,} values of {name} {what} and were counted in {where}"
-            + (f": mean {said}" if said else "")
+            + (f": mean {line}" if line else "")
         )
     if lost := numbers.rows - numbers.counted:
         words.append(f"{lost:,} of {numbers.rows:,} rows are not counted, and in none of these figures")

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from dpopt.accounting.budget import power_of_tests, protection
-from dpopt.algorithms.asked import ReleaseRequest, Terms, check_density_known
 from dpopt.algorithms.explain import explain
 from dpopt.algorithms.measured.expected import sampling_error
 from dpopt.algorithms.options import AUTO, Auto, Options
 from dpopt.algorithms.registry import candidates_for
+from dpopt.algorithms.request import ReleaseRequest, Terms, check_density_known
 from dpopt.algorithms.stating import plan_and_statement, prepare, remarks_on, tell
 from dpopt.algorithms.terms import Keywords, with_terms
 from dpopt.errors import DpoptWarning, PlanError
@@ -44,7 +44,7 @@ class Planned(Shown):
 
     Attributes
     ----------
-    asked : ReleaseRequest
+    request : ReleaseRequest
         Schema, workload and terms; in these the algorithm that was chosen, with its options.
     plan : Plan
         For the number of records that was given.
@@ -66,7 +66,7 @@ class Planned(Shown):
     ...     planned.save(f"{folder}/plan.json")  # for `dpopt.release(..., plan=...)`
     """
 
-    asked: ReleaseRequest
+    request: ReleaseRequest
     plan: Plan
     statement: Mapping[str, Any]
 
@@ -75,7 +75,7 @@ class Planned(Shown):
         errors = ("mean", "max") if predicted else ()
         return [
             self.plan.algorithm,
-            f"{len(self.asked.workload):,} queries",
+            f"{len(self.request.workload):,} queries",
             f"n={self.plan.size}",
             *(f"predicted {name} error={predicted[f'{name}_error']:.2g}" for name in errors),
             self.plan.budget.describe(),
@@ -89,7 +89,7 @@ class Planned(Shown):
     def explained(self) -> dict[str, Any]:
         """The plan with cost, errors, memory and reasons, as a JSON object."""
         return {
-            **explain(self.plan, self.asked.workload, self.statement),
+            **explain(self.plan, self.request.workload, self.statement),
             "protects": self.protects,
             "like_a_sample_of": self.like_a_sample_of,
         }
@@ -107,7 +107,7 @@ class Planned(Shown):
         From public values alone, as predicted errors are.
         """
         predicted, size = self.statement["predicted"], self.plan.size
-        sampling = sampling_error(self.asked.workload, size, self.asked.terms.density)
+        sampling = sampling_error(self.request.workload, size, self.request.terms.density)
         if sampling is None or not predicted or not predicted["mean_error"]:
             return None
         return size * float(sampling / predicted["mean_error"]) ** 2
@@ -137,15 +137,15 @@ class Planned(Shown):
     @property
     def remarks(self) -> list[str]:
         """What there is to know before it is run."""
-        found = remarks_on(self.plan, self.statement, self.asked.schema)
+        found = remarks_on(self.plan, self.statement, self.request.schema)
         return [f"warning: {one}" if isinstance(one, DpoptWarning) else one for one in found]
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as it is put on file: the request that a release carries out, and for readers what it leads to."""
         return {
-            **self.asked.to_json(),
-            "schema": self.asked.schema.to_json(),
-            "workload": self.asked.workload.to_json(),
+            **self.request.to_json(),
+            "schema": self.request.schema.to_json(),
+            "workload": self.request.workload.to_json(),
             "planned": self.explained,
         }
 
@@ -199,12 +199,12 @@ def plan(
     --------
     >>> schema = Schema.binary(3)
     >>> made = plan(schema, "marginals:2", n=1000, epsilon=1, predict=False, algorithm="projection")
-    >>> made.plan.algorithm, len(made.asked.workload), made.asked.terms.delta
+    >>> made.plan.algorithm, len(made.request.workload), made.request.terms.delta
     ('projection', 12, 1e-09)
     """
     progress = shown_progress(progress)
     made = _made(schema, workload, n, algorithm, progress, terms, compare=compare)
-    tell(remarks_on(made.plan, made.statement, made.asked.schema), progress)
+    tell(remarks_on(made.plan, made.statement, made.request.schema), progress)
     return made
 
 
@@ -328,7 +328,7 @@ def _reading_of_both(given: TableReading, planned: TableReading) -> TableReading
     return replace(given, **taken)
 
 
-def asked_of(
+def request_of(
     given: Terms,
     schema: Schema | str | os.PathLike[str] | None,
     workload: Workload | str | None,
@@ -340,12 +340,12 @@ def asked_of(
         if schema is None:
             raise PlanError("a release needs a schema, or a plan (--plan); found none")
         return prepare(given, schema, workload, progress)
-    planned = made.asked if isinstance(made, Planned) else read_planned(made)
+    planned = made.request if isinstance(made, Planned) else read_planned(made)
     declared = schema if schema is None or isinstance(schema, Schema) else Schema.read(schema)
     queries = parse_workload(workload, planned.schema) if isinstance(workload, str) else workload
     terms = terms_of_plan(planned, declared, queries, given)
-    said = f"plan: {terms.algorithm.algorithm}, {len(planned.workload):,} queries, {terms.budget().describe()}"
-    progress.note(f"{said}; the number of records is measured first" if terms.measures_size else said)
+    line = f"plan: {terms.algorithm.algorithm}, {len(planned.workload):,} queries, {terms.budget().describe()}"
+    progress.note(f"{line}; the number of records is measured first" if terms.measures_size else line)
     return prepare(terms, planned.schema, planned.workload, progress)
 
 

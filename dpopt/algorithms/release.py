@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Unpack, cast
 
 from dpopt.accounting.ledger import Account
-from dpopt.algorithms.asked import BIT_TABLE, RESERVATION, SPARSE_MATRIX, ReleaseRequest, Terms, check_density_known
 from dpopt.algorithms.memory import available_memory, check_memory, note_on_memory
 from dpopt.algorithms.options import AUTO, Options
-from dpopt.algorithms.planned import Planned, asked_of
+from dpopt.algorithms.planned import Planned, request_of
 from dpopt.algorithms.registry import OPTIONS, algorithm_of
 from dpopt.algorithms.release_folder import read_begun
+from dpopt.algorithms.request import BIT_TABLE, RESERVATION, SPARSE_MATRIX, ReleaseRequest, Terms, check_density_known
 from dpopt.algorithms.run_release import job_of, refuse_ended, resume_run, run_release
 from dpopt.algorithms.stating import remarks_on, tell
 from dpopt.algorithms.synthetic_release import SyntheticRelease
@@ -77,7 +77,7 @@ def release(
         Declared attributes; `Schema.binary(d)` for a wide table of zeros and ones. Public.
     workload : Workload or str, optional
         The queries that the synthetic records should answer well. Public. If left out: all three-way or two-way
-        marginals, by `dpopt.algorithms.defaults.usual_workload`.
+        marginals, by `dpopt.algorithms.request.usual_workload`.
     plan : Planned or path, optional
         A plan that was made before (`dpopt plan -o plan.json`): schema, workload, budget and algorithm are those of the
         plan.
@@ -123,7 +123,7 @@ def release(
         again = read_from(table)
         terms.setdefault("reading", again.how)
         table = again.table
-    asked = asked_of(Terms.of(algorithm, **terms), schema, workload, plan, progress)
+    asked = request_of(Terms.of(algorithm, **terms), schema, workload, plan, progress)
     chosen, schema = asked.terms, asked.schema
     folder = None if out is None else Path(out)
     if folder is not None:

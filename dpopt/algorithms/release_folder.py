@@ -10,8 +10,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from dpopt.algorithms.asked import ReleaseRequest
 from dpopt.algorithms.registry import read_plan
+from dpopt.algorithms.request import ReleaseRequest
 from dpopt.errors import ReleaseFolderError
 from dpopt.files.reading import damage_as
 from dpopt.queries.workloads.workload import workload_from_json

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from dpopt.accounting.ledger import Account
-from dpopt.algorithms.asked import NOT_PRIVATE, RESERVATION, ReleaseRequest
 from dpopt.algorithms.registry import algorithm_of, candidates_for, plan_of
 from dpopt.algorithms.release_folder import add_plan, create_folder
+from dpopt.algorithms.request import NOT_PRIVATE, RESERVATION, ReleaseRequest
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
 from dpopt.errors import AccountingError, BudgetError, PlanError, ReleaseFolderError

@@ -15,7 +15,7 @@ from dpopt.accounting.budget import DEFAULT_DELTA, RECORD, Budget
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.asked import RESERVATION
+from dpopt.algorithms.request import RESERVATION
 from dpopt.errors import AccountingError, TranscriptError
 from dpopt.files.codec import decode, encode
 from dpopt.queries.counting.answers import UniformAnswers, uniform_answers
@@ -132,7 +132,7 @@ def _records(
     return {
         **output,
         **reason,
-        **({} if written is None else written.said),
+        **({} if written is None else written.statement),
         "encoding": "records",
         "distinct": len(distinct),
         **sections.pop("records", {}),

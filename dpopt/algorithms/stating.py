@@ -16,12 +16,18 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.measurements import amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.asked import AssumedDensity, ReleaseRequest, Terms, assumed_density
-from dpopt.algorithms.defaults import delta_said, settled, usual_workload
 from dpopt.algorithms.dualquery.simulation import named_part, simulated_clauses
 from dpopt.algorithms.options import Auto, Options, PlanRequest, Projection
 from dpopt.algorithms.prediction import BASELINES, ROWS, PredictedError, PublicNoise
 from dpopt.algorithms.registry import ALGORITHMS, OPTIONS, algorithm_of, candidates_for, plan_of, predict, values_plan
+from dpopt.algorithms.request import (
+    AssumedDensity,
+    ReleaseRequest,
+    Terms,
+    assumed_density,
+    delta_in_words,
+    usual_workload,
+)
 from dpopt.errors import DpoptError, DpoptWarning, PlanError
 from dpopt.files.codec import encode
 from dpopt.inference.interactions import onto_simplices
@@ -155,7 +161,7 @@ def verdict(
         "uniform": "the uniform distribution",
         "independence": "noisy columns, taken as independent,",
     }
-    said = []
+    reasons = []
     for name, errors in baselines.items():
         if name == "independence" and single:
             continue
@@ -165,13 +171,15 @@ def verdict(
             f"on the public population, {names[name]} {verb} largest error {other[0]:.2g} and mean error {other[1]:.2g}"
         )
         if name == "independence" and own[1] < TIE * other[1] and other[1] < TIE * own[1]:
-            said.append(f"{shown}: a tie with this plan's {own[0]:.2g} and {own[1]:.2g}; {_advice(workload)}")
+            reasons.append(f"{shown}: a tie with this plan's {own[0]:.2g} and {own[1]:.2g}; {_advice(workload)}")
         elif other[0] <= own[0] and other[1] <= own[1]:
-            said.append(f"{shown}: this plan's {own[0]:.2g} and {own[1]:.2g} cannot beat it; {_advice(workload)}")
+            reasons.append(f"{shown}: this plan's {own[0]:.2g} and {own[1]:.2g} cannot beat it; {_advice(workload)}")
         elif other[0] <= own[0] or other[1] <= own[1]:
             least = "largest" if other[0] <= own[0] else "mean"
-            said.append(f"{shown}: it has the smaller {least} error beside this plan's {own[0]:.2g} and {own[1]:.2g}")
-    return "; ".join(said) or None
+            reasons.append(
+                f"{shown}: it has the smaller {least} error beside this plan's {own[0]:.2g} and {own[1]:.2g}"
+            )
+    return "; ".join(reasons) or None
 
 
 def _figures(errors: Mapping[str, Any]) -> tuple[float, float]:
@@ -288,7 +296,7 @@ def prepare(
 ) -> ReleaseRequest:
     """Return what is asked of a run, or refuse what public values alone rule out: before a table is read, or a plan made.
 
-    Where no delta or no workload is given, the defaults of `dpopt.algorithms.defaults` are taken and noted; `size` is
+    Where no delta or no workload is given, the defaults of `dpopt.algorithms.request` are taken and noted; `size` is
     the number of records, or a guess of it, that they are taken for.
     """
     terms.check()
@@ -298,12 +306,12 @@ def prepare(
         require_solver(options.pricing_name)
     declared = schema if isinstance(schema, Schema) else Schema.read(schema)
     refuse_unreviewed(declared, accepted=terms.accept_draft)
-    if (said := delta_said(terms)) is not None:
-        progress.note(Detail(said))
+    if (note := delta_in_words(terms)) is not None:
+        progress.note(Detail(note))
     if workload is None:
         with stage(progress, "choosing what to count"):
-            queries, said = usual_workload(declared, terms, terms.n0 if size is None else size)
-        progress.note(Detail(said))
+            queries, note = usual_workload(declared, terms, terms.n0 if size is None else size)
+        progress.note(Detail(note))
     else:
         queries = parse_workload(workload, declared) if isinstance(workload, str) else workload
     check_workload(queries, declared)
@@ -314,7 +322,7 @@ def prepare(
     if declared.rules:
         with stage(progress, "checking the rules"):
             feasible_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
-    return ReleaseRequest(settled(terms), declared, queries)
+    return ReleaseRequest(terms.complete(), declared, queries)
 
 
 def plan_and_statement(

@@ -384,8 +384,8 @@ def write_synthetic(job: Job, folder: Path, records: SyntheticRecords, values: V
     weight_column = write_records(
         folder / name, job.schema, written, weights=weights, format=file_format, numbers=numbers
     )
-    said = {} if not unordered else {"rows_at_representatives_by_rules": unordered}
-    return {"file": name, "rows": len(written), "weight_column": weight_column, **said}
+    by_rules = {} if not unordered else {"rows_at_representatives_by_rules": unordered}
+    return {"file": name, "rows": len(written), "weight_column": weight_column, **by_rules}
 
 
 def written_table(job: Job, written: SyntheticRecords) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:

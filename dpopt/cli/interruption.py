@@ -11,7 +11,7 @@ import threading
 from types import FrameType
 
 
-class _Asked:
+class _Pressed:
     """Whether the user has pressed Ctrl-C."""
 
     yes = False
@@ -25,11 +25,11 @@ def listen() -> None:
 
 def raise_again() -> None:
     """Raise what was swallowed."""
-    if _Asked.yes and threading.current_thread() is threading.main_thread():
-        _Asked.yes = False
+    if _Pressed.yes and threading.current_thread() is threading.main_thread():
+        _Pressed.yes = False
         raise KeyboardInterrupt
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    _Asked.yes = True
+    _Pressed.yes = True
     raise KeyboardInterrupt

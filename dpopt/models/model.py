@@ -201,16 +201,16 @@ class Model:
         within = limits or SolveLimits(seconds=seconds)
         if self._own(solver) or (solver is None and self.closed_form is not None):
             return self._checked(self._in_closed_form())
-        from dpopt.solvers.outside import asked
+        from dpopt.solvers.outside import solver_result
         from dpopt.solvers.registry import get_solver
 
         chosen = get_solver(_DEFAULTS[type(self.program)] if solver is None else solver)
         reason = why_refused(chosen, self.program)
         if reason is None:
-            return self.judged(asked(chosen, self.program, within, of=self.name))
+            return self.judged(solver_result(chosen, self.program, within, of=self.name))
         if self.clauses is None or why_refused(chosen, self.clauses.problem) is not None:
             raise ProgramError(f"{self.name}: {reason}; `dpopt solvers` lists what each takes")
-        found = verified(self.clauses.problem, asked(chosen, self.clauses.problem, within, of=self.name))
+        found = verified(self.clauses.problem, solver_result(chosen, self.clauses.problem, within, of=self.name))
         if found.solution is not None:
             point = self.clauses.point_of(found.require_record())
             found = replace(found, solution=point, objective=self.program.evaluate(point))

@@ -32,7 +32,7 @@ from dpopt.polynomials.polynomial import Basis, Polynomial, in_binomial_basis
 from dpopt.programs.conic import PointProgram
 from dpopt.programs.results import SolveLimits, SolveResult
 from dpopt.programs.solver import Capability, Solver
-from dpopt.solvers.outside import asked, tried
+from dpopt.solvers.outside import solver_result, tried
 from dpopt.solvers.registry import available_solvers, get_solver
 
 DEFAULT = "highs"
@@ -58,7 +58,7 @@ def suggested_point(
     solver: Solver, program: PointProgram, limits: SolveLimits = _LIMITS
 ) -> tuple[NDArray[np.float64] | None, SolveResult]:
     """Return the point that a solver gives, (n,), or None, and all that it says. Neither is trusted."""
-    result = asked(solver, program, limits)
+    result = solver_result(solver, program, limits)
     solution = result.solution
     if solution is None or solution.shape != program.objective.shape:
         return None, result

@@ -249,10 +249,10 @@ def presolve_reduced(reduction: Reduction) -> Presolve:
         kept, record = _kept_columns(problem, reduction.shrink())
         if record is None:
             return Presolve(reduction, constant, rules.names[0], gained)
-        smaller, settled = _restricted(problem, kept)
+        smaller, added = _restricted(problem, kept)
         if smaller is reduction.problem:
             return Presolve(reduction, constant, None, gained)
-        gained, constant = True, constant + settled
+        gained, constant = True, constant + added
         reduction = _followed_by(reduction, smaller, kept, record)
 
 

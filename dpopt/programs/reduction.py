@@ -1,4 +1,4 @@
-"""A MaxCsp and its rules without what cannot matter: unnamed attributes, codes told apart by nothing, decided gates.
+"""A MaxCsp and its rules without what cannot matter: unnamed attributes, codes that nothing distinguishes, decided gates.
 
 Codes of an attribute that no clause names, and to which every rule gives the same values, are interchangeable: one of
 them stands for all. A round of DualQuery names a few codes of each attribute, so solvers see domains of tens of codes
@@ -35,7 +35,7 @@ def ranges(lengths: NDArray[np.int64] | NDArray[np.int32]) -> NDArray[np.int64]:
     return places
 
 
-def codes_told_apart(
+def distinguished_codes(
     rules: ThresholdCircuit, offsets: NDArray[np.int64], record: NDArray[np.int32], named: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the classes of codes to which every term gives the same value, among the codes that no clause names.
@@ -295,8 +295,8 @@ def reduce_max_csp(program: MaxCsp, hint: Point | None = None) -> Reduction:
     merged = np.flatnonzero((count > 0) & (count < before) & ~ruled)  # some codes are named, some are not
     stand_ins = _stand_ins(own, owner, code, rank)[merged]
     if rules.number_of_rules:
-        told_apart, representatives = codes_told_apart(rules, offsets, own, named)
-        merged = np.concatenate((merged, told_apart))
+        distinguished, representatives = distinguished_codes(rules, offsets, own, named)
+        merged = np.concatenate((merged, distinguished))
         stand_ins = np.concatenate((stand_ins, representatives))
         order = np.argsort(merged, kind="stable")
         merged, stand_ins = merged[order], stand_ins[order]

@@ -156,7 +156,7 @@ class ColumnBlocks:
         for point in range(points):
             part = (upto - before - own + own * ((point + 0.5) / points)) / total
             sums += number_at(np.clip(part, 0.0, 1.0)) / _POINTS  # a power of two: exact, and no sum overflows
-        found[rows] = self._settled(bins, sums / points * _POINTS, rounding[: rows.size])
+        found[rows] = self._rounded(bins, sums / points * _POINTS, rounding[: rows.size])
         return found
 
     def _numbers_of(self, bins: _Whole) -> Callable[[_Numbers], _Numbers]:
@@ -178,7 +178,7 @@ class ColumnBlocks:
 
         return number_at
 
-    def _settled(self, bins: _Whole, numbers: _Numbers, rounding: _Numbers) -> _Numbers:
+    def _rounded(self, bins: _Whole, numbers: _Numbers, rounding: _Numbers) -> _Numbers:
         """Return numbers that belong to their bins: whole ones, or with few digits."""
         edges = limits(self.attribute)
         low, high = edges[bins], edges[bins + 1]

@@ -94,22 +94,22 @@ def contradiction_in_brief(found: Mapping[str, Any] | None) -> list[str]:
     """Return a contradiction in a few words; nothing if there is none."""
     if found is None:
         return []
-    told = f"{found['says']} {found['records']:,}"
+    shown = f"{found['says']} {found['records']:,}"
     if found["says"] == "apart":
-        told = f"apart by at least {found['declared'] - found['records']:,}"
-    return [f"n0={found['declared']:,} contradicted: {told}"]
+        shown = f"apart by at least {found['declared'] - found['records']:,}"
+    return [f"n0={found['declared']:,} contradicted: {shown}"]
 
 
 def contradiction_in_words(found: Mapping[str, Any], errors: str = "include an estimate of that") -> str:
     """Return a contradiction, what it means for stated `errors`, and what to do."""
     declared, records = found["declared"], found["records"]
     if found["says"] == "apart":
-        told = f"the true number is at least {declared - records:,} more or fewer"
+        shown = f"the true number is at least {declared - records:,} more or fewer"
     else:
         noise = f", with a standard error of {found['deviation']:,.3g}" if "deviation" in found else ""
-        told = f"by them it is {found['says']} {records:,}{noise}"
+        shown = f"by them it is {found['says']} {records:,}{noise}"
     return (
-        f"n0 = {declared:,} was declared as the number of records, and the released values contradict it: {told}. (At "
+        f"n0 = {declared:,} was declared as the number of records, and the released values contradict it: {shown}. (At "
         f"most 1 in {1 / FALSE_ALARM:,.0f} releases with a right n0 says this.) Whatever is computed with n0 is wrong "
         f"by as much, shares foremost; stated errors {errors}, and proven ones do not hold. Release again without n0, "
         f"which measures the number with 1 % of the budget, or declare one near what is said here, which is public now."

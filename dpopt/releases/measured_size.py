@@ -159,28 +159,28 @@ def tell_smallest(budget: Budget, progress: Progress) -> None:
     """
     deviation = SizeMeasurement.of(budget).deviation
     least, safe = ceil(LEAST_DEVIATIONS * deviation), ceil((LEAST_DEVIATIONS + MARGIN) * deviation)
-    said = (
+    text = (
         f"the number of records is measured first. A table of {safe:,} records or more is nearly certain to be "
         f"released. If fewer than {least:,} are measured, the run ends, and the 1 % of the budget that this cost stays "
         f"charged. For a smaller table declare a fixed public number near it with --n0, or take a larger budget"
     )
     if least >= WARNED_LEAST:
-        progress.warning(AccuracyWarning(said))
+        progress.warning(AccuracyWarning(text))
     else:
-        progress.note(Detail(f"note: {said}"))
+        progress.note(Detail(f"note: {text}"))
 
 
 def measured_note(size: int, budget: Budget) -> Detail | AccuracyWarning:
     """Return what to know about a number of records that was, or is to be, measured: a detail, unless its noise is large."""
     deviation = SizeMeasurement.of(budget).deviation
     share = deviation / size
-    said = (
+    text = (
         f"the number of records, {size:,}, is private too: it is measured with 1 % of the budget, typically to "
         f"{deviation:,.3g} records ({100 * share:.2g} %), and every count is off by as many per cent"
     )
     if share <= WARNED_FROM:
-        return Detail(f"note: {said}")
-    return AccuracyWarning(f"{said}. Declare a fixed public number near it with --n0 if there is one: it costs nothing")
+        return Detail(f"note: {text}")
+    return AccuracyWarning(f"{text}. Declare a fixed public number near it with --n0 if there is one: it costs nothing")
 
 
 def declared_rows(size: int, most: int) -> str:

@@ -37,7 +37,7 @@ class ChosenRows:
 
     records: SyntheticRecords
     """The distinct rows and how often each is written."""
-    said: Mapping[str, Any] = field(default_factory=dict)
+    statement: Mapping[str, Any] = field(default_factory=dict)
     """What release.json says of them."""
 
 
@@ -71,8 +71,8 @@ def choose_rows(
             f"{rows.multiplicity.sum():,} rows are on file beside the whole copies, expected {left:,}; the transcript "
             f"is damaged or belongs to another plan"
         )
-    said = {key: entry.get(key) for key in ("distance_per_query", "least_distance_per_query")}
-    return ChosenRows(weighted.with_multiplicity(copies).and_(rows), {"rows_chosen": said})
+    distances = {key: entry.get(key) for key in ("distance_per_query", "least_distance_per_query")}
+    return ChosenRows(weighted.with_multiplicity(copies).and_(rows), {"rows_chosen": distances})
 
 
 def _compared(job: Job, weighted: SyntheticRecords) -> MarginalSet | Clauses | None:

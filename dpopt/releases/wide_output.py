@@ -35,19 +35,19 @@ def write_wide(folder: Path, job: Job, records: SyntheticRecords) -> dict[str, A
     places = None if job.rows is None else records.places()
     weights = records.weights if places is None else None
     ones, width = ones_of(records.held), len(job.schema)
-    said: dict[str, Any] = {"rows": len(records) if places is None else len(places)}
+    described: dict[str, Any] = {"rows": len(records) if places is None else len(places)}
     if job.output["format"] == "npz":
         name = "synthetic.npz"
         write_whole(folder / name, lambda stream: write_npz(stream, width, ones, places, weights), "records")
-        return {"file": name, **said, "weight_column": None if weights is None else "weights"}
+        return {"file": name, **described, "weight_column": None if weights is None else "weights"}
     items = job.items()
     write_whole(folder / BASKETS, lambda stream: write_baskets(stream, ones, places, items), "records")
     by = f"number, from {items.first}" if items.names is None else "name"
-    said = {"file": BASKETS, **said, "items_by": by, "weight_column": None}
+    described = {"file": BASKETS, **described, "items_by": by, "weight_column": None}
     if weights is not None:
         write_whole(folder / WEIGHTS, lambda stream: write_weights(stream, weights), "weights")
-        said["weight_file"] = WEIGHTS
-    return said
+        described["weight_file"] = WEIGHTS
+    return described
 
 
 _BLOCK_ONES = 2**22

@@ -109,9 +109,9 @@ class Glpk:
         head = next((line.split() for line in lines if line.startswith("s ")), [])
         words = " ".join(head[4:-1])
         termination, limit = (WHOLE if head[1:2] == ["mip"] else LINEAR).get(words, UNKNOWN_STATUS)
-        said = [line for line in log.splitlines() if line in SAID]
+        outcomes = [line for line in log.splitlines() if line in SAID]
         if termination is Termination.LIMIT:
-            termination, limit = SAID[said[-1]] if said else UNKNOWN_STATUS
+            termination, limit = SAID[outcomes[-1]] if outcomes else UNKNOWN_STATUS
         if termination is Termination.UNBOUNDED and program.integrality.any():
             termination = Termination.INFEASIBLE_OR_UNBOUNDED  # said of the linear relaxation
         point = duals = None
@@ -132,7 +132,7 @@ class Glpk:
             bound=None if bound is None else sign * bound,
             solver=self.name,
             version=f"GLPK {version.group(1)}" if version else "",
-            native_status="; ".join([words, *said]) if head else f"no solution file: {last}",
+            native_status="; ".join([words, *outcomes]) if head else f"no solution file: {last}",
             duals=None if duals is None else sign * duals,
         )
 

@@ -49,9 +49,9 @@ def answer(solver: Solver, program: Program, limits: SolveLimits = NO_LIMITS, *,
     if inner is None or isinstance(inner, InChildProcess):
         return solve()
     _overdue[:] = [one for one in _overdue if one[1].empty()]
-    said = f"the solver {name_of(inner)!r} did not answer"
+    reason = f"the solver {name_of(inner)!r} did not answer"
     if any(late is inner for late, _ in _overdue):
-        raise SolverUnavailableError(f"{said}, and is still at it")
+        raise SolverUnavailableError(f"{reason}, and is still at it")
     wait = None if limits.seconds is None else max(PATIENCE, OVERRUN * limits.seconds)
     try:
         tasks, reply = _idle.pop(), _Reply()
@@ -63,8 +63,8 @@ def answer(solver: Solver, program: Program, limits: SolveLimits = NO_LIMITS, *,
         result, error = reply.get(timeout=wait)
     except queue.Empty:
         _overdue.append((inner, reply))
-        said += f" within {wait:g} s, at a limit of {limits.seconds:g} s"
-        raise SolverUnavailableError(said) from None
+        reason += f" within {wait:g} s, at a limit of {limits.seconds:g} s"
+        raise SolverUnavailableError(reason) from None
     _idle.append(tasks)
     if error is not None:
         error.add_note("raised by the solver")
@@ -72,7 +72,7 @@ def answer(solver: Solver, program: Program, limits: SolveLimits = NO_LIMITS, *,
     return result
 
 
-def asked(
+def solver_result(
     solver: Solver, program: Program, limits: SolveLimits, *, hint: Point | None = None, of: str = "a problem"
 ) -> SolveResult:
     """Return a solver's result, its fields checked again; raises ProgramError for whatever else it does, or as `answer`."""
@@ -80,13 +80,13 @@ def asked(
         found = answer(solver, program, limits, hint=hint)
         if isinstance(found, SolveResult) and isinstance(found.termination, Termination):
             return replace(found)
-        said = f"the solver {name_of(solver)} answered with {type(found).__name__}; expected SolveResult"
+        reason = f"the solver {name_of(solver)} answered with {type(found).__name__}; expected SolveResult"
     except (KeyboardInterrupt, DpoptError):
         raise
     except BaseException as error:  # exits and panics too: a run goes on without the solver
-        said = f"the solver broke down: {type(error).__name__}: {words_of(error):.200}"
-        raise ProgramError(f"{name_of(solver)} found no answer to {of}: {said}") from error
-    raise ProgramError(f"{of}: {said}")
+        reason = f"the solver broke down: {type(error).__name__}: {words_of(error):.200}"
+        raise ProgramError(f"{name_of(solver)} found no answer to {of}: {reason}") from error
+    raise ProgramError(f"{of}: {reason}")
 
 
 def tried(solver: Solver, takes: Capability) -> Solver:
@@ -96,7 +96,7 @@ def tried(solver: Solver, takes: Capability) -> Solver:
         return solver
     (program, best), where = (tiny_problem(takes), f"it was tried on a problem of two variables ({takes.value})")
     try:
-        result = asked(solver, program, SolveLimits(seconds=TRIAL_SECONDS))
+        result = solver_result(solver, program, SolveLimits(seconds=TRIAL_SECONDS))
         why = _wrong(program, verified(program, result), best)
     except SolverUnavailableError as error:
         raise SolverUnavailableError(f"{error}; {where}. Mend it, or take another solver") from error
@@ -107,8 +107,9 @@ def tried(solver: Solver, takes: Capability) -> Solver:
     if why is None:
         _passed.append((inner, takes))
     else:
-        said = f"the solver {name_of(solver)!r} failed: {where}: {why}. Mend it, or take another one: where it fails, a method "
-        warn(AccuracyWarning(f"{said}of dpopt's own answers, in rounds a short local search, or none does"))
+        failure = f"the solver {name_of(solver)!r} failed: {where}: {why}. Mend it, or take another one"
+        answers = "where it fails, a method of dpopt's own answers, in rounds a short local search, or none does"
+        warn(AccuracyWarning(f"{failure}: {answers}"))
     return solver
 
 
@@ -139,8 +140,10 @@ def _wrong(program: Program, result: SolveResult, best: float) -> str | None:
         return f"it ended {result.termination.value!r} without a solution: {result.native_status:.200}"
     sense, optimal = 1.0 if isinstance(program, MaxCsp) else -1.0, result.termination is Termination.OPTIMAL
     stated = {"bound": result.bound, "optimum": result.objective if optimal else None}
-    wrong = [f"{what} {said:g}" for what, said in stated.items() if said is not None and sense * (best - said) > 1e-2]
-    wrong += [f"{what} {said}" for what, said in result.report.items() if what.startswith("claimed_")]
+    wrong = [
+        f"{what} {value:g}" for what, value in stated.items() if value is not None and sense * (best - value) > 1e-2
+    ]
+    wrong += [f"{what} {claim}" for what, claim in result.report.items() if what.startswith("claimed_")]
     return f"it states the {', '.join(wrong)}; the optimum is {best:g}" if wrong else None
 
 

@@ -271,8 +271,8 @@ def get_solver(name_or_solver: str | Solver) -> Solver:
     if not isinstance(name_or_solver, str):
         name, able = (getattr(name_or_solver, one, None) for one in ("name", "capabilities"))
         if not isinstance(name, str) or not isinstance(able, AbstractSet):
-            said = "a solver of your own has a name, which is a text, and a set of capabilities"
-            raise PlanError(f"{said}; found a {type(name_or_solver).__name__} without them")
+            expected = "a solver of your own has a name, which is a text, and a set of capabilities"
+            raise PlanError(f"{expected}; found a {type(name_or_solver).__name__} without them")
         return name_or_solver
     remove_left_folders()
     return _named(DEFAULT if name_or_solver == AUTO else name_or_solver)

@@ -38,7 +38,7 @@ from dpopt.errors import FIELDS, DpoptError, PlanError, named_as_in
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.page import page
 from dpopt.studio.forms import KINDS, ColumnForm, Curve
-from dpopt.studio.tables import ENDINGS, ON_INVALID, Asked, Table, ending_of
+from dpopt.studio.tables import ENDINGS, ON_INVALID, FormEntries, Table, ending_of
 
 MOST_BYTES = 4 * 1024**3
 """Of a request, counted as it arrives; larger tables are named when the studio is started."""
@@ -290,7 +290,7 @@ class Studio:
         problem = None
         if request.method == "POST":
             async with request.form() as form:
-                asked = _asked(form)
+                asked = _entries(form)
             try:
                 if asked.budget:
                     self._chosen(asked.budget)
@@ -404,8 +404,8 @@ def _pack(folder: Path, report: Path, packed: Path) -> None:
         file.write(report, f"{folder.name}/report.html")
 
 
-def _asked(form: FormData) -> Asked:
-    return Asked(**{one.name: str(form.get(one.name) or "") for one in fields(Asked)})
+def _entries(form: FormData) -> FormEntries:
+    return FormEntries(**{one.name: str(form.get(one.name) or "") for one in fields(FormEntries)})
 
 
 def _generation(request: Request) -> int:

@@ -48,7 +48,7 @@ def ending_of(name: str) -> str:
 
 
 @dataclass(slots=True)
-class Asked:
+class FormEntries:
     """What the owner asked for, as it was typed; kept so that a form shows it again."""
 
     n: str = ""
@@ -104,7 +104,7 @@ class Table:
     rules: str = ""  # as they were typed
     accepted: set[int] = field(default_factory=set)  # numbers of proposals of the draft, from 1
     reviewed: list[dict[str, Any]] = field(default_factory=list)
-    asked: Asked = field(default_factory=Asked)
+    asked: FormEntries = field(default_factory=FormEntries)
     plan: dpopt.Planned | None = None
     curve: list[dict[str, Any]] = field(default_factory=list)  # predicted errors for several epsilon
     because: str = ""
@@ -113,7 +113,7 @@ class Table:
     stopped: bool = False  # by the owner
     generation: int = 0  # of columns, rules and plan: it grows whenever one of them changes
     begun: dpopt.Schema | None = None  # of the release that was begun, as is `paid_from`
-    paid_from: Asked = field(default_factory=Asked)
+    paid_from: FormEntries = field(default_factory=FormEntries)
     changing: Lock = field(default_factory=Lock)  # held while one of these changes or a process is started
 
     @classmethod
@@ -166,7 +166,7 @@ class Table:
                 "look at them again, and send the page again"
             )
 
-    def make_plan(self, asked: Asked) -> None:
+    def make_plan(self, asked: FormEntries) -> None:
         """Plan a release, and predict errors for other epsilon."""
         with self.changing:
             if self.schema is None:
@@ -178,7 +178,7 @@ class Table:
         workload: Any = asked.workload.strip() or None
         made = dpopt.plan(schema, workload, epsilon=epsilon, **terms)
         beside = [
-            made if part == 1 else dpopt.plan(schema, made.asked.workload, epsilon=epsilon * part, **terms)
+            made if part == 1 else dpopt.plan(schema, made.request.workload, epsilon=epsilon * part, **terms)
             for part in BESIDE
         ]
         because = dpopt.recommended_epsilon(beside)[1]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dpopt.algorithms.asked import Terms
+from dpopt.algorithms.request import Terms
 from dpopt.queries.workloads.workload import parse_workload
 from experiments.documents import circumstances, write_results
 from experiments.figure5.picture import draw

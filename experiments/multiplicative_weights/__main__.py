@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpopt.algorithms.asked import Terms
+from dpopt.algorithms.request import Terms
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema.schema import Schema

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
 from dpopt.algorithms.registry import plan_of
+from dpopt.algorithms.request import Terms
 from dpopt.algorithms.run_release import run_release
 from dpopt.algorithms.stating import plan_statement
 from dpopt.private.evaluation import non_private_errors

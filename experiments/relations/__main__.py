@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpopt.algorithms.asked import ReleaseRequest, Terms
 from dpopt.algorithms.evaluate import evaluate
+from dpopt.algorithms.request import ReleaseRequest, Terms
 from dpopt.algorithms.run_release import job_of, run_release
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import TableReading

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.registry import plan_of, predict
 from dpopt.algorithms.replay import load
+from dpopt.algorithms.request import Terms
 from dpopt.algorithms.run_release import run_release
 from dpopt.algorithms.stating import plan_statement
 from dpopt.private.engines.exact_counts import exact_counts

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from dpopt.algorithms.asked import (
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
+from dpopt.algorithms.release import release
+from dpopt.algorithms.request import (
     BIT_TABLE,
     LEAST_SPARSE_COLUMNS,
     ONES_IN_A_RECORD,
@@ -20,8 +22,6 @@ from dpopt.algorithms.asked import (
     assumed_density,
     check_density_known,
 )
-from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.release import release
 from dpopt.algorithms.stating import density_note, plan_and_statement
 from dpopt.errors import PlanError
 from dpopt.files.codec import encode

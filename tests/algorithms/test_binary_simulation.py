@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.dualquery import simulation
 from dpopt.algorithms.dualquery.algorithm import DualQueryAlgorithm
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.dualquery.simulation import named_part, simulated_rounds
 from dpopt.algorithms.prediction import PredictedError
+from dpopt.algorithms.request import Terms
 from dpopt.algorithms.run_release import run_release
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.errors import PlanError

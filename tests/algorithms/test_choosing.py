@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from dpopt.algorithms import stating as module
-from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.dualquery.algorithm import DualQueryAlgorithm
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.measured.algorithm import RECORDS, SWEEPS, MeasuredAlgorithm, scaled_plan
@@ -16,6 +15,7 @@ from dpopt.algorithms.options import COUNTS, SELECTED, Auto, DualQuery, Projecti
 from dpopt.algorithms.prediction import ROWS as SIMULATED_ROWS
 from dpopt.algorithms.prediction import PredictedError
 from dpopt.algorithms.registry import ALGORITHMS, algorithm_of, candidates_for, plan_of, predict
+from dpopt.algorithms.request import Terms
 from dpopt.algorithms.stating import choose, plan_and_statement, public_baselines
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload, parse_workload

@@ -11,8 +11,7 @@ import pytest
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import DEFAULT_DELTA
-from dpopt.algorithms.asked import ReleaseRequest, Terms
-from dpopt.algorithms.defaults import _cells_of_triples, delta_said, settled, usual_workload
+from dpopt.algorithms.request import ReleaseRequest, Terms, _cells_of_triples, delta_in_words, usual_workload
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.plan import MOST_DELTA, usual_delta
@@ -56,19 +55,19 @@ def test_epsilon_alone_has_a_delta_and_a_delta_of_0_is_pure() -> None:
 
 
 def test_a_delta_that_was_not_given_is_said_with_its_reason() -> None:
-    declared, measured = delta_said(Terms(epsilon=1.0, n0=48_842)), delta_said(Terms(epsilon=1.0))
+    declared, measured = delta_in_words(Terms(epsilon=1.0, n0=48_842)), delta_in_words(Terms(epsilon=1.0))
     assert declared is not None
     assert declared.startswith("delta: 4e-10, 1/n0^2 for n0 = 48,842")
     assert measured is not None
     assert "fixed before the number of records is measured" in measured
     for given in (Terms(epsilon=1.0, delta=1e-6), Terms(rho=0.1), Terms(epsilon=1.0, accountant="pure")):
-        assert delta_said(given) is None
+        assert delta_in_words(given) is None
 
 
 def test_what_is_put_on_file_has_its_delta_and_older_files_keep_their_meaning() -> None:
-    terms = settled(Terms(epsilon=1.0, n0=2000))
+    terms = Terms(epsilon=1.0, n0=2000).complete()
     assert (terms.delta, terms.accountant) == (2e-7, "zcdp")
-    assert settled(terms) == terms
+    assert terms.complete() == terms
     schema = table(2, 3)
     queries = parse_workload("marginals:1", schema)
     older = ReleaseRequest(

@@ -16,7 +16,7 @@ from dpopt.algorithms.measured.expected import (
     FOUND,
     LEVELS,
     PREDICTED,
-    AskedMarginals,
+    MarginalParts,
     Population,
     likely_largest,
     predict_residuals,
@@ -46,10 +46,10 @@ SCHEMA = Schema(
 
 def plan_for(rho: float, asked: Workload, size: int = ROWS, relation: Any = ADD_REMOVE) -> MeasuredPlan:
     budget = request(rho).budget
-    return MeasuredAlgorithm().plan(PlanRequest(size, relation, budget, Projection()), asked)
+    return MeasuredAlgorithm[Any]().plan(PlanRequest(size, relation, budget, Projection()), asked)
 
 
-def expected_once(asked: AskedMarginals, population: Population, scales: np.ndarray, x: np.ndarray) -> Any:
+def expected_once(asked: MarginalParts, population: Population, scales: np.ndarray, x: np.ndarray) -> Any:
     counts = ROWS * independent_shares(asked.sets, population.shares)
     return asked.expected(counts, scales, x, ROWS)
 
@@ -83,8 +83,8 @@ def test_the_formula_agrees_with_a_played_run(rho: float, tmp_path: Path) -> Non
     )
     scales = np.where(sets.widths() == 1, 1e6, 1 / ROWS)
     spent = sum(stage.rho for stage in plan.stages if not stage.distances)
-    x = module._bought(asked.marginals, sets, scales, ROWS, spent, 3)
-    formula = expected_once(AskedMarginals.of(asked.marginals), population, scales, x)
+    x = module._precisions_of(asked.marginals, sets, scales, ROWS, spent, 3)
+    formula = expected_once(MarginalParts.of(asked.marginals), population, scales, x)
     measured = float(np.abs(apart).mean())
     assert 0.6 * formula.mean_error < measured < 1.15 * formula.mean_error
     found = made.statement["accuracy"]["expected"]
@@ -96,7 +96,7 @@ def test_the_formula_agrees_with_a_played_run(rho: float, tmp_path: Path) -> Non
 def test_deviations_are_those_of_the_posterior_set_by_set() -> None:
     asked = parse_workload("marginals:2", SCHEMA)
     assert asked.marginals is not None
-    some = AskedMarginals.of(asked.marginals.take(np.array([0])))  # a and b
+    some = MarginalParts.of(asked.marginals.take(np.array([0])))  # a and b
     counts = np.array([40, 30, 20, 10, 50, 30, 20, 20, 12, 8, 15, 9, 6, 10, 6, 4, 5, 3, 2], dtype=np.float64)
     scales, x, size = np.array([1e6, 1e6, 1e-3]), np.array([2.0, 0.5, 0.1]), 100.0
     found = some.deviations(counts, scales, x, size).reshape(4, 3)
@@ -196,5 +196,5 @@ def test_columns_of_one_value_and_marginals_asked_twice_count() -> None:
     a, b = (predict_residuals(plan_for(0.01, one), one) for one in (asked, pair))
     assert a.mean_error == pytest.approx(b.mean_error, rel=0.5)
     assert pair.marginals is not None
-    twice = AskedMarginals.of(pair.marginals.take(np.array([0, 0])))
+    twice = MarginalParts.of(pair.marginals.take(np.array([0, 0])))
     assert (len(twice.wholes), twice.times.tolist(), twice.cells) == (1, [2], 24)

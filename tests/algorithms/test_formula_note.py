@@ -13,7 +13,7 @@ from dpopt.algorithms.stating import remarks_on
 def notes(**declared: Any) -> list[str]:
     attribute = dpopt.Attribute(**{"name": "a", "kind": dpopt.AttributeKind.CATEGORICAL, **declared})
     planned = dpopt.plan(dpopt.Schema((attribute,)), "marginals:1", n=1000, epsilon=1, algorithm="projection")
-    found = remarks_on(planned.plan, planned.statement, planned.asked.schema)
+    found = remarks_on(planned.plan, planned.statement, planned.request.schema)
     return [str(one) for one in found if "formulas" in str(one)]
 
 

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.measured import planning as module
 from dpopt.algorithms.measured.algorithm import MeasuredAlgorithm
 from dpopt.algorithms.measured.plan import MEASURED as NAMES
 from dpopt.algorithms.measured.plan import NOISE, FitPlan, MeasuredPlan, candidate_marginals, planned_queries
 from dpopt.algorithms.options import COUNTS, SELECTED
 from dpopt.algorithms.registry import plan_of
+from dpopt.algorithms.request import Terms
 from dpopt.errors import AccountingError, DpoptError, PlanError
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema.schema import Attribute, AttributeKind, Schema

@@ -21,7 +21,6 @@ import pytest
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.measured.fitting import UNITS, merged
 from dpopt.algorithms.measured.plan import (
@@ -36,6 +35,7 @@ from dpopt.algorithms.options import COUNTS, SELECTED
 from dpopt.algorithms.registry import plan_of
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import differing_files, load, replay
+from dpopt.algorithms.request import Terms
 from dpopt.algorithms.run_release import run_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import DpoptError, PlanError, PrivateDataError

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from dpopt import machine
 from dpopt.algorithms import memory
-from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.memory import (
     ExpectedMemory,
@@ -22,6 +21,7 @@ from dpopt.algorithms.memory import (
 )
 from dpopt.algorithms.options import Noise
 from dpopt.algorithms.registry import algorithm_of, plan_of
+from dpopt.algorithms.request import Terms
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
 from dpopt.queries import Clauses

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from dpopt.accounting.accountants import Accountant
-from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.options import DualQuery, Projection
 from dpopt.algorithms.planned import by_epsilon, plan, read_planned
 from dpopt.algorithms.release import release
+from dpopt.algorithms.request import Terms
 from dpopt.errors import DpoptError, PlanError, ReleaseFolderError
 from dpopt.schema.schema import Schema
 from tests.algorithms.small_runs import ROWS, SCHEMA, write_table
@@ -30,11 +30,11 @@ def test_a_plan_on_file_is_read_back_as_it_was_asked(tmp_path: Path) -> None:
     made = plan(SCHEMA, "marginals:2", n=5000, epsilon=1.0, neighbours="add-remove")
     made.save(tmp_path / "plan.json")
     read = read_planned(tmp_path / "plan.json")
-    assert read.terms == replace(made.asked.terms, algorithm=read.terms.algorithm)
-    assert read.terms.algorithm.to_json() == made.asked.terms.algorithm.to_json()
+    assert read.terms == replace(made.request.terms, algorithm=read.terms.algorithm)
+    assert read.terms.algorithm.to_json() == made.request.terms.algorithm.to_json()
     assert read.terms.delta == 1e-9
     assert isinstance(read.terms.algorithm, Projection)  # what auto chose
-    assert read.workload.fingerprint == made.asked.workload.fingerprint
+    assert read.workload.fingerprint == made.request.workload.fingerprint
     assert read.schema.to_json() == SCHEMA.to_json()
     shown = json.loads((tmp_path / "plan.json").read_text())["planned"]
     assert shown == json.loads(json.dumps(made.explained))
@@ -46,7 +46,7 @@ def test_a_release_takes_everything_from_the_plan(tmp_path: Path, table: Path) -
     made.save(tmp_path / "plan.json")
     finished = release(table, plan=tmp_path / "plan.json", out=tmp_path / "out")
     assert finished.job.plan == made.plan
-    assert finished.job.workload.fingerprint == made.asked.workload.fingerprint
+    assert finished.job.workload.fingerprint == made.request.workload.fingerprint
     assert release(table, plan=made, rows=7).job.plan == made.plan
 
 
@@ -168,7 +168,7 @@ def test_errors_fall_as_epsilon_grows() -> None:
 
 
 def test_terms_know_which_of_them_a_plan_keeps() -> None:
-    kept = plan(SCHEMA, "marginals:1", n0=200, **ASKED).asked.terms
+    kept = plan(SCHEMA, "marginals:1", n0=200, **ASKED).request.terms
     assert (kept.rows, kept.format, kept.accept_draft) == (Terms().rows, Terms().format, False)
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dpopt.algorithms import stating as module
-from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.prediction import ROWS
+from dpopt.algorithms.request import Terms
 from dpopt.algorithms.stating import plan_and_statement, public_baselines, verdict
 from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
 from dpopt.releases.progress import Progress

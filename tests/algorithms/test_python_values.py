@@ -39,7 +39,7 @@ NUMBERS: dict[str, Callable[[Any], Any]] = {
     "edges in JSON": lambda k: declared(type="numeric", edges=[k(0), k(3)]),
     "an array in JSON": lambda k: declared(type="numeric", edges=np.array([0, 3], dtype=k)),
     "durations": lambda k: declared(type="duration", unit="days", edges=[k(0), k(3)]),
-    "plan": lambda k: dpopt.plan(SCHEMA, "marginals:1", **ASKED | {"epsilon": k(1)}).asked.terms.budget(),
+    "plan": lambda k: dpopt.plan(SCHEMA, "marginals:1", **ASKED | {"epsilon": k(1)}).request.terms.budget(),
 }
 WHOLE: dict[str, Callable[[Any], Any]] = {
     "n0": lambda k: released(n0=k(100)),

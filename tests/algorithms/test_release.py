@@ -19,12 +19,12 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
 from dpopt.algorithms import release as module
 from dpopt.algorithms import stating
-from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.options import MWEM, DualQuery
 from dpopt.algorithms.registry import OPTIONS
 from dpopt.algorithms.release import release, resume
+from dpopt.algorithms.request import Terms
 from dpopt.algorithms.run_release import run_release
 from dpopt.algorithms.stating import plan_statement
 from dpopt.errors import (

@@ -12,7 +12,6 @@ import pytest
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
-from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.dualquery import simulation
 from dpopt.algorithms.dualquery.algorithm import DualQueryAlgorithm
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
@@ -21,6 +20,7 @@ from dpopt.algorithms.measured.algorithm import MeasuredAlgorithm
 from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.prediction import CLOSED_FORM, PublicNoise
 from dpopt.algorithms.registry import ALGORITHMS, plan_of, predict
+from dpopt.algorithms.request import Terms
 from dpopt.algorithms.stating import choose
 from dpopt.errors import PlanError
 from dpopt.files.codec import encode

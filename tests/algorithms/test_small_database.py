@@ -13,10 +13,10 @@ import pytest
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
-from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.options import PlanRequest, SmallDatabase
 from dpopt.algorithms.registry import predict
 from dpopt.algorithms.replay import differing_files, replay
+from dpopt.algorithms.request import Terms
 from dpopt.algorithms.run_release import run_release
 from dpopt.algorithms.small_database.accuracy import distinct_queries, impossible, log_multisets, nearest, vc_dimension
 from dpopt.algorithms.small_database.algorithm import SmallDatabaseAlgorithm, SmallDatabasePlan, drawn_databases
@@ -89,9 +89,9 @@ def test_what_a_universe_holds_does_not_grow_with_the_attributes_that_nobody_ask
     universe = Universe.of(workload)
     assert universe.codes.shape == (2**12, 12)
     assert universe.elements == 2**12
-    np.testing.assert_array_equal(universe.asked, np.unique(workload.queries.attributes))
+    np.testing.assert_array_equal(universe.named, np.unique(workload.queries.attributes))
     spread = universe.spread(np.array([5, 4095]), np.array([2, 1]), seed=0)
-    assert spread[:, universe.asked].tolist() == universe.codes[[5, 5, 4095]].tolist()
+    assert spread[:, universe.named].tolist() == universe.codes[[5, 5, 4095]].tolist()
 
 
 def test_records_that_break_a_rule_are_no_elements(tmp_path: Path) -> None:

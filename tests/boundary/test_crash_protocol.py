@@ -25,12 +25,12 @@ import numpy as np
 import pytest
 
 from dpopt.accounting.measurements import SIZE
-from dpopt.algorithms.asked import ReleaseRequest
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.measured.plan import PROJECTION
 from dpopt.algorithms.options import SELECTED
 from dpopt.algorithms.release_folder import read_begun, read_job
 from dpopt.algorithms.replay import differing_files, load, replay
+from dpopt.algorithms.request import ReleaseRequest
 from dpopt.algorithms.run_release import resume_run, run_release
 from dpopt.errors import PlanError, PrivateDataError, ReleaseFolderError, TranscriptError
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS

@@ -21,7 +21,7 @@ from dpopt.programs.presolve import (
     is_small,
     presolve,
 )
-from dpopt.programs.reduction import codes_told_apart, impossible_columns, simplified, with_codes
+from dpopt.programs.reduction import distinguished_codes, impossible_columns, simplified, with_codes
 from dpopt.queries import Clauses
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
 from tests.circuits import (
@@ -325,7 +325,7 @@ def signatures(rules: ThresholdCircuit) -> dict[tuple[int, tuple[int, ...]], lis
 
 @given(circuits(THREE))
 def test_codes_with_the_same_values_are_one_class(rules: ThresholdCircuit) -> None:
-    owners, codes = codes_told_apart(rules, OFFSETS, np.zeros(3, dtype=np.int32), NONE)
+    owners, codes = distinguished_codes(rules, OFFSETS, np.zeros(3, dtype=np.int32), NONE)
     expected = sorted((attribute, members[0]) for (attribute, _), members in signatures(rules).items())
     assert list(zip(owners.tolist(), codes.tolist(), strict=True)) == expected
 
@@ -334,7 +334,7 @@ def test_codes_with_the_same_values_are_one_class(rules: ThresholdCircuit) -> No
 def test_codes_whose_marks_agree_by_chance_are_kept_apart(rules: ThresholdCircuit) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reduction, "_marks", lambda term, values, column, columns: np.zeros(columns, np.uint64))
-        owners, codes = codes_told_apart(rules, OFFSETS, np.zeros(3, dtype=np.int32), NONE)
+        owners, codes = distinguished_codes(rules, OFFSETS, np.zeros(3, dtype=np.int32), NONE)
     kept = set(zip(owners.tolist(), codes.tolist(), strict=True))
     for (attribute, _), members in signatures(rules).items():
         assert any((attribute, code) in kept for code in members)

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.options import COUNTS
 from dpopt.algorithms.release import release
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.replay import differing_files, load, replay
+from dpopt.algorithms.request import Terms
 from dpopt.algorithms.run_release import job_of, run_release
 from dpopt.algorithms.stating import prepare, remarks_on
 from dpopt.algorithms.synthetic_release import SyntheticRelease

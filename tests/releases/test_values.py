@@ -12,12 +12,12 @@ import pytest
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.planned import plan
 from dpopt.algorithms.registry import ALGORITHMS
 from dpopt.algorithms.release import release as release_table
 from dpopt.algorithms.replay import differing_files, load, replay
+from dpopt.algorithms.request import Terms
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import AccountingError, AccuracyWarning, DpoptError, PlanError

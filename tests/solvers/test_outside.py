@@ -129,7 +129,7 @@ def test_a_solver_that_works_passes_once_without_a_word(kind: Capability) -> Non
 
 
 def test_what_is_part_of_dpopt_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outside, "asked", lambda *_, **__: pytest.fail("asked"))
+    monkeypatch.setattr(outside, "solver_result", lambda *_, **__: pytest.fail("asked"))
     tried(get_solver("local-search"), Capability.MAX_CSP)
     require_solver("highs")
 

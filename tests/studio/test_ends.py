@@ -165,11 +165,11 @@ def test_the_worker_of_a_killed_studio_does_not_finish(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("smoker\n" + "yes\nno\n" * 500)
     program = f"""
 import time, pathlib
-from dpopt.studio.tables import Asked, Table
+from dpopt.studio.tables import FormEntries, Table
 folder = pathlib.Path({str(tmp_path)!r})
 table = Table.opened(folder / "people.csv", "people", folder)
 table.review(table.columns(), table.generation)
-table.make_plan(Asked(n="1000", workload="marginals:1"))
+table.make_plan(FormEntries(n="1000", workload="marginals:1"))
 table.start(folder / "releases", table.generation)
 print(table.process.pid, flush=True)
 time.sleep(600)

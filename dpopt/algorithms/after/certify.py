@@ -39,7 +39,7 @@ from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Solver, why_refused
 from dpopt.releases.folder_files import TRANSCRIPT, read_json, write_json
 from dpopt.releases.kept_records import codes_of, kept, record_from_json, record_to_json
-from dpopt.solvers.outside import asked
+from dpopt.solvers.outside import solver_result
 
 NOT_ASKED = "not asked: the proven bound shows that the record is optimal"
 
@@ -144,7 +144,7 @@ class Certifier:
             refusal = why_refused(accepting, problem)
             if refusal is not None:
                 return _Found(None, name, f"refused: {refusal}", None)
-            result = asked(accepting, problem, replace(self.limits, seconds=seconds), hint=record)
+            result = solver_result(accepting, problem, replace(self.limits, seconds=seconds), hint=record)
         except DpoptError as error:  # whatever a solver does costs its own bound only
             how = f"refused: {error}" if error.__cause__ is None else f"raised {type(error.__cause__).__name__}"
             return _Found(None, name, how, None)

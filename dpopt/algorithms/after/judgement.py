@@ -57,7 +57,7 @@ def judge(
     table: AnyTable | AnyBinaryTable | PrivateDataset,
     *,
     target: str | None = None,
-    progress: Callable[[str], None] = lambda said: None,
+    progress: Callable[[str], None] = lambda line: None,
 ) -> Judgement:
     """Return what the table says of a release.
 

@@ -64,17 +64,17 @@ class BestResponder:
 
     def respond(self, sampled: SampledQueries, *, hint: NDArray[np.int32] | None) -> Round:
         """Return the round that answers the drawn queries: maximize sum_i q_i(x) over records x that obey the rules."""
-        from dpopt.solvers.outside import asked, name_of  # a replay asks no solver, and loads none
+        from dpopt.solvers.outside import name_of, solver_result  # a replay asks no solver, and loads none
 
         problem = round_program(self.clauses, self.sizes, sampled, self.rules)
         hint = self.feasible if hint is None else hint
         limits = replace(self.limits, seed=(self.limits.seed + sampled.round) % 2**31)
         begun = time.perf_counter()
         try:
-            result = asked(self.solver, problem, limits, hint=hint)
+            result = solver_result(self.solver, problem, limits, hint=hint)
         except DpoptError as error:  # the draw is spent, so no error of a solver may end the run
-            said = f"{type(error).__name__}: {error}"
-            result = SolveResult(Termination.FAILED, solver=name_of(self.solver), native_status=said)
+            reason = f"{type(error).__name__}: {error}"
+            result = SolveResult(Termination.FAILED, solver=name_of(self.solver), native_status=reason)
         solve_seconds = time.perf_counter() - begun  # by our own clock, not by the solver's word
         record, fallback = read_record(problem, result)
         by = SETTLED if result.native_status == SETTLED else f"{result.solver} {result.version}"

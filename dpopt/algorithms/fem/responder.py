@@ -152,13 +152,13 @@ class PerturbedResponder:
         self, shared: SelectedSoFar, shaken: Perturbations, number: int, place: int
     ) -> tuple[NDArray[np.int32], bool]:
         """Return one record, and whether a fallback gave it."""
-        from dpopt.solvers.outside import asked  # a replay asks no solver, and loads none
+        from dpopt.solvers.outside import solver_result  # a replay asks no solver, and loads none
 
         problem, hint = perturbed_problem(shared, shaken, place), freeze(shaken.hints[place].copy())
         seed = (self.limits.seed + number * self.records + place) % 2**31
         limits = replace(self.limits, seed=seed, threads=1)
         with suppress(DpoptError):  # what was selected is spent, so no error of a solver may end the run
-            record = read_record(problem, asked(self.solver, problem, limits, hint=hint))[0]
+            record = read_record(problem, solver_result(self.solver, problem, limits, hint=hint))[0]
             if record is not None:
                 return record, False
         record = read_record(problem, self.fallback.solve(problem, SolveLimits(work=1), hint=hint))[0]

@@ -74,7 +74,7 @@ class ExpectedError:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AskedMarginals:
+class MarginalParts:
     """Marginals as residuals: all sets within them, and which of these they are themselves."""
 
     sets: MarginalSet
@@ -89,7 +89,7 @@ class AskedMarginals:
     """How many are asked for."""
 
     @classmethod
-    def of(cls, marginals: MarginalSet) -> AskedMarginals:
+    def of(cls, marginals: MarginalSet) -> MarginalParts:
         """Return what some marginals ask for."""
         sets, wholes, parts = subsets_of(marginals)
         largest = largest_parts(marginals, wholes, parts)
@@ -117,7 +117,7 @@ class AskedMarginals:
         --------
         >>> from dpopt.schema.domains import Domains
         >>> column = MarginalSet(Domains(np.array([2]), np.array([0]), np.array([0, 1])), np.array([[0]]))
-        >>> AskedMarginals.of(column).deviations(np.array([70.0, 30.0]), np.array([1e6]), np.array([0.5]), 100.0).round(
+        >>> MarginalParts.of(column).deviations(np.array([70.0, 30.0]), np.array([1e6]), np.array([0.5]), 100.0).round(
         ...     3
         ... )
         array([1., 1.])
@@ -131,9 +131,9 @@ class AskedMarginals:
 
     def expected(self, counts: Numbers, scales: Numbers, precisions: Numbers, size: float) -> ExpectedError:
         """Return the errors of estimates (EE-2); parameters as of `deviations`."""
-        return self.told(self.own(counts), self.deviations(counts, scales, precisions, size), size)
+        return self.errors(self.own(counts), self.deviations(counts, scales, precisions, size), size)
 
-    def told(self, own: Numbers, spread: Numbers, size: float) -> ExpectedError:
+    def errors(self, own: Numbers, spread: Numbers, size: float) -> ExpectedError:
         """Return the errors (EE-2) where cells of `own` records have errors of these standard deviations."""
         return self.summed(np.minimum(sqrt(2 / pi) * spread, 2 * own), likely_largest(spread), size)
 
@@ -200,30 +200,30 @@ def predict_residuals(
 ) -> PredictedError:
     """Return the errors that a plan is expected to have on five populations for each run; no record is touched."""
     marginals, sets = sets_of(workload)
-    asked, size = AskedMarginals.of(some_of(marginals, MOST_CELLS, FEWEST)), plan.size
+    parts, size = MarginalParts.of(some_of(marginals, MOST_CELLS, FEWEST)), plan.size
     known = {sets.attributes_of(place): place for place in range(len(sets))}
-    places = np.array([known[asked.sets.attributes_of(place)] for place in range(len(asked.sets))])
+    places = np.array([known[parts.sets.attributes_of(place)] for place in range(len(parts.sets))])
     rho = sum(stage.rho for stage in plan.stages if not stage.distances)
     if plan.replaced:
         rho *= _kept_if_replaced(marginals, sets, plan, rho)
     levels = [(seed, level) for seed, level in enumerate(LEVELS * max(1, runs), start=1)]
     populations = [Population.public(sets, seed, density) for seed, _ in levels]
     scales = [one.scales(sets, level) for one, (_, level) in zip(populations, levels, strict=True)]
-    counts = size * independent_shares(asked.sets, np.array([one.shares for one in populations]))
+    counts = size * independent_shares(parts.sets, np.array([one.shares for one in populations]))
     orders = (sets.attributes.shape[1], 1)
-    buys = [[_bought(marginals, sets, t, size, rho, order)[places] for order in orders] for t in scales]
+    precisions = [[_precisions_of(marginals, sets, t, size, rho, order)[places] for order in orders] for t in scales]
     looked = np.array(scales)[:, places]
-    ones = np.where(asked.sets.widths() == 1, 0.0, looked)
+    ones = np.where(parts.sets.widths() == 1, 0.0, looked)
     # Of each population: with all that is bought, with one-way marginals alone, and with nothing (the uniform distribution).
-    spreads = asked.deviations(
+    spreads = parts.deviations(
         counts[:, None, :],
         np.stack((looked, looked, ones), axis=1),
-        np.pad(np.array(buys), ((0, 0), (0, 1), (0, 0))),
+        np.pad(np.array(precisions), ((0, 0), (0, 1), (0, 0))),
         size,
     )
     found = [
-        [asked.told(own, full, size), *_without_data(asked, own, none, size), asked.told(own, single, size)]
-        for own, (full, single, none) in zip(asked.own(counts), spreads, strict=True)
+        [parts.errors(own, full, size), *_without_data(parts, own, none, size), parts.errors(own, single, size)]
+        for own, (full, single, none) in zip(parts.own(counts), spreads, strict=True)
     ]
     figures = np.array([[(one.max_error, one.distance) for one in row] for row in found])
     figures[:, :, 1] *= 2 * len(marginals) / marginals.number_of_cells  # mean errors of cells
@@ -233,7 +233,7 @@ def predict_residuals(
         own[0],
         middle * own[1],
         runs,
-        asked.cells,
+        parts.cells,
         KIND,
         low=low * float(figures[:, 0, 1].min()),
         high=min(1.0, high * float(figures[:, 0, 1].max())),
@@ -244,11 +244,13 @@ def predict_residuals(
     )
 
 
-def _bought(marginals: MarginalSet, sets: MarginalSet, scales: Numbers, size: float, rho: float, order: int) -> Numbers:
-    """Return what is bought, (S,), of sets of up to so many attributes where distances told their scales."""
+def _precisions_of(
+    marginals: MarginalSet, sets: MarginalSet, scales: Numbers, size: float, rho: float, order: int
+) -> Numbers:
+    """Return the precisions bought, (S,), of sets of up to so many attributes whose scales distances give."""
     public = ResidualPrior.public(sets, size)
-    told = (size**2 * scales / sets.cells() / prices(sets))[:, None]
-    values = np.where((sets.widths() == 1)[:, None], public.variances, told)
+    variances = (size**2 * scales / sets.cells() / prices(sets))[:, None]
+    values = np.where((sets.widths() == 1)[:, None], public.variances, variances)
     prior = ResidualPrior(values, public.chances)
     return best_precisions(marginals, prior, np.zeros(len(sets)), measurable(sets, order), rho)
 
@@ -265,14 +267,14 @@ def _kept_if_replaced(marginals: MarginalSet, sets: MarginalSet, plan: MeasuredP
     return float(given.sum() / wanted.sum())
 
 
-def _without_data(asked: AskedMarginals, own: Numbers, spread: Numbers, size: float) -> list[ExpectedError]:
+def _without_data(parts: MarginalParts, own: Numbers, spread: Numbers, size: float) -> list[ExpectedError]:
     """Return the errors of one record of first values, and of the uniform distribution; `spread` is that of independence."""
-    cells = asked.wholes.cells()
+    cells = parts.wholes.cells()
     first = np.zeros(own.size)
-    first[asked.wholes.starts[:-1]] = size
+    first[parts.wholes.starts[:-1]] = size
     uniform = np.repeat(size / cells, cells)
     errors = [np.abs(own - first), np.hypot(own - uniform, sqrt(2 / pi) * spread)]
-    return [asked.summed(one, float(one.max()), size) for one in errors]
+    return [parts.summed(one, float(one.max()), size) for one in errors]
 
 
 def sampling_error(workload: Workload, size: int, density: float | None = None) -> float | None:
@@ -283,19 +285,19 @@ def sampling_error(workload: Workload, size: int, density: float | None = None) 
     """
     if workload.marginals is None:
         return None
-    asked = AskedMarginals.of(some_of(workload.marginals, MOST_CELLS, FEWEST))
+    parts = MarginalParts.of(some_of(workload.marginals, MOST_CELLS, FEWEST))
     found = []
     for seed in range(1, len(LEVELS) + 1):
-        shares = asked.own(independent_shares(asked.sets, Population.public(asked.sets, seed, density).shares))
+        shares = parts.own(independent_shares(parts.sets, Population.public(parts.sets, seed, density).shares))
         errors = np.minimum(np.sqrt(2 * shares * (1 - shares).clip(0) / (pi * size)), 2 * shares)
-        found.append(asked.summed(errors, 0.0, 1.0).mean_error)
+        found.append(parts.summed(errors, 0.0, 1.0).mean_error)
     return float(np.exp(np.log(np.maximum(found, 1e-300)).mean()))
 
 
 def expected_errors(known: Known) -> dict[str, Any]:
     """Return what the estimates of a run expect of the errors of its records: from released values alone."""
-    asked = AskedMarginals.of(known.marginals)
-    found = asked.expected(known.counts, known.scales, known.precision, known.plan.size)
+    parts = MarginalParts.of(known.marginals)
+    found = parts.expected(known.counts, known.scales, known.precision, known.plan.size)
     low, middle, high = (factor * found.mean_error for factor in FOUND)
     figures = {"max_error": found.max_error, "mean_error": middle, "distance": FOUND[1] * found.distance}
     rounded = {name: float(f"{value:.6g}") for name, value in {**figures, "low": low, "high": high}.items()}

@@ -222,12 +222,12 @@ class Known:
         """Return the problem of fitting the workload: counts after shrinkage, and a part of what records answer, by order.
 
         No cell is further from its noisy marginal than `MOST_DEVIATIONS` of its noise (SH-8): a cell that is unlike all
-        others of its order keeps what was measured of it. Rare codes are held down (`_held`).
+        others of its order keeps what was measured of it. Rare codes are limited (`_rare_limited`).
         """
         shares = self.counts / self.plan.size
         part = np.repeat(parts[self.sets.widths() - 1], self.sets.cells())
         shares = shares + part * (self.shares_of(records) - shares)
-        places = self._asked()
+        places = self._workload_sets()
         sets = self.sets.take(places)
         near, spread = self._noisy(sets)
         reach = np.repeat(MOST_DEVIATIONS * spread, sets.cells())
@@ -235,10 +235,12 @@ class Known:
             [shares[self.sets.starts[place] : self.sets.starts[place + 1]] for place in places.tolist()]
         )
         limits = np.maximum(near - reach, 0.0), np.maximum(near + reach, 0.0)
-        values = np.clip(self._held(sets, np.clip(values, *limits), shares), *limits)
+        values = np.clip(self._rare_limited(sets, np.clip(values, *limits), shares), *limits)
         return self._fitting(sets, values, np.full(len(sets), float(self.plan.size) ** 2))
 
-    def _held(self, sets: MarginalSet, values: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _rare_limited(
+        self, sets: MarginalSet, values: NDArray[np.float64], shares: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Return shares of the cells of sets, in which no rare code has more than its one-way share.
 
         No cell is negative, so that noise lifts the cells of a code that few records have, in counts and in records
@@ -335,7 +337,7 @@ class Known:
         )
         return FitProblem(self.job.schema.sizes, terms, self.job.schema.circuit(), self.sets.domains)
 
-    def _asked(self) -> NDArray[np.int64]:
+    def _workload_sets(self) -> NDArray[np.int64]:
         """Return the places of the workload's own sets."""
         _, wholes, parts = subsets_of(self.marginals)
         largest = largest_parts(self.marginals, wholes, parts)
@@ -348,11 +350,11 @@ class Known:
         for one in sorted(good, key=len):
             if len(one) == 1 or all(one[:skip] + one[skip + 1 :] in whole for skip in range(len(one))):
                 whole.add(one)
-        said = {attribute for one in whole if len(one) > 1 for attribute in one}
+        covered = {attribute for one in whole if len(one) > 1 for attribute in one}
         kept = [
             place
             for place in range(len(self.sets))
-            if (one := self.sets.attributes_of(place)) in whole and (len(one) > 1 or one[0] not in said)
+            if (one := self.sets.attributes_of(place)) in whole and (len(one) > 1 or one[0] not in covered)
         ]
         return np.array(kept, dtype=np.int64)
 

@@ -38,7 +38,7 @@ class Universe:
     which the multisets of m records do: the net is as fine, and smaller, C(A + m - 1, m) instead of C(|X| + m - 1, m).
     """
 
-    asked: NDArray[np.int64]
+    named: NDArray[np.int64]
     """Shape (a,). The attributes that a query or a rule mentions, increasing; attribute 0 where none is mentioned."""
     codes: NDArray[np.int32]
     """Shape (r, a). Their codes in each record, in lexicographic order."""
@@ -58,16 +58,16 @@ class Universe:
 
     @property
     def records(self) -> NDArray[np.int32]:
-        """The records, (r, d), with the first of their codes where nobody asks."""
-        return _whole_records(self.domains, self.asked, self.codes)
+        """The records, (r, d), with the first of their codes where no query or rule names them."""
+        return _whole_records(self.domains, self.named, self.codes)
 
     @classmethod
     def of(cls, workload: Workload) -> Universe:
         """Return the universe of a workload."""
         domains = domains_of(workload)
         mentioned = mentioned_attributes(workload)
-        asked = mentioned if mentioned.size else np.zeros(1, dtype=np.int64)
-        counts = domains.counts[asked]
+        named = mentioned if mentioned.size else np.zeros(1, dtype=np.int64)
+        counts = domains.counts[named]
         cells, queries = prod(counts.tolist()), len(workload)
         if cells > MOST_CELLS or cells * queries > MOST_ANSWERS:
             raise PlanError(
@@ -80,18 +80,18 @@ class Universe:
         several = np.flatnonzero(counts > 1)
         places = np.zeros((len(counts), cells), dtype=np.int64)
         places[several] = np.indices(counts[several].tolist(), dtype=np.int64).reshape(several.size, cells)
-        codes = domains.codes[places.T + domains.starts[asked]]
+        codes = domains.codes[places.T + domains.starts[named]]
         rules = workload.schema.circuit()
         if rules.number_of_rules:
-            codes = codes[~rules.broken(_whole_records(domains, asked, codes)).any(axis=1)]
+            codes = codes[~rules.broken(_whole_records(domains, named, codes)).any(axis=1)]
         codes = freeze(np.ascontiguousarray(codes, dtype=np.int32))
         if not len(codes):
             raise PlanError("no record of codes that occur obeys the rules; leave ',occurring' out of the workload")
-        told_apart = answers_on_each(over(asked, workload.queries, domains.counts.size), codes)
-        element, first = _classes(told_apart)
-        answers = freeze(np.ascontiguousarray(told_apart[first].T))
-        left_out = np.setdiff1d(np.arange(domains.counts.size), asked)
-        return cls(asked, codes, freeze(element), answers, domains, left_out)
+        truth_of_records = answers_on_each(over(named, workload.queries, domains.counts.size), codes)
+        element, first = _classes(truth_of_records)
+        answers = freeze(np.ascontiguousarray(truth_of_records[first].T))
+        left_out = np.setdiff1d(np.arange(domains.counts.size), named)
+        return cls(named, codes, freeze(element), answers, domains, left_out)
 
     def spread(self, elements: NDArray[np.int64], counts: NDArray[np.int64], *, seed: int) -> NDArray[np.int32]:
         """Return records (m, d) of a multiset of classes: each class is dealt out over its records in a public random order."""
@@ -100,7 +100,7 @@ class Universe:
             members = np.flatnonzero(self.element == element)
             order = members[permutation(public_stream(seed, f"records of class {element}"), len(members))]
             codes.append(self.codes[np.resize(order, count)])
-        records = _whole_records(self.domains, self.asked, np.concatenate(codes))
+        records = _whole_records(self.domains, self.named, np.concatenate(codes))
         return random_codes(records, self.domains, self.left_out, seed)
 
 
@@ -124,10 +124,10 @@ def answers_on_each(queries: MarginalSet | Clauses, records: NDArray[np.int32]) 
     return truth
 
 
-def _whole_records(domains: Domains, asked: NDArray[np.int64], codes: NDArray[np.int32]) -> NDArray[np.int32]:
+def _whole_records(domains: Domains, named: NDArray[np.int64], codes: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return records (r, d) with these codes (r, a) of some attributes, and the first code of every other one."""
     records = np.tile(domains.codes[domains.starts], (len(codes), 1))
-    records[:, asked] = codes
+    records[:, named] = codes
     return records
 
 
@@ -144,9 +144,9 @@ def _on_fine_attributes(workload: Workload) -> str:
     return ""
 
 
-def _classes(told_apart: NDArray[np.int8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _classes(truth_of_records: NDArray[np.int8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the class of each row (r, k), numbered by first occurrence, and the first row of each class."""
-    packed = np.packbits(told_apart, axis=1)
+    packed = np.packbits(truth_of_records, axis=1)
     keys = np.ascontiguousarray(packed).view([("", packed.dtype)] * packed.shape[1]).ravel()
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")

@@ -130,7 +130,11 @@ def plan(
         if details or compare or not chosen_for_them:
             report_plan(made.plan.describe(), made.explained)
         report_accuracy(
-            made.explained["accuracy"], made.plan.size, len(made.asked.workload), made.like_a_sample_of, details=details
+            made.explained["accuracy"],
+            made.plan.size,
+            len(made.request.workload),
+            made.like_a_sample_of,
+            details=details,
         )
         typer.echo(f"protection: {made.protects}")
 

@@ -10,7 +10,7 @@ from dpopt.errors import PlanError, SchemaError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpopt.algorithms.asked import ReleaseRequest
+    from dpopt.algorithms.request import ReleaseRequest
     from dpopt.cli.options import LayoutOptions
     from dpopt.private.readers.table_reading import TableReading
     from dpopt.releases.job import Job

@@ -72,8 +72,8 @@ def read_record(problem: MaxCsp, result: SolveResult) -> tuple[NDArray[np.int32]
     """
     if result.solution is None:
         how = _HOW.findall(result.native_status)  # no text of an error: what is published has no paths
-        said = f"{result.solver} ended '{result.termination.value}' without a solution"
-        return None, f"{said} ({how[-1]})" if how else said
+        ending = f"{result.solver} ended '{result.termination.value}' without a solution"
+        return None, f"{ending} ({how[-1]})" if how else ending
     codes = result.solution
     if codes.shape != problem.sizes.shape or codes.dtype != np.dtype(np.int32):
         return None, f"{result.solver} gave an answer of the wrong shape or type"

@@ -206,7 +206,7 @@ class AsMip(Handing):
         reduction = reduce_max_csp(program, hint)
         problem = reduction.problem
         if problem.sizes.size == 0:
-            return self._settled(program, reduction, started)
+            return self._solved_by_presolve(program, reduction, started)
         start = None
         if hint is not None and not problem.broken_rules(reduction.shrink()):  # an infeasible start helps no solver
             start = point_from_record(problem, reduction.shrink(), self.formulation)
@@ -218,7 +218,7 @@ class AsMip(Handing):
         record = reduction.expand(record_from_point(problem, answer.solution.astype(np.float64)))
         return verified(program, replace(answer, solution=record, seconds=seconds))
 
-    def _settled(self, program: MaxCsp, reduction: Reduction, started: float) -> SolveResult:
+    def _solved_by_presolve(self, program: MaxCsp, reduction: Reduction, started: float) -> SolveResult:
         """Answer a problem in which no clause and no rule names an attribute: every record is as good as any other."""
         broken = program.broken_rules(reduction.background)
         objective = None if broken else float(program.objective(reduction.background))

@@ -171,9 +171,9 @@ def _proven(
     relaxed: MixedIntegerProgram, solver: Solver, limits: SolveLimits, relaxation: str
 ) -> tuple[RelaxationBound, NDArray[np.float64] | None]:
     """Return what the duals of a linear program prove, and the solver's point if it has one."""
-    from dpopt.solvers.outside import asked
+    from dpopt.solvers.outside import solver_result
 
-    result = asked(solver, relaxed, limits)
+    result = solver_result(solver, relaxed, limits)
     who = f"{result.solver} {result.version}".strip()
     if result.duals is None or result.duals.shape != relaxed.row_lower.shape:
         why = f"{result.solver} ended '{result.termination.value}' without duals"

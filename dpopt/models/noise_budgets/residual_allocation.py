@@ -242,7 +242,7 @@ def _least(program: ResidualProgram) -> Numbers:
     costs, prices = program.costs, program.prices
 
     def beyond(price: float) -> float:
-        return log(max(float(prices @ _bought(program, costs, price)), _NOTHING) / program.budget)
+        return log(max(float(prices @ _precisions_at(program, costs, price)), _NOTHING) / program.budget)
 
     # This price spends at most the budget, with any prior.
     price = high = float((np.sqrt(costs * prices).sum() / program.budget) ** 2)
@@ -260,11 +260,11 @@ def _least(program: ResidualProgram) -> Numbers:
         else:
             high, under, over = price, found, over / 2 if moved < 0 else over
         moved = 1 if found > 0 else -1
-    precisions = _bought(program, costs, price)
+    precisions = _precisions_at(program, costs, price)
     return np.asarray(precisions * (program.budget / (prices @ precisions)), np.float64)
 
 
-def _bought(program: ResidualProgram, costs: Numbers, price: float) -> Numbers:
+def _precisions_at(program: ResidualProgram, costs: Numbers, price: float) -> Numbers:
     """Return the x_A, (S,), of RA-5: Newton's steps on the concave power mean of the totals."""
     wanted = np.sqrt(costs / (price * program.prices))
     kappa = np.where(program.prior.chances > 0, 1.0 / program.prior.variances, np.inf).min(axis=1)

@@ -32,7 +32,7 @@ from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Capability, Solver, why_refused
 from dpopt.public_random import PublicRandom
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.solvers.outside import asked
+from dpopt.solvers.outside import solver_result
 from dpopt.solvers.registry import get_solver
 
 ENUMERATED_UP_TO = 2**20
@@ -191,7 +191,7 @@ class SolverPricing:
         settings = self._settings
         limits = SolveLimits(seconds=seconds, threads=settings.threads, seed=settings.seed)
         try:
-            result = asked(self._solver, written.program, limits, hint=hint)
+            result = solver_result(self._solver, written.program, limits, hint=hint)
         except DpoptError:  # the budget is spent; the search of our own goes on
             return Priced(none)
         record, _ = read_record(written.program, result)
