@@ -60,12 +60,12 @@ class Algorithm(ABC, Generic[OptionsT, PlanT]):
         """Return what each accountant charges for a release, under "accountants"; empty where one accountant alone can."""
         return {}
 
-    def prepare(self, run: Run) -> Any:
+    def prepare(self, job: Job, run: Run) -> Any:
         """Return what the public side needs to play; refuse what cannot end well, before there is a folder."""
         return None
 
     @abstractmethod
-    def open_door(self, run: Run, ledger: Ledger) -> Any:
+    def open_door(self, job: Job, run: Run, ledger: Ledger) -> Any:
         """Return the curator, with its exact counts where it needs them from the start."""
 
     @abstractmethod

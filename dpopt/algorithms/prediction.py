@@ -114,7 +114,7 @@ def errors_of_run(
     dataset = public_table(workload, ROWS, seed=seed, density=density)
     job = Job(plan, workload.schema, workload, {}, {})
     sources = Sources(ExactSampler(SeededWords(seed)), PublicNoise(seed), SeededWords(seed))
-    records = play_run(driver, Run(job, dataset, sources=sources, progress=progress or Progress())).records
+    records = play_run(driver, job, Run(dataset, sources=sources, progress=progress or Progress())).records
     if records is None:
         raise PlanError(f"a simulation of {plan.algorithm} ended without records; please report this")
     if workload.marginals is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from dpopt.releases.measured_size import PublicSize, check_size_on_file, measure
 from dpopt.releases.plan import Plan
 from dpopt.releases.progress import Progress, stage
 from dpopt.releases.run import Run, Sources, play_run
-from dpopt.transcript.journal import FileJournal, Journal, MemoryJournal, read_journal
+from dpopt.transcript.journal import FileJournal, MemoryJournal, read_journal
 from dpopt.transcript.past import Past
 
 Check = Callable[[Job, bool], None]
@@ -105,15 +105,17 @@ def run_release(
         refuse_unreviewed(begun.schema, accepted=begun.terms.accept_draft)
         if account is not None:
             begun = replace(begun, reservation=account.reservation)
-    first = _Start(dataset, begun, folder, drawn_from, check, progress or Progress(), account, solver)
-    prepared = first.prepared()
+    run = Run(
+        dataset, MemoryJournal(), sources=drawn_from, progress=progress or Progress(), account=account, solver=solver
+    )
+    prepared = _prepared(begun, run, check)
     if folder is None:
-        return first.go_on(MemoryJournal(), Past(), prepared)
+        return _played(begun, run, None, check, prepared)
     made = missing_folders(folder)
     expected = begun.expected_bytes() if isinstance(begun, Job) else LEAST_BYTES
     journal = create_folder(folder, begun, expected_bytes=expected)
     try:
-        return first.go_on(journal, Past(), prepared)
+        return _played(begun, replace(run, journal=journal), folder, check, prepared)
     except ReleaseFolderError:
         raise  # where the journal cannot be written, an account may have paid already
     except Exception as error:
@@ -151,89 +153,75 @@ def resume_run(
         remove_unfinished(folder)
         if isinstance(begun, Job):
             (folder / REQUEST).unlink(missing_ok=True)
-        start = _Start(dataset, begun, folder, Sources(), check, progress or Progress(), account, solver)
-        return start.go_on(journal, Past(contents))
+        run = Run(dataset, journal, Past(contents), Sources(), progress or Progress(), account, solver)
+        return _played(begun, run, folder, check)
     finally:
         journal.close()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Start:
-    """A run that is about to be played; see `release`."""
+def _prepared(begun: Job | ReleaseRequest, run: Run, check: Check) -> Any:
+    """Return what the public side needs to play the job; refuse what cannot end well, with no number of records."""
+    check_schema(run.dataset, begun.schema)
+    if isinstance(begun, ReleaseRequest):
+        return _try_sizes(begun, run, check)
+    check_size(run.dataset, begun.plan.relation, begun.plan.size)
+    begun.ledger(run.account)  # refuses a plan that costs more than its budget; nothing is paid yet
+    return algorithm_of(begun.plan).prepare(begun, run)
 
-    dataset: PrivateDataset
-    begun: Job | ReleaseRequest
-    folder: Path | None
-    sources: Sources
-    check: Check
-    progress: Progress
-    account: Account | None
-    solver: Solver | None
 
-    def prepared(self) -> Any:
-        """Return what the public side needs to play the job; refuse what cannot end well, with no number of records."""
-        check_schema(self.dataset, self.begun.schema)
-        if isinstance(self.begun, ReleaseRequest):
-            return self._try_sizes(self.begun)
-        check_size(self.dataset, self.begun.plan.relation, self.begun.plan.size)
-        self.begun.ledger(self.account)  # refuses a plan that costs more than its budget; nothing is paid yet
-        return self._prepared(self.begun)
+def _try_sizes(asked: ReleaseRequest, run: Run, check: Check) -> None:
+    """Refuse what no number of records makes playable: raise what the last one raises."""
+    request = asked.terms.request(_TRIED_SIZES[0], with_size_measured(asked.terms.budget()))
+    refusals: list[PlanError | AccountingError] = []
+    for size in _TRIED_SIZES:
+        for options in candidates_for(asked.terms.algorithm):
+            try:
+                plan = plan_of(replace(request, size=size, options=options), asked.workload)
+                job = _job(asked, plan, asked.statement)  # refuses what cannot be written
+                check(job, True)  # noqa: FBT003
+                algorithm_of(plan).prepare(job, run)
+            except (PlanError, AccountingError) as refusal:
+                refusals.append(refusal)
+            else:
+                return
+    raise refusals[-1]
 
-    def _prepared(self, job: Job) -> Any:
-        run = Run(job, self.dataset, progress=self.progress, solver=self.solver)
-        return algorithm_of(job.plan).prepare(run)
 
-    def _try_sizes(self, asked: ReleaseRequest) -> None:
-        """Refuse what no number of records makes playable: raise what the last one raises."""
-        request = asked.terms.request(_TRIED_SIZES[0], with_size_measured(asked.terms.budget()))
-        refusals: list[PlanError | AccountingError] = []
-        for size in _TRIED_SIZES:
-            for options in candidates_for(asked.terms.algorithm):
-                try:
-                    plan = plan_of(replace(request, size=size, options=options), asked.workload)
-                    job = _job(asked, plan, asked.statement)  # refuses what cannot be written
-                    self.check(job, True)  # noqa: FBT003
-                    self._prepared(job)
-                except (PlanError, AccountingError) as refusal:
-                    refusals.append(refusal)
-                else:
-                    return
-        raise refusals[-1]
+def _played(
+    begun: Job | ReleaseRequest, run: Run, folder: Path | None, check: Check, prepared: Any = None
+) -> SyntheticRelease:
+    """Play a run, continuing after what is on file, and write what it ends with."""
+    check_schema(run.dataset, begun.schema)
+    if isinstance(begun, ReleaseRequest):
+        job = _planned(begun, run, folder, check)
+    else:
+        job = begun
+        check_size_on_file(run.past, job.plan.size, job.plan.budget)
+    outcome = play_run(algorithm_of(job.plan), job, run, prepared)
+    with stage(run.progress, "writing records"):
+        kept = run.journal if isinstance(run.journal, MemoryJournal) else run.journal.path
+        return finish_release(job, folder, outcome, kept)
 
-    def go_on(self, journal: FileJournal | MemoryJournal, past: Past, prepared: Any = None) -> SyntheticRelease:
-        """Play the run, continuing after what is on file, and write what it ends with."""
-        check_schema(self.dataset, self.begun.schema)
-        if isinstance(self.begun, ReleaseRequest):
-            job = self._planned(self.begun, journal, past)
-        else:
-            job = self.begun
-            check_size_on_file(past, job.plan.size, job.plan.budget)
-        run = Run(job, self.dataset, journal, past, self.sources, self.progress, self.account, self.solver)
-        outcome = play_run(algorithm_of(job.plan), run, prepared)
-        with stage(self.progress, "writing records"):
-            kept = journal if isinstance(journal, MemoryJournal) else journal.path
-            return finish_release(job, self.folder, outcome, kept)
 
-    def _planned(self, asked: ReleaseRequest, journal: Journal, past: Past) -> Job:
-        """Measure the number of records, unless it is on file, and return the job that is made with it."""
-        budget = asked.terms.budget()
-        known, noise = size_on_file(past, budget), self.sources.noise
-        try:
-            with stage(self.progress, "counting records"):
-                size = measure_size(self.dataset, budget, journal, known, noise=noise, account=self.account)
-            with stage(self.progress, "planning"):
-                job = job_of(asked, size, self.progress)
-            self.check(job, False)  # noqa: FBT003
-        except (PlanError, AccountingError) as refusal:
-            if self.folder is None or (self.folder / TRANSCRIPT).stat().st_size == 0:
-                raise
-            raise type(refusal)(
-                f"{refusal}. {self.folder} keeps the number of records that was measured, and its charge; name another "
-                f"folder"
-            ) from refusal
-        if self.folder is not None:
-            add_plan(self.folder, job)
-        return job
+def _planned(asked: ReleaseRequest, run: Run, folder: Path | None, check: Check) -> Job:
+    """Measure the number of records, unless it is on file, and return the job that is made with it."""
+    budget = asked.terms.budget()
+    known, noise = size_on_file(run.past, budget), run.sources.noise
+    try:
+        with stage(run.progress, "counting records"):
+            size = measure_size(run.dataset, budget, run.journal, known, noise=noise, account=run.account)
+        with stage(run.progress, "planning"):
+            job = job_of(asked, size, run.progress)
+        check(job, False)  # noqa: FBT003
+    except (PlanError, AccountingError) as refusal:
+        if folder is None or (folder / TRANSCRIPT).stat().st_size == 0:
+            raise
+        raise type(refusal)(
+            f"{refusal}. {folder} keeps the number of records that was measured, and its charge; name another folder"
+        ) from refusal
+    if folder is not None:
+        add_plan(folder, job)
+    return job
 
 
 def _marked(begun: Job | ReleaseRequest, sources: Sources) -> Job | ReleaseRequest:

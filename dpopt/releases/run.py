@@ -33,11 +33,12 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.releases.declared_size import Total
 from dpopt.releases.job import Job
 from dpopt.releases.kept_records import Round
+from dpopt.releases.plan import Plan
 from dpopt.releases.progress import Figures, Progress
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rows import ChosenRows, choose_rows
 from dpopt.releases.values import Values, ValuesPlan, check_values, measured_values
-from dpopt.transcript.journal import Entry, Journal, MemoryJournal
+from dpopt.transcript.journal import Entry, FileJournal, Journal, MemoryJournal
 from dpopt.transcript.past import MEASUREMENT, Past
 from dpopt.transcript.released import NoisyAnswers
 
@@ -57,11 +58,10 @@ class Sources:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """Everything that an algorithm plays with."""
+    """What a job is played with."""
 
-    job: Job
     dataset: PrivateDataset
-    journal: Journal = field(default_factory=lambda: MemoryJournal(keep=False))
+    journal: FileJournal | MemoryJournal = field(default_factory=lambda: MemoryJournal(keep=False))
     """Where charge, draw and record go."""
     past: Past = field(default_factory=Past)
     """What is on file, when a run is resumed."""
@@ -72,11 +72,11 @@ class Run:
     solver: Solver | None = None
     """The best-response solver, where it was given as such and not by name."""
 
-    def clause_solver(self) -> Solver:
+    def clause_solver(self, plan: Plan) -> Solver:
         """Return the best-response solver, made to take weighted clauses."""
         from dpopt.releases.solver_choice import clause_solver  # a replay needs no solver, and loads none
 
-        return clause_solver(self.job.plan.solver if self.solver is None else self.solver)
+        return clause_solver(plan.solver if self.solver is None else self.solver)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -287,11 +287,11 @@ def noisy_answers(
 class Driver(Protocol):
     """What plays runs of an algorithm; its control flow depends on the plan and on released values only."""
 
-    def prepare(self, run: Run) -> Any:
+    def prepare(self, job: Job, run: Run) -> Any:
         """Return what the public side needs to play; refuses what cannot end well, before there is a folder."""
         ...
 
-    def open_door(self, run: Run, ledger: Ledger) -> Any:
+    def open_door(self, job: Job, run: Run, ledger: Ledger) -> Any:
         """Return the curator, with its exact counts where it needs them from the start."""
         ...
 
@@ -300,27 +300,27 @@ class Driver(Protocol):
         ...
 
 
-def play_run(driver: Driver, run: Run, prepared: Any = None) -> Outcome:
+def play_run(driver: Driver, job: Job, run: Run, prepared: Any = None) -> Outcome:
     """Play a run, continuing after what is on file; everything is charged before it is drawn.
 
     `prepared` is what `driver.prepare` gave, where it was asked before. What is on file is read first, so that a
     transcript that does not fit is refused before the table is counted.
     """
-    check_size(run.dataset, run.job.plan.relation, run.job.plan.size)
-    ended = rebuild_run(driver, run.job, copy(run.past), run.journal, run.account)
+    check_size(run.dataset, job.plan.relation, job.plan.size)
+    ended = rebuild_run(driver, job, copy(run.past), run.journal, run.account)
     if ended is not None:
         return ended
-    prepared = driver.prepare(run) if prepared is None else prepared
-    ledger, values = run.job.ledger(run.account), run.job.values
-    counts = None if values is None else count_columns(run.dataset, values.finer(run.job.schema))
-    curator = driver.open_door(run, ledger)
+    prepared = driver.prepare(job, run) if prepared is None else prepared
+    ledger, values = job.ledger(run.account), job.values
+    counts = None if values is None else count_columns(run.dataset, values.finer(job.schema))
+    curator = driver.open_door(job, run, ledger)
     walk = Walk(ledger, curator, run.journal, run.past, run.progress)
     beside: Walk[CountingCurator] | None = None
     if counts is not None:
-        size, noise = run.job.plan.size, run.sources.noise
+        size, noise = job.plan.size, run.sources.noise
         door = CountingCurator(counts, ledger, run.journal, size=size, noise=noise)
         beside = Walk(ledger, door, run.journal, run.past, run.progress)
-    return _walked(driver, run.job, walk, prepared, beside)
+    return _walked(driver, job, walk, prepared, beside)
 
 
 def rebuild_run(

@@ -51,7 +51,7 @@ def test_what_an_algorithm_refuses_is_refused_before_there_is_a_folder(
 ) -> None:
     table, implementation = write_table(tmp_path), type(algorithm_of(OPTIONS[algorithm]()))
 
-    def refused(self: object, run: object) -> object:
+    def refused(self: object, job: object, run: object) -> object:
         assert not (tmp_path / "deep").exists()
         raise error("refused by this test")
 

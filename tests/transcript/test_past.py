@@ -47,8 +47,8 @@ def resumed(name: str, entries: Entries) -> tuple[Outcome, Entries]:
     """Continue a run; return its outcome, and what it wrote."""
     job, journal = JOBS[name](), MemoryJournal()
     past = Past(JournalContents(copy.deepcopy(entries), 0, torn=False))
-    run = TableRun(job, dataset_of(SCHEMA, TABLE), journal, past)
-    return play_run(algorithm_of(job.plan), run), journal.entries
+    run = TableRun(dataset_of(SCHEMA, TABLE), journal, past)
+    return play_run(algorithm_of(job.plan), job, run), journal.entries
 
 
 @EVERY

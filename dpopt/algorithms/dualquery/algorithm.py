@@ -105,11 +105,11 @@ class DualQueryAlgorithm(Algorithm[DualQuery, DualQueryPlan]):
         records = SyntheticRecords.of([done.kept for done in rounds])
         return Outcome(walk.ledger, records, rounds, sections=dualquery_sections(job, rounds))
 
-    def prepare(self, run: Run) -> Prepared:
-        return solvers_of(run)
+    def prepare(self, job: Job, run: Run) -> Prepared:
+        return solvers_of(job, run)
 
-    def open_door(self, run: Run, ledger: Ledger) -> Curator:
-        job, sources, plan = run.job, run.sources, DualQueryPlan.of(run.job.plan)
+    def open_door(self, job: Job, run: Run, ledger: Ledger) -> Curator:
+        sources, plan = run.sources, DualQueryPlan.of(job.plan)
         given: dict[str, Any] = {
             "size": plan.size,
             "step": plan.step,
@@ -249,12 +249,11 @@ def _answered(
     )
 
 
-def solvers_of(run: Run) -> Prepared:
+def solvers_of(job: Job, run: Run) -> Prepared:
     """Return the solvers, and a record that obeys the rules where there are any; refuses rules that they cannot take."""
     from dpopt.solvers.registry import get_solver
 
-    job = run.job
-    solver, search, rules = run.clause_solver(), get_solver("local-search"), job.schema.circuit()
+    solver, search, rules = run.clause_solver(job.plan), get_solver("local-search"), job.schema.circuit()
     if not rules.number_of_rules:
         return solver, search, None
     require_rules_taken(solver, rules, job.schema.sizes)

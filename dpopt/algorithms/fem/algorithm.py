@@ -106,15 +106,15 @@ class FemAlgorithm(Algorithm[FEM, FemPlan]):
         )
         return predict_played(self, stand_in, workload, runs=runs, density=density)
 
-    def prepare(self, run: Run) -> Prepared:
-        return solvers_of(run)
+    def prepare(self, job: Job, run: Run) -> Prepared:
+        return solvers_of(job, run)
 
-    def open_door(self, run: Run, ledger: Ledger) -> FemCurator:
-        plan = FemPlan.of(run.job.plan)
+    def open_door(self, job: Job, run: Run, ledger: Ledger) -> FemCurator:
+        plan = FemPlan.of(job.plan)
         with stage(run.progress, "counting exact answers"):
             return FemCurator(
                 run.dataset,
-                run.job.workload.queries,
+                job.workload.queries,
                 ledger,
                 run.journal,
                 size=plan.size,

@@ -120,13 +120,13 @@ class MeasuredAlgorithm(Algorithm[OptionsT, MeasuredPlan]):
         refuse_costs_beyond(request.budget, plan.charges(), "measurements")
         return plan
 
-    def prepare(self, run: Run) -> tuple[NDArray[np.int32] | None, Solver | None]:
+    def prepare(self, job: Job, run: Run) -> tuple[NDArray[np.int32] | None, Solver | None]:
         """Return a record that obeys the rules, None where there are none, and the solver that was given as such."""
-        check_sensitivities(MeasuredPlan.of(run.job.plan), run.job.workload)
-        return feasible_start(run.job), run.solver
+        check_sensitivities(MeasuredPlan.of(job.plan), job.workload)
+        return feasible_start(job), run.solver
 
-    def open_door(self, run: Run, ledger: Ledger) -> MeasuringCurator:
-        sources, size = run.sources, run.job.plan.size
+    def open_door(self, job: Job, run: Run, ledger: Ledger) -> MeasuringCurator:
+        sources, size = run.sources, job.plan.size
         return MeasuringCurator(run.dataset, ledger, run.journal, size=size, noise=sources.noise, words=sources.words)
 
     def play(

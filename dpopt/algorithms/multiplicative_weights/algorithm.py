@@ -85,17 +85,17 @@ class MultiplicativeAlgorithm(Algorithm[MWEM, MultiplicativePlan]):
             refuse_large_model(universe_of(workload, asked.algorithm).cells, plan.rounds)
         return plan
 
-    def prepare(self, run: Run) -> Learner:
+    def prepare(self, job: Job, run: Run) -> Learner:
         """Return the public side; refuses a universe that is too large."""
         with stage(run.progress, "preparing the universe"):
-            return Learner(MultiplicativePlan.of(run.job.plan), run.job.workload, run.solver)
+            return Learner(MultiplicativePlan.of(job.plan), job.workload, run.solver)
 
-    def open_door(self, run: Run, ledger: Ledger) -> MultiplicativeCurator:
-        plan = MultiplicativePlan.of(run.job.plan)
+    def open_door(self, job: Job, run: Run, ledger: Ledger) -> MultiplicativeCurator:
+        plan = MultiplicativePlan.of(job.plan)
         with stage(run.progress, "counting exact answers"):
             return MultiplicativeCurator(
                 run.dataset,
-                run.job.workload.queries,
+                job.workload.queries,
                 ledger,
                 run.journal,
                 size=plan.size,

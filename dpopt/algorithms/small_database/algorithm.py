@@ -156,16 +156,16 @@ class SmallDatabaseAlgorithm(Algorithm[SmallDatabase, SmallDatabasePlan]):
             chosen_by=chosen_by,
         )
 
-    def prepare(self, run: Run) -> tuple[Universe, Multisets]:
+    def prepare(self, job: Job, run: Run) -> tuple[Universe, Multisets]:
         """Return the universe and the databases of its elements; refuses too many of them."""
-        return _databases(run.job)
+        return _databases(job)
 
-    def open_door(self, run: Run, ledger: Ledger) -> NetCurator:
-        plan = SmallDatabasePlan.of(run.job.plan)
+    def open_door(self, job: Job, run: Run, ledger: Ledger) -> NetCurator:
+        plan = SmallDatabasePlan.of(job.plan)
         with stage(run.progress, "counting exact answers"):
             return NetCurator(
                 run.dataset,
-                run.job.workload.queries,
+                job.workload.queries,
                 ledger,
                 run.journal,
                 size=plan.size,
