@@ -29,6 +29,7 @@ from dpopt.algorithms.fem.responder import Batch, PerturbedResponder
 from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.query_selection import QuerySelection
+from dpopt.private.selections.query_weights import SignedDraws
 from dpopt.programs.results import SolveLimits
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.run import Walk
@@ -65,12 +66,27 @@ class Watch:
                     points.next = point
                     return original(selection, satisfied, by, source)
 
-                self.distributions.append(points.distribution(drawn, signed))
+                held, scores = selection._with(satisfied, by)
+                known = dict(zip(held.tolist(), scores.tolist(), strict=True))
+                top = selection._top(scores, selection._queries - len(held))
+
+                def guess(query: int) -> int:
+                    return weight_of(selection, top, known.get(query // 2, 0), query)
+
+                self.distributions.append(points.distribution(drawn, signed, guess))
             place = len(self.distributions) - 1
             return self.script[place] if place < len(self.script) else 0
 
         with mock.patch.object(QuerySelection, "draw", draw):
             yield
+
+
+def weight_of(draws: SignedDraws, top: int, score: int, query: int) -> int:
+    """Return the whole number that a signed query weighs, given the score of its base query: where to look for its points."""
+    table, signed = draws._table, draws._offset - score if query % 2 else score  # type: ignore[attr-defined]
+    distance = min(top - signed, table.clamp)
+    weight = float(table.high[distance >> table.bits] * table.low[distance & ((1 << table.bits) - 1)])
+    return int(Fraction(weight) * 4**draws._half_bits)
 
 
 @dataclass
@@ -85,10 +101,12 @@ class Points:
         self.total = total
         return np.array([[self.next >> 64, self.next & (2**64 - 1)]], dtype=np.uint64)
 
-    def distribution(self, drawn: Callable[[int], int], signed: int) -> Distribution:
+    def distribution(
+        self, drawn: Callable[[int], int], signed: int, guess: Callable[[int], int] = lambda query: 0
+    ) -> Distribution:
         """Return the probability of each signed query: the share of the points that give it."""
         owned = [0] * signed
-        for query, points in self.intervals(drawn):
+        for query, points in self.intervals(drawn, guess):
             owned[query] += points
         return [Fraction(points, self.total) for points in owned]
 

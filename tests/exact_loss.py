@@ -2,9 +2,9 @@
 
 A run releases the net counts of each round's draw; records are functions of them, and the next round's weights are functions
 of the records. The test plays the real driver with draws that the test chooses, and reads at each draw the whole-number
-weights that the sampler would have drawn from. It plays the first tables once for every history of net counts before the
-last draw, and refuses weights that do not follow from the records; it plays all other tables once for every history of
-records. Multiplied along a history, the weights give the distribution of all draws, as an unordered sample with its
+weights that the sampler would have drawn from. It plays the first tables, and in some games all, once for every history of
+net counts before the last draw, and refuses weights that do not follow from the records; it plays the others once for every
+history of records. Multiplied along a history, the weights give the distribution of all draws, as an unordered sample with its
 multiplicity: finer than what is released, so no divergence can be larger for the release. Probabilities are ratios of whole
 numbers, evaluated to 60 digits.
 """
@@ -36,7 +36,7 @@ DELTAS = (1e-9, 1e-6, 1e-3, 0.05, 0.3)
 ORDERS = (1.25, 2.0, 4.0, 16.0, 64.0)
 NEGLIGIBLE = Decimal("1e-40")
 PLAYED_WHOLE = 2
-"""Number of tables of a DualQuery game that are played along every script of draws."""
+"""Number of tables of a DualQuery game that are played along every script of draws, unless all are."""
 
 Draw = tuple[int, ...]
 History = tuple[Any, ...]
@@ -82,14 +82,16 @@ class Game:
 
     workload: Workload
     plan: DualQueryPlan
+    whole: bool = False
+    """Whether every table is played along every script."""
     _played: list[Table] = field(default_factory=list)
     _records: dict[tuple[Draw, ...], Past] = field(default_factory=dict)
     """The records that follow from draws: the same for every table."""
 
     @classmethod
-    def of(cls, workload: Workload, **fields: Any) -> Game:
+    def of(cls, workload: Workload, *, whole: bool = False, **fields: Any) -> Game:
         """Return the game of a plan within an ample budget: `fields` are those of `tiny_plan`."""
-        return cls(workload, tiny_plan(workload, **fields))
+        return cls(workload, tiny_plan(workload, **fields), whole)
 
     @cached_property
     def samples(self) -> list[Draw]:
@@ -146,11 +148,11 @@ class Game:
     def _weights(self, table: Table, calls: int) -> dict[Past, list[Fraction]]:
         """Return the weights of each of so many draws, given the records before it.
 
-        The first tables are played along every script, and weights that do not follow from the records are refused; each
-        later table along one script for each sequence of records.
+        The first tables, or all of a game that is played whole, are played along every script, and weights that do not
+        follow from the records are refused; each later table along one script for each sequence of records.
         """
         scripts = list(product(self.classes, repeat=calls - 1))
-        if len(self._played) >= PLAYED_WHOLE:
+        if not self.whole and len(self._played) >= PLAYED_WHOLE:
             scripts = list({self._records[script]: script for script in scripts}.values())
         self._played.append(table)
         found: dict[Past, list[Fraction]] = {}

@@ -18,6 +18,7 @@ from dpopt.accounting.accountants import ChargeColumns
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.selections import selection_charge
 from dpopt.private.curators import door
 from dpopt.private.curators.door import Door
 from tests.tiny_runs import ADD_REMOVE, REPLACE
@@ -106,10 +107,21 @@ def before_it_is_spent(usual: object, self: Door[Any], charge: Charge, **where: 
     return charge
 
 
+def after_the_draw(
+    usual: object, self: Door[Any], kind: type, number: int, range_: Decimal, draw: Any, *, again: bool, **where: int
+) -> Any:
+    charge = selection_charge(number, range_, self._relation)
+    selected: Any = self._drawn(kind, number, draw, charge)
+    self._charged(charge, **where)
+    return selected
+
+
 def charge_half_of_the_range(*modules: object) -> Plant:
     """Return a plant under which plan and curator agree on half of what is drawn with."""
     return wrap(
-        list(modules), "selection_charge", lambda usual, number, range_, relation: usual(number, range_ / 2, relation)
+        [door, *modules],
+        "selection_charge",
+        lambda usual, number, range_, relation: usual(number, range_ / 2, relation),
     )
 
 
@@ -120,6 +132,8 @@ forget_what_was_drawn = wrap(Door, "_not_drawn", lambda usual, self, label: None
 pay_for_whatever_was_recalled = wrap(Door, "_recalled", lambda usual, self, expected, what: expected)
 charge_half_of_rho = wrap(ChargeColumns, "rho", lambda usual, self: usual(self) / 2)
 draw_noise_twice = twice(door, "with_noise")
+charge_after_the_selection = wrap(Door, "_select", after_the_draw)
+draw_a_selection_twice = twice(Door, "_drawn")
 
 
 def put_on_file_unspent(place: type = Door) -> Plant:

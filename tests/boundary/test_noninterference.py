@@ -526,7 +526,7 @@ def stopping(usual: Callable[..., Any], *given: Any, **more: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("place", "name", "leak"),
-    [(measurement, "exact_counts", logged), (MeasuringCurator, "_select", noted), (CandidateScores, "of", stopping)],
+    [(measurement, "exact_counts", logged), (MeasuringCurator, "_candidate", noted), (CandidateScores, "of", stopping)],
 )
 def test_a_leak_of_what_a_curator_computes_on_its_way_is_seen(
     place: object, name: str, leak: Callable[..., Any]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from dpopt.private.curators.door import SELECTIONS
 from tests.source_code import source_files
 
 RELEASED = {
@@ -84,15 +85,16 @@ def test_every_type_of_the_transcript_that_says_what_it_cost_is_a_released_one()
     assert found == RELEASED
 
 
-def test_each_of_them_is_constructed_by_a_curator() -> None:
-    """And found there: FEM's selections as well as the queries of DualQuery."""
+def test_each_of_them_is_constructed_on_the_private_side() -> None:
+    """Selections by the door alone, which has a row for each and charges all that have a range."""
     found = {
         file.path: {place.split(": ")[1] for place in constructions(file.tree)} & RELEASED
         for file in FILES
         if file.room == "private"
     }
-    assert found["dpopt/private/curators/fem_curator.py"] == {"SelectedQuery"}
-    assert found["dpopt/private/curators/dualquery_curator.py"] == {"SampledQueries"}
+    assert found["dpopt/private/curators/door.py"] == {kind.__name__ for kind in SELECTIONS}
+    charging = {file.path for file in FILES if file.room == "private" and "selection_charge(" in ast.unparse(file.tree)}
+    assert charging == {"dpopt/private/curators/door.py", "dpopt/private/selections/selection.py"}
     assert set().union(*found.values()) == RELEASED
 
 

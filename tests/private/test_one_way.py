@@ -72,7 +72,7 @@ def test_the_marginals_are_charged_then_on_file_then_measured_then_on_file(gauss
 def test_they_are_measured_once() -> None:
     curator, noise, _, _ = measured(TABLE)
     curator.measure_one_way(scale=2.0, gaussian=True)
-    with pytest.raises(BudgetError, match="is spent already"):
+    with pytest.raises(BudgetError, match="was drawn before"):
         curator.measure_one_way(scale=2.0, gaussian=True)
     assert len(noise.counts) == 1
 
@@ -91,7 +91,7 @@ def test_a_charge_on_file_is_completed_and_not_charged_again() -> None:
     curator.recall(ledger.reserved[0], drawn=False)
     assert curator.measure_one_way(scale=2.0, gaussian=True, again=True).values.tolist() == EXACT
     assert journal.events == ["gaussian", "journal measurement"]
-    with pytest.raises(BudgetError, match="do not fit together"):
+    with pytest.raises(BudgetError, match="was drawn before"):
         curator.measure_one_way(scale=2.0, gaussian=True, again=True)
 
 

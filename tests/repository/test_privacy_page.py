@@ -27,7 +27,18 @@ GROUPS = dict(
     )
 )
 """Letter of a group of entries, and its page."""
-RELEASES = {"_charged", "_charged_for", "_exchanged", "_noisy", "_paid_once", "_recalled", "_released", "_measured"}
+RELEASES = {
+    "_charged",
+    "_charged_for",
+    "_drawn",
+    "_exchanged",
+    "_noisy",
+    "_paid_once",
+    "_recalled",
+    "_released",
+    "_measured",
+    "_select",
+}
 """Methods of a `Door`: whoever calls one of them spends, draws or hands out."""
 _NUMBER = r"[A-Z][1-9]\d*"
 _POINTER = re.compile(rf"Privacy: ((?:{_NUMBER})(?:, {_NUMBER})*) in docs/privacy")

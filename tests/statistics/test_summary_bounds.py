@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from itertools import combinations
 from typing import Any
 
@@ -15,7 +16,9 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, best_answer
 from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.programs.solver import Solver
 from dpopt.queries.conjunctions.literals import ChosenLiterals
+from dpopt.solvers.process.child_process import InChildProcess
 from dpopt.synopses.summaries import budget_spread
 from dpopt.synopses.summaries.release_summary import release_summary
 from dpopt.synopses.summaries.summary import Summary
@@ -35,12 +38,21 @@ QUERIES = {"a=true": 1, "a=true,b=true": 2, "a=true,b=true,c=true": 3}
 
 @pytest.fixture(autouse=True)
 def remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let each polynomial be searched once."""
+    """Let each polynomial be searched once, and each end of an interval be solved for without a child process."""
 
     @cache
     def known(target: Any, deviations: tuple[float, ...], zeta: float) -> AnswerPolynomial:
         return best_answer(target, np.array(deviations), zeta)
 
+    @cache
+    def adapter(name: str) -> Solver:
+        module, _, kind = name.partition(":")
+        solver: Solver = getattr(import_module(module), kind)()
+        return solver
+
+    monkeypatch.setattr(
+        InChildProcess, "solve", lambda self, *given, **more: adapter(self.adapter).solve(*given, **more)
+    )
     monkeypatch.setattr(
         budget_spread, "best_answer", lambda target, u, zeta, solver=None: known(target, tuple(u.tolist()), zeta)
     )
@@ -104,8 +116,9 @@ def test_consistent_intervals_hold_the_truth_as_often_as_stated(gaussian: bool) 
             answer = made.answer("a=true,b=true,c=true", predicate, confidence=CONFIDENCE)
             held = answer.low <= truth <= answer.high and abs(answer.value - truth) <= answer.bound
             beyond[predicate] += not held
-        fooled = pretending(plan, 8.0, made).answer("a=true,b=true,c=true", confidence=CONFIDENCE)
-        narrow += not fooled.low <= shares["and"] <= fooled.high
+        if narrow <= 0.4 * CONSISTENT:  # more would change nothing
+            fooled = pretending(plan, 8.0, made).answer("a=true,b=true,c=true", confidence=CONFIDENCE)
+            narrow += not fooled.low <= shares["and"] <= fooled.high
     assert max(beyond.values()) <= CONSISTENT_LIMIT, beyond
     assert narrow > 0.4 * CONSISTENT
 

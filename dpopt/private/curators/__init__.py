@@ -4,7 +4,7 @@ In: a dataset, a ledger, what is asked. Out: released values, each charged befor
 
 | file | what it holds |
 |---|---|
-| door.py | the order of every release: charge, draw, journal |
+| door.py | the order of every release: charge, draw, journal; the table of selections, and the one way to make one |
 | dualquery_curator.py, fem_curator.py | the curators of DualQuery and its relatives |
 | measuring_curator.py | the curator of algorithms that measure counts and select marginals |
 | multiplicative_curator.py | the curator of multiplicative weights |

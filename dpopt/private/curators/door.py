@@ -7,14 +7,17 @@ it holds what its mechanism needs besides the records, and lets out released val
     value = ...                                   draw
     return self._released(value, value.to_json()) put the value on file, then hand it out
 
-A draw that may have been recalled, and of which there is one for each label, is paid for with `_paid_once`.
+A draw that may have been recalled, and of which there is one for each label, is paid for with `_paid_once`. All
+selections are paid for and drawn with `_select`.
 
 What is done with released values afterwards costs nothing. Privacy: A3, A6 in docs/privacy.
 """
 
 from __future__ import annotations
 
-from typing import Generic, Required, TypedDict, TypeVar, Unpack
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, Generic, Required, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +25,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.selections import selection_charge
 from dpopt.errors import BudgetError
 from dpopt.files.codec import encode
 from dpopt.private.measurements.noisy_counts import Noised, with_noise
@@ -32,9 +36,34 @@ from dpopt.private.tables.closed import Closed, StaysHere
 from dpopt.private.tables.dataset import Progress
 from dpopt.private.tables.public_facts import check_size
 from dpopt.transcript.journal import Entry, Journal
-from dpopt.transcript.released import NoisyAnswers
+from dpopt.transcript.released import (
+    NoisyAnswers,
+    SampledQueries,
+    SelectedCandidate,
+    SelectedDatabase,
+    SelectedMarginal,
+    SelectedQuery,
+)
 
 NOT_PRIVATE_DRAWS = "draws came from a seeded or scripted source"
+
+
+def _net_counts(number: int, signed: NDArray[np.int64], charge: Charge) -> SampledQueries:
+    queries, inverse = np.unique(signed // 2, return_inverse=True)
+    net = np.zeros(len(queries), dtype=np.int64)
+    np.add.at(net, inverse, 1 - 2 * (signed % 2))
+    return SampledQueries(number, queries[net != 0], net[net != 0], charge)
+
+
+SELECTIONS: Mapping[type, Callable[[int, Any, Charge], object]] = {
+    SampledQueries: _net_counts,
+    SelectedQuery: lambda number, signed, charge: SelectedQuery(number, signed // 2, signed % 2 == 1, charge),
+    SelectedMarginal: SelectedMarginal,
+    SelectedDatabase: lambda _, counts, charge: SelectedDatabase(np.flatnonzero(counts), counts[counts > 0], charge),
+    SelectedCandidate: lambda _, candidate, charge: SelectedCandidate(candidate, charge),
+}
+"""The selections whose charges are proven (docs/privacy): what is released, and how it is made of number, draw and charge."""
+
 
 _Released = TypeVar("_Released")
 _Held = TypeVar("_Held", bound=Closed)
@@ -186,6 +215,29 @@ class Door(StaysHere, Generic[_Held]):
         paid = self._recalled(charge, what or repr(charge.label)) if again else self._charged(charge, **where)
         self._labels.add(charge.label)
         return paid
+
+    def _select(
+        self,
+        kind: type[_Released],
+        number: int,
+        range_: Decimal,
+        draw: Callable[[], object],
+        *,
+        again: bool = False,
+        **where: int,
+    ) -> _Released:
+        """Charge the selection of round `number` by its range, then make it; BudgetError as `_paid_once`, before any draw.
+
+        Privacy: A3, A5, E1 in docs/privacy.
+        """
+        charge = selection_charge(number, range_, self._relation)
+        paid = self._paid_once(charge, f"the selection of round {number}", again=again, **where)
+        return self._drawn(kind, number, draw, paid)
+
+    def _drawn(self, kind: type[_Released], number: int, draw: Callable[[], object], charge: Charge) -> _Released:
+        """Draw, put on file, hand out; `charge` is on file. Privacy: A3 in docs/privacy."""
+        selected: Any = SELECTIONS[kind](number, draw(), charge)
+        return cast("_Released", self._released(selected, selected.to_json()))
 
     def _noisy(self, exact: NDArray[np.int64], measurement: Noised, charge: Charge, **where: int) -> NoisyAnswers:
         """Add noise, put on file, hand out. The charge was spent and is on file. Privacy: A3, C1 in docs/privacy."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import partial
 from typing import Unpack
 
 import numpy as np
@@ -120,8 +121,7 @@ class Curator(Door[PrivateDataset]):
         """
         schema = self._dataset._schema
         expected = one_way_charge(len(schema), scale=scale, gaussian=gaussian, relation=self._relation)
-        what = "the planned measurement"
-        charge = self._recalled(expected, what) if again else self._charged(expected, round=0)
+        charge = self._paid_once(expected, "the planned measurement", again=again, round=0)
         planned = Measurement(ONE_WAY, one_way_marginals(schema), scale, gaussian)
         exact = planned.exact(self._dataset, self._relation, self._threads)
         return self._noisy(exact, planned, charge)
@@ -140,13 +140,8 @@ class Curator(Door[PrivateDataset]):
         return draw_charge(self._round, draws, float(self._step), self._size, self._ledger.relation)
 
     def _draw(self, draws: int, charge: Charge) -> SampledQueries:
-        """Draw, put the net counts on file, hand them out; `charge` is on file. Privacy: A3, F1 in docs/privacy."""
-        signed = self._sampler.draw(self._weights, draws)
-        queries, inverse = np.unique(signed // 2, return_inverse=True)
-        net = np.zeros(len(queries), dtype=np.int64)
-        np.add.at(net, inverse, 1 - 2 * (signed % 2))
-        sampled = SampledQueries(self._round, queries[net != 0], net[net != 0], charge)
-        return self._released(sampled, sampled.to_json())
+        """Draw the queries of the next round; `charge` is on file. Privacy: A3, F1 in docs/privacy."""
+        return self._drawn(SampledQueries, self._round, partial(self._sampler.draw, self._weights, draws), charge)
 
 
 def one_way_marginals(schema: Schema) -> MarginalSet:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import partial
 from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
-from dpopt.accounting.selections import selection_charge, units_per_range
+from dpopt.accounting.selections import units_per_range
 from dpopt.errors import PlanError
 from dpopt.private.curators.door import Door, Use
 from dpopt.private.engines.exact_counts import exact_counts, runs_of
@@ -81,27 +81,12 @@ class FemCurator(Door[PrivateDataset]):
 
         Raises
         ------
-        BudgetError
-            If the ledger has no reservation left for this charge, or none such was recalled; nothing is selected then.
         PlanError
             If there are not s records.
         """
         satisfied, by = self._answers_of(records)
-        planned = self._charge(round)
-        what = f"the selection of round {round}"
-        charge = self._recalled(planned, what) if again else self._charged(planned, round=round)
-        return self._selected(round, satisfied, by, charge)
-
-    def _charge(self, number: int) -> Charge:
-        return selection_charge(number, self._range, self._relation)
-
-    def _selected(
-        self, number: int, satisfied: NDArray[np.int64], by: NDArray[np.int64], charge: Charge
-    ) -> SelectedQuery:
-        """Select, put it on file, hand it out; `charge` is on file. Privacy: A3, E5 in docs/privacy."""
-        signed = self._selection.draw(satisfied, by, self._words)
-        selected = SelectedQuery(number, signed // 2, signed % 2 == 1, charge)
-        return self._released(selected, selected.to_json())
+        draw = partial(self._selection.draw, satisfied, by, self._words)
+        return self._select(SelectedQuery, round, self._range, draw, again=again, round=round)
 
     def _exact_counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the base queries that records satisfy, in increasing order, and by how many each."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.curators.door import Use
@@ -52,9 +52,6 @@ class MeasuringCurator(CountingCurator):
 
         Raises
         ------
-        BudgetError
-            If the ledger has no reservation left for this charge, or none such was recalled, or this round selected
-            before; nothing is drawn then.
         PlanError, WorkloadError
             If records or candidates do not fit; nothing is spent then.
         """
@@ -62,14 +59,11 @@ class MeasuringCurator(CountingCurator):
         check_marginals(selection.candidates, sizes, f"round {selection.round}")
         records, multiplicity = selection.check_records(records, multiplicity, sizes, self._size)
         clamp_of(selection.range, selection.spread(self._relation, int(multiplicity.sum())))
-        planned, what = selection.charge(self._relation), f"the selection of round {selection.round}"
-        charge = self._paid_once(planned, what, again=again, round=selection.round)
-        return self._select(selection, charge, records, multiplicity)
+        draw, number = partial(self._candidate, selection, records, multiplicity), selection.round
+        return self._select(SelectedMarginal, number, selection.range, draw, again=again, round=number)
 
-    def _select(
-        self, selection: Selection, charge: Charge, records: NDArray[np.int32], multiplicity: NDArray[np.int64]
-    ) -> SelectedMarginal:
-        """Select, put it on file, hand it out; `charge` is on file. Privacy: A3, E4 in docs/privacy."""
+    def _candidate(self, selection: Selection, records: NDArray[np.int32], multiplicity: NDArray[np.int64]) -> int:
+        """Draw a candidate. Privacy: E4 in docs/privacy."""
         total = int(multiplicity.sum())
         scores = self._scores.of(selection.candidates, selection.score, records, multiplicity, progress=self._progress)
         penalized = [
@@ -77,5 +71,4 @@ class MeasuringCurator(CountingCurator):
         ]
         spread = selection.spread(self._relation, total)
         weights = selection_weights(penalized, range_=selection.range, spread=spread)
-        selected = SelectedMarginal(selection.round, draw_candidate(weights, self._words), charge)
-        return self._released(selected, selected.to_json())
+        return draw_candidate(weights, self._words)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Unpack
 
 import numpy as np
@@ -11,12 +12,10 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
-from dpopt.accounting.measurements import measurement_charge
-from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.accounting.selections import selection_charge
 from dpopt.errors import PlanError
 from dpopt.private.curators.door import Door, Use
 from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.measurements.noisy_counts import noise_charge, once_or_twice
 from dpopt.private.selections.multiplicative_scores import MarginalDistribution, SignedQueryDistribution, check_public
 from dpopt.private.tables.dataset import AnyQueries, PrivateDataset
 from dpopt.queries.marginal_set import MarginalSet
@@ -102,19 +101,14 @@ class MultiplicativeCurator(Door[PrivateDataset]):
 
         Raises
         ------
-        BudgetError
-            If the ledger has no reservation left for this charge, or this round selected before; nothing is drawn then.
         PlanError
             If the answers do not fit; nothing is spent then.
         """
         if self._starts is not None:
             raise PlanError("this run selects marginals")
         check_public(answers, len(self._counts), self._size)
-        planned = selection_charge(round, self._range, self._relation)
-        charge = self._paid_once(planned, again=again, round=round)
-        signed = self._queries.draw(answers, self._words)
-        selected = SelectedQuery(round, signed // 2, signed % 2 == 1, charge)
-        return self._released(selected, selected.to_json())
+        draw = partial(self._queries.draw, answers, self._words)
+        return self._select(SelectedQuery, round, self._range, draw, again=again, round=round)
 
     def select_marginal(
         self,
@@ -134,11 +128,8 @@ class MultiplicativeCurator(Door[PrivateDataset]):
         check_public(answers, len(self._counts), self._size)
         if score not in {"l1", "max"} or penalties.shape != (len(self._starts) - 1,):
             raise PlanError(f"round {round}: an unknown score {score!r}, or not one penalty for each marginal")
-        planned = selection_charge(round, self._range, self._relation)
-        charge = self._paid_once(planned, again=again, round=round)
-        chosen = self._marginals.draw(answers, score, penalties, self._words)
-        selected = SelectedMarginal(round, chosen, charge)
-        return self._released(selected, selected.to_json())
+        draw = partial(self._marginals.draw, answers, score, penalties, self._words)
+        return self._select(SelectedMarginal, round, self._range, draw, again=again, round=round)
 
     def measure(self, chosen: int, *, round: int, again: bool = False) -> NoisyAnswers:  # noqa: A002
         """Charge, then count the chosen query, or the cells of the chosen marginal, and add noise.
@@ -147,8 +138,6 @@ class MultiplicativeCurator(Door[PrivateDataset]):
 
         Raises
         ------
-        BudgetError
-            If the ledger has no reservation left for this charge, or this round measured before; nothing is drawn then.
         PlanError
             If there is no such query or marginal; nothing is spent then.
         """
@@ -157,15 +146,9 @@ class MultiplicativeCurator(Door[PrivateDataset]):
             raise PlanError(f"round {round}: number {chosen} was to be measured; there are {last:,}, from 0 on")
         planned = RoundMeasurement(f"round {round}", self._scale, self._gaussian)
         charge = self._paid_once(self._measurement_charge(planned), again=again, round=round)
-        part = (
-            slice(chosen, chosen + 1)
-            if self._starts is None
-            else slice(int(self._starts[chosen]), int(self._starts[chosen + 1]))
-        )
-        return self._noisy(self._counts[part], planned, charge, round=round)
+        first, last = (chosen, chosen + 1) if self._starts is None else self._starts[chosen : chosen + 2]
+        return self._noisy(self._counts[first:last], planned, charge, round=round)
 
     def _measurement_charge(self, planned: RoundMeasurement) -> Charge:
-        sensitivity = 2 if self._starts is not None and self._relation is NeighbouringRelation.REPLACE_ONE else 1
-        return measurement_charge(
-            planned.name, sensitivity, planned.scale, gaussian=planned.gaussian, relation=self._relation
-        )
+        sensitivity = 1 if self._starts is None else once_or_twice(1, self._relation)
+        return noise_charge(planned, sensitivity, self._relation)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import partial
 from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
-from dpopt.accounting.selections import score_range, selection_charge
+from dpopt.accounting.selections import score_range
 from dpopt.arrays import frozen
 from dpopt.errors import PlanError
 from dpopt.private.curators.door import Door, Use
@@ -94,14 +94,12 @@ class NetCurator(Door[PrivateDataset]):
 
         Raises
         ------
-        BudgetError
-            If the ledger has no reservation left for this charge, or none such was recalled, or something was selected
-            before; nothing is drawn then.
         PlanError
             If multisets and queries do not fit, or numbers are out of range; nothing is spent then.
         """
         distribution = self._distribution_of(multisets, reach)
-        return self._selected(multisets, distribution, self._paid_once(self._charge(), "the selection", again=again))
+        draw = partial(self._multiset, multisets, distribution)
+        return self._select(SelectedDatabase, 1, self._range, draw, again=again)
 
     def select_candidate(self, answers: ArrayLike, *, records: int) -> SelectedCandidate:
         """Charge, then select a candidate of a list: the net mechanism.
@@ -118,9 +116,6 @@ class NetCurator(Door[PrivateDataset]):
 
         Raises
         ------
-        BudgetError
-            If the ledger has no reservation left for this charge, or something was selected before; nothing is drawn
-            then.
         PlanError
             If the answers do not fit; nothing is spent then.
         """
@@ -128,16 +123,13 @@ class NetCurator(Door[PrivateDataset]):
         spread = score_range("max", self._relation) * records
         clamp = clamp_at(_DEPTH, self._range, spread)
         distribution = NetDistribution(self._range, spread, clamp)
-        charge = self._paid_once(self._charge())
-        distances = _distances(self._counts * records, candidates, self._size)
-        best = int(distances.min())  # moves by no more than each candidate's distance
-        chosen = draw_listed(distances - best, distribution.weight, self._words)
-        selected = SelectedCandidate(chosen, charge)
-        return self._released(selected, selected.to_json())
 
-    def _charge(self) -> Charge:
-        """Return what the one selection costs."""
-        return selection_charge(1, self._range, self._relation)
+        def draw() -> int:
+            distances = _distances(self._counts * records, candidates, self._size)
+            best = int(distances.min())  # moves by no more than each candidate's distance
+            return draw_listed(distances - best, distribution.weight, self._words)
+
+        return self._select(SelectedCandidate, 1, self._range, draw)
 
     def _distribution_of(self, multisets: Multisets, reach: Decimal) -> NetDistribution:
         """Return the distribution of a selection that can be made, before anything is spent."""
@@ -153,13 +145,10 @@ class NetCurator(Door[PrivateDataset]):
         spread = score_range("max", self._relation) * multisets.records
         return NetDistribution(self._range, spread, int(reach * multisets.records * self._size))
 
-    def _selected(self, multisets: Multisets, distribution: NetDistribution, charge: Charge) -> SelectedDatabase:
-        """Select, put it on file, hand it out; `charge` is on file. Privacy: A3, E9 in docs/privacy."""
+    def _multiset(self, multisets: Multisets, distribution: NetDistribution) -> NDArray[np.int64]:
+        """Draw the counts of a multiset. Privacy: E9 in docs/privacy."""
         targets = self._counts * multisets.records
-        counts = draw_multiset(multisets, targets, size=self._size, distribution=distribution, source=self._words)
-        held = np.flatnonzero(counts)
-        selected = SelectedDatabase(held, counts[held], charge)
-        return self._released(selected, selected.to_json())
+        return draw_multiset(multisets, targets, size=self._size, distribution=distribution, source=self._words)
 
     def _candidates(self, answers: ArrayLike, records: int) -> NDArray[np.int64]:
         if type(records) is not int or not 1 <= records <= 2**20:

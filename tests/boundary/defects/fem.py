@@ -25,24 +25,24 @@ from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.private.selections.query_selection import QuerySelection
 from dpopt.queries.counting.kernels import satisfied
 from dpopt.queries.workloads.workload import parse_workload
-from dpopt.transcript.released import SelectedQuery
 from tests.boundary.planted import (
     ADD,
     BOTH,
     REP,
     Mechanism,
     attempt,
+    charge_after_the_selection,
     charge_half_of_rho,
     charge_half_of_the_range,
     check_share,
     defect,
+    draw_a_selection_twice,
     is_reached,
     label_of,
     named,
     pay_for_whatever_was_recalled,
     put_on_file_unspent,
     spending,
-    twice,
     wrap,
     write_the_charge_before_it_is_spent,
 )
@@ -173,29 +173,13 @@ def second_of(pair: Any, change: Any) -> Any:
     return pair[0], change(pair[1])
 
 
-def late(
-    usual: object,
-    self: FemCurator,
-    records: NDArray[np.int32],
-    *,
-    round: int,  # noqa: A002
-    again: bool = False,
-) -> SelectedQuery:
-    charge = self._charge(round)
-    selected = self._selected(round, *self._answers_of(records), charge)
-    self._charged(charge, round=round)
-    return selected
-
-
 def once(usual: Any, self: Door[Any], charge: Charge, **where: int) -> Any:
     return usual(self, charge, **where) if where["round"] == 1 else self._on_file(charge, **where)
 
 
-def larger(usual: object, self: FemCurator, number: int, held: Any, by: Any, charge: Charge) -> SelectedQuery:
+def larger(usual: Any, self: FemCurator, kind: type, number: int, draw: Any, charge: Charge) -> Any:
     """One selection is on file, two were made."""
-    signed = max(self._selection.draw(held, by, self._words) for _ in range(2))
-    selected = SelectedQuery(number, signed // 2, signed % 2 == 1, charge)
-    return self._released(selected, selected.to_json())
+    return usual(self, kind, number, lambda: max(draw(), draw()), charge)
 
 
 RANGE, DISTRIBUTION, SHORT = "range .*, charged", "distribution", "zcdp|order"
@@ -225,9 +209,7 @@ FEM = Mechanism(
             wrap(fem_curator, "units_per_range", lambda usual, *given: 2 * usual(*given)),
             (check_charges_are_tight, BOTH, "is reached"),
         ),
-        "charge half of the range": defect(
-            charge_half_of_the_range(accounting, fem_curator), (check_exact_loss, BOTH, RANGE)
-        ),
+        "charge half of the range": defect(charge_half_of_the_range(accounting), (check_exact_loss, BOTH, RANGE)),
         "charge half of rho": defect(charge_half_of_rho, (check_exact_loss_of_short_ranges, BOTH, SHORT)),
         "draw with twice the range": defect(
             named(QuerySelection, "__init__", range_=lambda range_: 2 * Decimal(str(range_))),
@@ -273,7 +255,7 @@ FEM = Mechanism(
             (check_exact_distribution, REP, DISTRIBUTION),
         ),
         "charge after the selection": defect(
-            wrap(FemCurator, "select", late), (check_order_of_events, REP, "selection of round 1")
+            charge_after_the_selection, (check_order_of_events, REP, "selection of round 1")
         ),
         "write the charge before it is spent": defect(
             write_the_charge_before_it_is_spent, (check_order_of_events, REP, "selection of round 1")
@@ -285,13 +267,9 @@ FEM = Mechanism(
             wrap(Door, "_charged", once), (check_exact_loss, ADD, "charged 1 times")
         ),
         "draw a selection twice": defect(
-            twice(FemCurator, "_selected"),
-            (check_exact_loss, REP, "drawn 4 times"),
-            (check_order_of_events, REP, "draw"),
+            draw_a_selection_twice, (check_exact_loss, REP, "drawn 4 times"), (check_order_of_events, REP, "draw")
         ),
-        "keep the larger of two draws": defect(
-            wrap(FemCurator, "_selected", larger), (check_order_of_events, REP, "draw")
-        ),
+        "keep the larger of two draws": defect(wrap(Door, "_drawn", larger), (check_order_of_events, REP, "draw")),
         "pay for whatever was recalled": defect(pay_for_whatever_was_recalled, (UNPAID, REP, "draw")),
         "plan for half of each charge": defect(
             wrap(fem_plan, "_covers", lambda usual, budget, of, rounds, range_: usual(budget, of, rounds, range_ / 2)),

@@ -21,19 +21,20 @@ from dpopt.private.selections.selection import Selection
 from dpopt.queries import residuals as residual_queries
 from dpopt.queries.distances import UNIT, Distances
 from dpopt.queries.residuals import Residuals
-from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
+from dpopt.transcript.released import NoisyAnswers
 from tests.boundary.planted import (
     ADD,
     BOTH,
     REP,
     Mechanism,
     attempt,
+    charge_after_the_selection,
     defect,
+    draw_a_selection_twice,
     forget_what_was_drawn,
     is_reached,
     named,
     spending,
-    twice,
     wrap,
     write_the_charge_before_it_is_spent,
 )
@@ -158,15 +159,6 @@ def late_measurement(
     return answers
 
 
-def late_selection(
-    usual: object, self: MeasuringCurator, what: Selection, *rest: Any, again: bool = False
-) -> SelectedMarginal:
-    charge = what.charge(self._relation)
-    selected = self._select(what, charge, *rest)
-    self._charged(charge, round=what.round)
-    return selected
-
-
 def forgetful(usual: Any, self: Door[Any], charge: Any, **more: Any) -> None:
     usual(self, charge, **more)
     self._labels.discard(charge.label)
@@ -280,13 +272,11 @@ MEASURING = Mechanism(
         "charge after the measurement": defect(
             wrap(MeasuringCurator, "measure", late_measurement), (check_order_of_events, REP, "spend")
         ),
-        "charge after the selection": defect(
-            wrap(MeasuringCurator, "select", late_selection), (check_order_of_events, REP, "spend")
-        ),
+        "charge after the selection": defect(charge_after_the_selection, (check_order_of_events, REP, "spend")),
         "write the charge before it is spent": defect(
             write_the_charge_before_it_is_spent, (check_order_of_events, REP, "spend")
         ),
-        "draw a selection twice": defect(twice(MeasuringCurator, "_select"), (check_order_of_events, REP, "draw")),
+        "draw a selection twice": defect(draw_a_selection_twice, (check_order_of_events, REP, "draw")),
         "forget what was drawn": defect(forget_what_was_drawn, (check_nothing_is_drawn_twice, REP, "gaussian")),
         "forget what is on file": defect(
             wrap(Door, "recall", forgetful), (check_nothing_is_drawn_twice, REP, "gaussian")

@@ -20,6 +20,7 @@ from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
 from dpopt.algorithms.options import MARGINALS, MWEM, PMW, QUERIES, PlanRequest
 from dpopt.private.curators import multiplicative_curator
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator, RoundMeasurement
+from dpopt.private.measurements import noisy_counts
 from dpopt.private.selections import multiplicative_scores
 from dpopt.private.selections.multiplicative_scores import SignedQueryDistribution
 from dpopt.queries.workloads.workload import parse_workload
@@ -144,7 +145,7 @@ def units_of_scores(change: Any) -> Plant:
 def charges_of_measurements(change: Any) -> Plant:
     """Return a plant under which plan and curator charge for another sensitivity and scale."""
     return wrap(
-        [multiplicative_plan, multiplicative_curator],
+        [multiplicative_plan, noisy_counts],
         "measurement_charge",
         lambda usual, name, sensitivity, scale, **more: usual(name, *change(sensitivity, scale), **more),
     )
@@ -190,9 +191,7 @@ MULTIPLICATIVE = Mechanism(
             (check_marginals, BOTH, RANGE),
         ),
         "charge half of the range": defect(
-            charge_half_of_the_range(multiplicative_plan, multiplicative_curator),
-            (check_queries, REP, RANGE),
-            (check_marginals, ADD, RANGE),
+            charge_half_of_the_range(multiplicative_plan), (check_queries, REP, RANGE), (check_marginals, ADD, RANGE)
         ),
         "charge for twice the noise": defect(
             charges_of_measurements(lambda sensitivity, scale: (sensitivity, 2 * scale)), (check_noise, BOTH, PURE)

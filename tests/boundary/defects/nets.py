@@ -17,13 +17,13 @@ from dpopt.private.mechanisms.net import net_boxes
 from dpopt.private.mechanisms.net.net_boxes import BoxSampler
 from dpopt.private.mechanisms.net.net_distribution import Multisets, NetDistribution
 from dpopt.private.mechanisms.randomness import SeededWords
-from dpopt.transcript.released import SelectedDatabase
 from tests import exact_net_loss
 from tests.boundary.planted import (
     BOTH,
     REP,
     Mechanism,
     attempt,
+    charge_after_the_selection,
     charge_half_of_the_range,
     defect,
     forget_what_was_drawn,
@@ -95,10 +95,11 @@ def check_bounds(relation: NeighbouringRelation) -> None:
 
 def check_order_of_events(relation: NeighbouringRelation) -> None:
     """Spent and on file as spent, then drawn, then on file as drawn; once."""
-    one = game(relation)
-    _, charges = one.distribution(TABLE)
-    assert one.events == ["journal charge", "draw", "journal database"]
-    assert len(charges) == 1, f"charged {len(charges)} times"
+    for listed, kind in ((False, "database"), (True, "candidate")):
+        one = game(relation, listed=listed)
+        _, charges = one.distribution(TABLE)
+        assert one.events == ["journal charge", "draw", f"journal {kind}"]
+        assert len(charges) == 1, f"charged {len(charges)} times"
 
 
 def check_nothing_is_drawn_unpaid(relation: NeighbouringRelation) -> None:
@@ -139,15 +140,6 @@ def kept(usual: Any, self: BoxSampler, place: int) -> None:
     self._sums.set(place, rate)
 
 
-def late(
-    usual: object, self: NetCurator, multisets: Multisets, *, reach: Decimal, again: bool = False
-) -> SelectedDatabase:
-    charge = self._charge()
-    selected = self._selected(multisets, self._distribution_of(multisets, reach), charge)
-    self._charged(charge)
-    return selected
-
-
 RANGE, PAID_ONCE = "range .*, charged", "journal database"
 UNPAID = check_nothing_is_drawn_unpaid
 NETS = Mechanism(
@@ -181,7 +173,7 @@ NETS = Mechanism(
             ),
             (check_exact_loss, REP, RANGE),
         ),
-        "charge half": defect(charge_half_of_the_range(net_curator, exact_net_loss), (check_exact_loss, REP, RANGE)),
+        "charge half": defect(charge_half_of_the_range(exact_net_loss), (check_exact_loss, REP, RANGE)),
         "count each record twice": defect(
             wrap(net_curator, "exact_counts", lambda usual, *given, **more: 2 * usual(*given, **more)),
             (check_exact_loss, REP, RANGE),
@@ -200,9 +192,7 @@ NETS = Mechanism(
         "bound too high": defect(wrap(BoxSampler, "_bounded", higher), (check_bounds, REP, "bound above")),
         "lose the upper half": defect(wrap(BoxSampler, "_cut", lost), (check_bounds, REP, "missing")),
         "keep the old rate": defect(wrap(BoxSampler, "_cut", kept), (check_bounds, REP, "rates")),
-        "charge after the draw": defect(
-            wrap(NetCurator, "select_database", late), (check_order_of_events, REP, "journal")
-        ),
+        "charge after the draw": defect(charge_after_the_selection, (check_order_of_events, REP, "journal")),
         "select without a charge": defect(
             put_on_file_unspent(NetCurator),
             (check_order_of_events, REP, "charged 0 times"),
