@@ -1,4 +1,4 @@
-"""`dpopt halfspaces plan`, `release` and `answer`: the share of records in any halfspace, from projected points."""
+"""`dpopt halfspaces`: the share of records in any halfspace, from projected points."""
 
 from __future__ import annotations
 
@@ -233,3 +233,9 @@ def answer(
             ),
         ],
     )
+
+
+@HALFSPACES.exports("New file (.json): the plan, what was spent, and all noisy numbers.")
+def export() -> shared.Forms:
+    """Write released halfspaces as JSON, for programs. Costs no privacy."""
+    return {".json": shared.write_json}

@@ -128,6 +128,7 @@ def plan_histogram(
     *,
     column: shared.ColumnOption = None,
     where: shared.BinOptions,
+    ordered: shared.OrderedOption = False,
     measured: HistogramOptions,
     n: shared.ReplaceNOption = None,
     solver: BudgetSolverOption = None,
@@ -137,15 +138,12 @@ def plan_histogram(
     from dpopt.synopses.histograms.range_workload import ALL, NODES
     from dpopt.synopses.histograms.release_histogram import planned_histogram
 
-    axes = where.axes(request, () if column is None else (column,))
-    if len(axes) != 1:
-        raise PlanError(f"found --bins {where.bins}; give one number, or use 'dpopt grid' for several columns")
-    solver_note = _SolverNote()
-    plan: Callable[..., TreePlan] = partial(planned_histogram, axes[0], request, **asdict(measured))
+    bins, solver_note = where.axis(request, column, ordered=ordered), _SolverNote()
+    plan: Callable[..., TreePlan] = partial(planned_histogram, bins, request, **asdict(measured))
     found = plan(request.noise(plan, n), n, solver=solver, on_solved=solver_note.note)
     counts = [f"{nodes:,}" for (nodes,) in found.level_shapes()]
     ranges = measured.ranges or (NODES if measured.hierarchy else ALL)
-    return _planned(found, "counts", counts, "bins", solver_note, least_variances(found, ranges, axes[0]))
+    return _planned(found, "counts", counts, "bins", solver_note, least_variances(found, ranges, bins))
 
 
 @GRID.plans()
@@ -154,6 +152,7 @@ def plan_grid(
     *,
     columns: shared.ColumnsOption = None,
     where: shared.BinOptions,
+    ordered: shared.OrderedOption = False,
     measured: GridOptions,
     n: shared.ReplaceNOption = None,
     solver: BudgetSolverOption = None,
@@ -162,7 +161,7 @@ def plan_grid(
     from dpopt.synopses.histograms.grids import grid_plan
     from dpopt.synopses.histograms.least_possible import least_variances
 
-    axes = where.axes(request, _several(columns))
+    axes = where.axes(request, _several(columns), ordered=ordered)
     if len(axes) < 2:
         raise PlanError(_ONE_COLUMN.format("--bins"))
     cells, solver_note = tuple(bins.number for bins in axes), _SolverNote()

@@ -64,6 +64,7 @@ def plan(
     *,
     columns: shared.ColumnsOption = None,
     where: shared.BinOptions,
+    ordered: shared.OrderedOption = False,
     n: shared.NOption = None,
     n0: N0 = None,
     shape: ShapeOptions,
@@ -73,7 +74,8 @@ def plan(
     from dpopt.synopses.intervals.against_trees import tree_beside
     from dpopt.synopses.intervals.release_intervals import plan_partition
 
-    sides = tuple(axis.number for axis in where.axes(request, shared.named_columns(columns)))
+    axes = where.axes(request, shared.named_columns(columns), ordered=ordered)
+    sides = tuple(axis.number for axis in axes)
     plan = partial(plan_partition, sides, relation=request.relation, **asdict(shape))
     planned = request.plan(plan, n, n0, compared=partial(plan, error=None))
     beside = tree_beside(planned)

@@ -1,4 +1,4 @@
-"""`dpopt lists plan`, `release` and `answer`: rows that are decision lists, answered at every point of their variables."""
+"""`dpopt lists`: rows that are decision lists, answered at every point of their variables."""
 
 from __future__ import annotations
 
@@ -169,6 +169,12 @@ def answer(
             )
         ],
     )
+
+
+@LISTS.exports("New file (.json): the plan, what was spent, and all noisy numbers.")
+def export() -> shared.Forms:
+    """Write a released summary of lists as JSON, for programs. Costs no privacy."""
+    return {".json": shared.write_json}
 
 
 def _prediction(planned: ListPlan) -> str:

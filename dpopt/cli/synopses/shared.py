@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+from typing import IO, TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
@@ -100,9 +101,15 @@ class BinOptions:
 
     bins: Annotated[str | None, "In place of a schema: the number of bins; for several columns as in 74x100."] = None
     schema: MaybeSchemaOption = None
-    ordered: OrderedOption = False
 
-    def axes(self, request: Request, columns: tuple[str, ...]) -> tuple[Bins, ...]:
+    def axis(self, request: Request, column: str | None, *, ordered: bool) -> Bins:
+        """Return the bins of one column."""
+        axes = self.axes(request, () if column is None else (column,), ordered=ordered)
+        if len(axes) != 1:
+            raise PlanError(f"found --bins {self.bins}; give one number, or use 'dpopt grid' for several columns")
+        return axes[0]
+
+    def axes(self, request: Request, columns: tuple[str, ...], *, ordered: bool) -> tuple[Bins, ...]:
         """Return the bins of each column: those of --bins, or of columns of a schema."""
         from dpopt.queries.ranges.bins import Bins
         from dpopt.synopses.histograms.counts_plan import whole_number
@@ -110,7 +117,7 @@ class BinOptions:
         if (self.bins is None) == (not columns) or (not columns) != (self.schema is None):
             raise PlanError("name the bins: --bins with their numbers, or columns and --schema")
         if self.schema is not None:
-            return request.declared_bins(self.schema, columns, ordered=self.ordered)
+            return request.declared_bins(self.schema, columns, ordered=ordered)
         found = [whole_number(side) for side in str(self.bins).split("x")]
         if None in found:
             raise PlanError(
@@ -316,6 +323,16 @@ def named_columns(text: str | None) -> tuple[str, ...]:
     if text is None:
         return ()
     return tuple(name.replace("\0", ",").strip() for name in text.replace(",,", "\0").split(","))
+
+
+def write_json(released: Synopsis, path: Path) -> None:
+    """Write all that a release holds as JSON, whole or not at all."""
+    from dpopt.releases.folder_files import write_whole
+
+    def write(stream: IO[bytes]) -> None:
+        stream.write(json.dumps(released.to_json()).encode())
+
+    write_whole(path, write, released.WHAT)
 
 
 def say(text: str) -> None:

@@ -1,4 +1,4 @@
-"""`dpopt summary plan`, `release` and `answer`: queries of many conditions from noisy counts of conjunctions of a few."""
+"""`dpopt summary`: queries of many conditions from noisy counts of conjunctions of a few."""
 
 from __future__ import annotations
 
@@ -163,6 +163,12 @@ def answer(
             *(f"{text}: {one.note}" for text, one in answers if one.note),
         ],
     )
+
+
+@SUMMARY.exports("New file (.json): the plan, what was spent, and all noisy numbers.")
+def export() -> shared.Forms:
+    """Write a released summary as JSON, for programs. Costs no privacy."""
+    return {".json": shared.write_json}
 
 
 def _planned(planned: SummaryPlan) -> Iterator[str | Table]:

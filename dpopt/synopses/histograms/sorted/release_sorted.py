@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from math import ceil, isqrt
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
@@ -21,6 +21,7 @@ from dpopt.synopses.histograms.counts_plan import is_gaussian, noise_variance, w
 from dpopt.synopses.histograms.sorted.sorted_counts import COUNTS, DEGREES, SortedCountsRelease, sorted_model_sizes
 from dpopt.synopses.histograms.tree_plan import LARGEST_DOMAIN
 from dpopt.synopses.release import AskedOfModels, Request, Reserved, Running
+from dpopt.synopses.synopsis import SynopsisPlan
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
@@ -33,7 +34,7 @@ IN_USE, SORTED = "number of nodes with an edge", "sorted counts"
 
 
 @dataclass(frozen=True, slots=True)
-class SortedPlan:
+class SortedPlan(SynopsisPlan):
     """What a release of sorted counts measures."""
 
     relation: NeighbouringRelation
@@ -61,6 +62,12 @@ class SortedPlan:
                     f"found {self.size:,} edges among {self.length:,} nodes; expected at least {needed:,} nodes in a "
                     f"graph without loops and double edges"
                 )
+
+    def derived(self) -> dict[str, Any]:
+        """Return the two tables between which the guarantee holds, in words."""
+        if self.what == DEGREES and self.relation is NeighbouringRelation.ADD_REMOVE:
+            return {"neighbours": "one edge more or less (add-remove)"}
+        return {"neighbours": self.budget.neighbours(self.relation)}
 
     @property
     def what(self) -> str:
@@ -290,9 +297,7 @@ def release_sorted(counts: BinCounts, plan: SortedPlan, **how: Unpack[Running]) 
             length = plan.possible_length(int(curator.measure(plan.length_measurement).values[0]))
         asked = plan.measurement(length)
         measured = curator.measure(asked)
-    privacy = run.privacy()
-    if plan.relation is NeighbouringRelation.ADD_REMOVE and plan.what == DEGREES:
-        privacy["neighbours"] = "one edge more or less (add-remove)"
+    privacy = {**run.privacy(), **plan.derived()}
     with run.stage("making the counts consistent"):
         released = SortedCountsRelease(
             what=plan.what,
