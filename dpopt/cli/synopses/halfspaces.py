@@ -11,23 +11,18 @@ import typer
 from dpopt.algorithms.terms import N0
 from dpopt.cli.synopses import shared
 from dpopt.errors import PlanError
+from dpopt.synopses.any_synopsis import KINDS
 
 if TYPE_CHECKING:
     from dpopt.synopses.halfspaces.halfspaces import Halfspaces
-    from dpopt.synopses.release import Asked, Request
-
-
-def _halfspaces() -> type[Halfspaces]:
-    from dpopt.synopses.halfspaces.halfspaces import Halfspaces
-
-    return Halfspaces
+    from dpopt.synopses.release import Request, RequestKeywords
 
 
 HALFSPACES = shared.Kind(
     "halfspaces",
     "Halfspaces: which share of points lies on one side of any hyperplane through the origin, each answer with its "
     "error.",
-    _halfspaces,
+    KINDS["dpopt_halfspaces"],
 )
 MANY = 100
 """Queries above which biases are estimated on fewer points."""
@@ -147,7 +142,7 @@ def plan(
     shared.TextReleaseOptions,
 )
 def release(
-    how: Asked,
+    how: RequestKeywords,
     *,
     table: Annotated[
         Path, typer.Argument(help="CSV (also .gz), Parquet or .npy file. Private: read here and nowhere else.")
@@ -235,7 +230,4 @@ def answer(
     )
 
 
-@HALFSPACES.exports("New file (.json): the plan, what was spent, and all noisy numbers.")
-def export() -> shared.Forms:
-    """Write released halfspaces as JSON, for programs. Costs no privacy."""
-    return {".json": shared.write_json}
+HALFSPACES.exports_json()

@@ -12,6 +12,7 @@ import typer
 from dpopt.cli import options
 from dpopt.cli.synopses import shared
 from dpopt.errors import PlanError
+from dpopt.synopses.any_synopsis import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,25 +23,17 @@ if TYPE_CHECKING:
     from dpopt.synopses.histograms.histogram import Histogram
     from dpopt.synopses.histograms.least_possible import LeastVariances
     from dpopt.synopses.histograms.tree_plan import TreePlan
-    from dpopt.synopses.release import Asked, Request
+    from dpopt.synopses.release import Request, RequestKeywords
 
 
-def _histogram() -> type[Histogram]:
-    from dpopt.synopses.histograms.histogram import Histogram
-
-    return Histogram
-
-
-HISTOGRAM = shared.Kind("histogram", "Histograms over ordered bins: any range, with its error.", _histogram)
+HISTOGRAM = shared.Kind(
+    "histogram", "Histograms over ordered bins: any range, with its error.", KINDS["dpopt_histogram"]
+)
 
 
-def _grid_histogram() -> type[GridHistogram]:
-    from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
-
-    return GridHistogram
-
-
-GRID = shared.Kind("grid", "Histograms over two or more ordered columns: any box, with its error.", _grid_histogram)
+GRID = shared.Kind(
+    "grid", "Histograms over two or more ordered columns: any box, with its error.", KINDS["dpopt_grid_histogram"]
+)
 
 _DEFAULT = "divided, or what --solver was asked for"
 EstimateOption = Annotated[
@@ -176,7 +169,7 @@ def plan_grid(
 
 @HISTOGRAM.releases(lambda released: f"{released.bins.number:,} bins, some {released.total:,.0f} records")
 def release_histogram(
-    how: Asked,
+    how: RequestKeywords,
     *,
     table: options.TableArgument,
     column: shared.ColumnOption = None,
@@ -196,7 +189,7 @@ def release_histogram(
 
 @GRID.releases(lambda released: f"{_sides(released.plan.shape)} cells, some {released.total:,.0f} records")
 def release_grid(
-    how: Asked,
+    how: RequestKeywords,
     *,
     table: options.TableArgument,
     schema: shared.SchemaOption,

@@ -14,25 +14,20 @@ from dpopt.cli import options
 from dpopt.cli.synopses import shared
 from dpopt.cli.synopses.histograms import HISTOGRAM, EstimateOption
 from dpopt.errors import PlanError
+from dpopt.synopses.any_synopsis import KINDS
 
 if TYPE_CHECKING:
     from dpopt.synopses.histograms.histogram import Histogram
     from dpopt.synopses.intervals.against_trees import TreeBeside
     from dpopt.synopses.intervals.partition_plan import PartitionPlan
     from dpopt.synopses.intervals.partition_release import PartitionRelease
-    from dpopt.synopses.release import Asked, Request
-
-
-def _partition_release() -> type[PartitionRelease]:
-    from dpopt.synopses.intervals.partition_release import PartitionRelease
-
-    return PartitionRelease
+    from dpopt.synopses.release import Request, RequestKeywords
 
 
 INTERVALS = shared.Kind(
     "intervals",
     "Intervals of a column, or boxes of several, found so that each holds nearly equally many records.",
-    _partition_release,
+    KINDS["dpopt_intervals"],
 )
 
 
@@ -93,7 +88,7 @@ def plan(
     shared.ReleaseSizeOptions,
 )
 def release(
-    how: Asked,
+    how: RequestKeywords,
     *,
     table: options.TableArgument,
     columns: shared.ColumnsOption = None,
@@ -168,12 +163,12 @@ def from_histogram(
     check_new(out)
     joined = join_bins(histogram, intervals, by=by, estimate=estimate, **asdict(solving))
     write_joined(histogram, joined, out)
-    said = (
+    summary = (
         f"{histogram.bins.number:,} bins in {joined.starts.size:,} intervals; root of the mean squared difference to "
         f"the counts of the bins: {joined.root_mean_square:,.4g}; most records in one: {joined.weights.max():,.0f}; "
         f"written to {out}"
     )
-    return shared.Output(encode(joined), [*filter(None, [joined.solution]), said])
+    return shared.Output(encode(joined), [*filter(None, [joined.solution]), summary])
 
 
 def _proven(planned: PartitionPlan) -> str:

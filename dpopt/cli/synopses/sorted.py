@@ -12,22 +12,17 @@ from dpopt.cli import options
 from dpopt.cli.application import command
 from dpopt.cli.synopses import shared
 from dpopt.errors import PlanError
+from dpopt.synopses.any_synopsis import KINDS
 
 if TYPE_CHECKING:
     from dpopt.accounting.budget import Budget
     from dpopt.synopses.histograms.sorted.release_sorted import SortedPlan
     from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
-    from dpopt.synopses.release import Asked, Request
+    from dpopt.synopses.release import Request, RequestKeywords
 
 
-def _sorted_counts_release() -> type[SortedCountsRelease]:
-    from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
-
-    return SortedCountsRelease
-
-
-SORTED = shared.Kind("sorted", "Counts in order: how many values have how many records.", _sorted_counts_release)
-DEGREES = shared.Kind("degrees", "Degree sequences of graphs whose edges are private.", _sorted_counts_release)
+SORTED = shared.Kind("sorted", "Counts in order: how many values have how many records.", KINDS["dpopt_sorted_counts"])
+DEGREES = shared.Kind("degrees", "Degree sequences of graphs whose edges are private.", KINDS["dpopt_sorted_counts"])
 
 EstimateOption = Annotated[
     str | None,
@@ -92,7 +87,7 @@ def plan_degrees(request: Request, *, nodes: NodesOption, ranked: RankedOption =
     )
 )
 def release(
-    how: Asked,
+    how: RequestKeywords,
     *,
     table: options.TableArgument,
     column: shared.ColumnOption = None,
@@ -114,7 +109,7 @@ def release(
     shared.TextReleaseOptions,
 )
 def release_degrees(
-    how: Asked,
+    how: RequestKeywords,
     *,
     edges: Annotated[
         Path,

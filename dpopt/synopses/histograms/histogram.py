@@ -49,7 +49,7 @@ class Histogram(ReleasedCounts):
     def _columns(self) -> tuple[Bins, ...]:
         return (self.bins,)
 
-    def _held(self) -> list[str]:
+    def _contents(self) -> list[str]:
         return [repr(self.bins.name), f"{self.bins.number:,} bins"]
 
     def range(

@@ -37,7 +37,7 @@ from dpopt.releases.ledgers import open_account, reserved_ledger
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
 from dpopt.synopses.histograms.released_counts import CONFIDENCE, RangeAnswer, range_answers
-from dpopt.synopses.release import Asked, Request
+from dpopt.synopses.release import Request, RequestKeywords
 from dpopt.synopses.synopsis import SynopsisPlan, write_rows
 from dpopt.transcript.growing import SEEDED, Grown, read_grown
 from dpopt.transcript.journal import FileJournal, JournalContents, read_journal
@@ -162,7 +162,7 @@ def prefixes(
     out: str | os.PathLike[str],
     ordered: bool = False,
     noise: Noise | None = None,
-    **asked: Unpack[Asked],
+    **keywords: Unpack[RequestKeywords],
 ) -> Prefixes:
     """Charge for all steps of a column, and release the prefixes of the first ones into a new file.
 
@@ -182,9 +182,9 @@ def prefixes(
         Whether the declared values of a categorical column are in the order of time.
     noise : Noise, optional
         Anything but the default marks the release as not private.
-    **asked
+    **keywords
         epsilon (with delta, not 0), or rho; reading, accept_draft, progress, budget: see
-        `dpopt.synopses.release.Asked`.
+        `dpopt.synopses.release.RequestKeywords`.
     Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
     the table.
 
@@ -200,7 +200,7 @@ def prefixes(
     >>> later.answer(2) == first.answer(2), abs(later.answer(3).value - 2000) < 50
     (True, True)
     """
-    request, target = Request(**asked), Path(out)
+    request, target = Request(**keywords), Path(out)
     (bins,) = request.declared_bins(schema, (column,), ordered=ordered)
     plan = planned_prefixes(bins, request)
     _check_steps(steps, 0, plan)
@@ -225,7 +225,7 @@ def grow(
     *,
     steps: int,
     noise: Noise | None = None,
-    **asked: Unpack[Asked],
+    **keywords: Unpack[RequestKeywords],
 ) -> Prefixes:
     """Measure the steps that are over and were not measured, into the same file. They are paid for.
 
@@ -235,7 +235,7 @@ def grow(
         What `prefixes` made. A copy of it that is gone on with as well would draw again: keep one.
     table, schema, column, steps, noise
         As for `prefixes`; the table with the records of all steps so far.
-    **asked
+    **keywords
         reading, accept_draft, progress: as for `prefixes`.
     Raises DpoptError for whatever is wrong with the input. Nothing is drawn where it is, nor where an interrupted draw
     may have been seen.
@@ -249,9 +249,9 @@ def grow(
     >>> dpopt.grow(file, table, dpopt.Schema((age,)), "age", steps=2)  # doctest: +ELLIPSIS
     Prefixes('age', 2 of 3 steps, ...
     """
-    request = Request(**asked)
+    request = Request(**keywords)
     _refuse_person(request)
-    if named := [name for name in ("epsilon", "delta", "rho", "budget") if asked.get(name) is not None]:
+    if named := [name for name in ("epsilon", "delta", "rho", "budget") if keywords.get(name) is not None]:
         raise PlanError(f"all steps are paid for, as the file says; leave {named[0]} out")
     journal, contents = FileJournal.reopen(Path(file))
     with closing(journal):

@@ -20,7 +20,7 @@ from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import is_gaussian, noise_variance, whole_amount
 from dpopt.synopses.histograms.sorted.sorted_counts import COUNTS, DEGREES, SortedCountsRelease, sorted_model_sizes
 from dpopt.synopses.histograms.tree_plan import LARGEST_DOMAIN
-from dpopt.synopses.release import AskedOfModels, Request, Reserved, Running
+from dpopt.synopses.release import ModelKeywords, Request, Reserved, Running
 from dpopt.synopses.synopsis import SynopsisPlan
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def sorted_counts(
     column: str | None = None,
     *,
     counts: str | None = None,
-    **asked: Unpack[AskedOfModels],
+    **keywords: Unpack[ModelKeywords],
 ) -> SortedCountsRelease:
     """Release how many values of a column have how many records, and not which values.
 
@@ -194,9 +194,9 @@ def sorted_counts(
     counts : str, optional
         In place of schema and column: the table has one row for each bin, with its count in this column. A record is in
         one bin, and the number of rows is public.
-    **asked
+    **keywords
         epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft, progress, budget: see
-        `dpopt.synopses.release.Asked`; solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
+        `dpopt.synopses.release.RequestKeywords`; solver, seconds: see `dpopt.synopses.release.ModelKeywords`.
 
     Returns
     -------
@@ -215,7 +215,7 @@ def sorted_counts(
     >>> released.answer(50)
     2
     """
-    request = Request(**asked)
+    request = Request(**keywords)
     return request.release_bins(
         "sorted",
         table,
@@ -236,7 +236,7 @@ def degrees(
     *,
     columns: tuple[str, str] | None = None,
     ranked: int | None = None,
-    **asked: Unpack[AskedOfModels],
+    **keywords: Unpack[ModelKeywords],
 ) -> SortedCountsRelease:
     """Release the degree sequence of an undirected graph; a record is an edge.
 
@@ -252,9 +252,9 @@ def degrees(
     ranked : int, optional
         How many of the largest degrees are measured one by one; see `plan_sorted`. 0 measures only how many nodes have
         at least 1, 2, 3, ... edges; the number of nodes, only the degrees in order.
-    **asked
-        epsilon (delta=0: pure), or rho; neighbours, reading, progress, budget: see `dpopt.synopses.release.Asked`;
-        solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
+    **keywords
+        epsilon (delta=0: pure), or rho; neighbours, reading, progress, budget: see `dpopt.synopses.release.RequestKeywords`;
+        solver, seconds: see `dpopt.synopses.release.ModelKeywords`.
 
     Returns
     -------
@@ -271,7 +271,7 @@ def degrees(
     >>> bool(50 <= released.counts.sum() <= 350)
     True
     """
-    request = Request(**asked)
+    request = Request(**keywords)
     if request.reading.person is not None:
         raise PlanError(
             "--person: a record of degrees is an edge, which belongs to two nodes; ask for an epsilon that is small "

@@ -167,7 +167,7 @@ class SortedCountsRelease(Synopsis):
                 "public number"
             )
 
-    def _held(self) -> list[str]:
+    def _contents(self) -> list[str]:
         return [f"{self.size:,} {self.what}"]
 
     @property
