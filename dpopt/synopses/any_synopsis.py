@@ -10,60 +10,52 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpopt.synopses.decision_lists.list_summary import ListSummary
-    from dpopt.synopses.halfspaces.halfspaces import Halfspaces
-    from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
-    from dpopt.synopses.histograms.histogram import Histogram
-    from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
-    from dpopt.synopses.intervals.partition_release import PartitionRelease
-    from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial
-    from dpopt.synopses.summaries.summary import Summary
     from dpopt.synopses.synopsis import Synopsis
 
 
-def _histogram() -> type[Histogram]:
+def _histogram() -> type[Synopsis]:
     from dpopt.synopses.histograms.histogram import Histogram
 
     return Histogram
 
 
-def _grid_histogram() -> type[GridHistogram]:
+def _grid_histogram() -> type[Synopsis]:
     from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
 
     return GridHistogram
 
 
-def _sorted_counts_release() -> type[SortedCountsRelease]:
+def _sorted_counts_release() -> type[Synopsis]:
     from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
 
     return SortedCountsRelease
 
 
-def _partition_release() -> type[PartitionRelease]:
+def _partition_release() -> type[Synopsis]:
     from dpopt.synopses.intervals.partition_release import PartitionRelease
 
     return PartitionRelease
 
 
-def _summary() -> type[Summary]:
+def _summary() -> type[Synopsis]:
     from dpopt.synopses.summaries.summary import Summary
 
     return Summary
 
 
-def _list_summary() -> type[ListSummary]:
+def _list_summary() -> type[Synopsis]:
     from dpopt.synopses.decision_lists.list_summary import ListSummary
 
     return ListSummary
 
 
-def _halfspaces() -> type[Halfspaces]:
+def _halfspaces() -> type[Synopsis]:
     from dpopt.synopses.halfspaces.halfspaces import Halfspaces
 
     return Halfspaces
 
 
-def _sanitized() -> type[SanitizedPolynomial]:
+def _sanitized() -> type[Synopsis]:
     from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial
 
     return SanitizedPolynomial

@@ -247,7 +247,7 @@ def _export(
 ) -> None:
     """Write an estimate of released sorted counts as tables."""
     from dpopt.releases.folder_files import check_new
-    from dpopt.synopses.histograms.histogram import write_frequencies, write_sequence
+    from dpopt.synopses.histograms.sorted.sorted_counts import write_frequencies, write_sequence
 
     places = [written.out] if written.sequence is None else [written.out, written.sequence]
     for new in places:

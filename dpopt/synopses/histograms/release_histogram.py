@@ -12,7 +12,7 @@ from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.tree import Tree, read_hierarchy
 from dpopt.schema.schema import Schema
-from dpopt.synopses.histograms.counts_plan import OnSolved, ignore_solved
+from dpopt.synopses.histograms.counts_plan import OnSolved, discard
 from dpopt.synopses.histograms.hierarchy_plan import plan_hierarchy
 from dpopt.synopses.histograms.histogram import Histogram
 from dpopt.synopses.histograms.histogram_plan import plan_blocks, plan_rounds
@@ -40,7 +40,7 @@ def planned_histogram(
     branching: int | None = None,
     measure: str = BLOCKS,
     solver: str | None = None,
-    on_solved: OnSolved = ignore_solved,
+    on_solved: OnSolved = discard,
 ) -> TreePlan:
     """Return the plan for these bins from public values: waves, blocks, blocks in rounds, or a hierarchy."""
     relation = request.relation
