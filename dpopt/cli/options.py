@@ -201,7 +201,7 @@ class SpendingOptions:
 
 @dataclass(frozen=True)
 class ModelSolverOptions:
-    """Who solves the models of a release, and in which time; the names are those of `dpopt.synopses.release.Asked`."""
+    """Who solves the models of a release, and in which time; names as in `dpopt.synopses.release.ModelKeywords`."""
 
     solver: ModelSolverOption = None
     seconds: ModelSecondsOption = None

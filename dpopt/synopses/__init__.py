@@ -8,7 +8,7 @@ plan, a release, and the answers of one kind.
 | release.py | the one path of all kinds: refuse, plan, read, reserve, measure; what a user may say of any of them |
 | synopsis.py | what every kind is, and its file |
 | solved.py | estimates that are models, solved by a solver that the user names |
-| any_synopsis.py | a file whose kind is not known |
+| any_synopsis.py | the table of kinds; a file whose kind is not known |
 | decision_lists/ | tables whose rows are decision lists |
 | halfspaces/ | halfspaces of points |
 | histograms/ | histograms of ordered columns |

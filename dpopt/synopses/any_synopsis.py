@@ -1,34 +1,77 @@
-"""A synopsis, read from a file whose kind is not known."""
+"""The kinds of synopses, and a synopsis that is read from a file whose kind is not known.
+
+The class of a kind is imported when a file of it is read: the help of the command line loads none.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from dpopt.synopses.decision_lists.list_summary import ListSummary
-from dpopt.synopses.halfspaces.halfspaces import Halfspaces
-from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
-from dpopt.synopses.histograms.histogram import Histogram
-from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
-from dpopt.synopses.intervals.partition_release import PartitionRelease
-from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial
-from dpopt.synopses.summaries.summary import Summary
-from dpopt.synopses.synopsis import Synopsis, key_of
+if TYPE_CHECKING:
+    from dpopt.synopses.synopsis import Synopsis
 
-KINDS: Mapping[str, type[Synopsis]] = {
-    kind.KEY: kind
-    for kind in (
-        Histogram,
-        GridHistogram,
-        SortedCountsRelease,
-        PartitionRelease,
-        Summary,
-        ListSummary,
-        Halfspaces,
-        SanitizedPolynomial,
-    )
+
+def _histogram() -> type[Synopsis]:
+    from dpopt.synopses.histograms.histogram import Histogram
+
+    return Histogram
+
+
+def _grid_histogram() -> type[Synopsis]:
+    from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
+
+    return GridHistogram
+
+
+def _sorted_counts_release() -> type[Synopsis]:
+    from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
+
+    return SortedCountsRelease
+
+
+def _partition_release() -> type[Synopsis]:
+    from dpopt.synopses.intervals.partition_release import PartitionRelease
+
+    return PartitionRelease
+
+
+def _summary() -> type[Synopsis]:
+    from dpopt.synopses.summaries.summary import Summary
+
+    return Summary
+
+
+def _list_summary() -> type[Synopsis]:
+    from dpopt.synopses.decision_lists.list_summary import ListSummary
+
+    return ListSummary
+
+
+def _halfspaces() -> type[Synopsis]:
+    from dpopt.synopses.halfspaces.halfspaces import Halfspaces
+
+    return Halfspaces
+
+
+def _sanitized() -> type[Synopsis]:
+    from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial
+
+    return SanitizedPolynomial
+
+
+KINDS: Mapping[str, Callable[[], type[Synopsis]]] = {
+    "dpopt_histogram": _histogram,
+    "dpopt_grid_histogram": _grid_histogram,
+    "dpopt_sorted_counts": _sorted_counts_release,
+    "dpopt_intervals": _partition_release,
+    "dpopt_summary": _summary,
+    "dpopt_list_summary": _list_summary,
+    "dpopt_halfspaces": _halfspaces,
+    "dpopt_sanitizer": _sanitized,
 }
-"""The class of each kind by the key of its statement."""
+"""What imports the class of each kind, by the key of its statement."""
 
 
 def read_synopsis(path: str | os.PathLike[str]) -> Synopsis:
@@ -51,4 +94,6 @@ def read_synopsis(path: str | os.PathLike[str]) -> Synopsis:
     >>> again.answer("0:20") == released.answer("0:20")
     True
     """
-    return KINDS[key_of(path, frozenset(KINDS))].read(path)
+    from dpopt.synopses.synopsis import key_of
+
+    return KINDS[key_of(path, frozenset(KINDS))]().read(path)

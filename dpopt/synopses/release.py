@@ -1,7 +1,7 @@
 """The one path of every synopsis: refuse, plan, read, count the records, plan, reserve, measure, wrap.
 
 A kind says how it plans, reads and measures (`Request.release`); what all kinds share is here: what a user may say of
-any of them (`Asked`), the path (`Request`), and how a plan is reserved in its ledger before it is measured
+any of them (`RequestKeywords`), the path (`Request`), and how a plan is reserved in its ledger before it is measured
 (`Reserved`).
 """
 
@@ -64,7 +64,7 @@ _Released = TypeVar("_Released", bound=Synopsis)
 _Released_co = TypeVar("_Released_co", covariant=True)
 
 
-class Asked(TypedDict, total=False):
+class RequestKeywords(TypedDict, total=False):
     """Keywords of every synopsis; the options of the same names of its command."""
 
     epsilon: float | None
@@ -85,7 +85,7 @@ class Asked(TypedDict, total=False):
     """The owner's budget over many releases, from which this one is paid."""
 
 
-class AskedOfModels(Asked, total=False):
+class ModelKeywords(RequestKeywords, total=False):
     """Keywords of a synopsis that has estimates that are optimization models."""
 
     solver: str | Solver | None
@@ -186,7 +186,7 @@ class Measure(Protocol[_Records_contra, _Plan_contra, _Released_co]):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a user asks of any synopsis; the fields are those of `AskedOfModels`."""
+    """What a user asks of any synopsis; the fields are those of `ModelKeywords`."""
 
     epsilon: float | None = None
     delta: float | None = None

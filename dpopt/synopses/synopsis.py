@@ -84,11 +84,11 @@ class Synopsis(Shown, ABC):
     estimate."""
 
     @abstractmethod
-    def _held(self) -> list[str]:
+    def _contents(self) -> list[str]:
         """Return what it holds, in short phrases."""
 
     def _said(self) -> list[str]:
-        return [*self._held(), *(note.brief for note in self.notes()), *spending_in_words(self.privacy)]
+        return [*self._contents(), *(note.brief for note in self.notes()), *spending_in_words(self.privacy)]
 
     def totals(self) -> list[Total]:
         """Return what the noisy numbers say of the number of records; nothing where no number follows from them."""
@@ -131,9 +131,9 @@ class Synopsis(Shown, ABC):
         lines = []
         for one in self.solved:
             found = self.solution(one.estimate)
-            said = [f"{one.estimate}, asked of {one.solver}: {one.note}"] if one.note else []
-            said += [] if found is None else [f"{one.estimate} by {found}"]
-            lines.append("; ".join(said))
+            parts = [f"{one.estimate}, asked of {one.solver}: {one.note}"] if one.note else []
+            parts += [] if found is None else [f"{one.estimate} by {found}"]
+            lines.append("; ".join(parts))
         return lines
 
     @cached_property

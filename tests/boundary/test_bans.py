@@ -139,7 +139,6 @@ def test_whole_files_are_read_by_the_strict_reader_only() -> None:
         "dpopt/files/reading.py",
         "dpopt/compilation.py",
         "dpopt/solvers/*.py",
-        "dpopt/private/readers/read_lists.py",
         "dpopt/algorithms/memory.py",
         "dpopt/machine.py",
         "dpopt/studio/tables.py",

@@ -247,7 +247,9 @@ def test_a_release_is_made_by_its_driver_alone(room: Room) -> None:
     assert callers(room.released) == {room.path}
 
 
-@pytest.mark.parametrize("kind", [*SYNOPSES.values(), PlannedSynopsis], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", [*(load() for load in SYNOPSES.values()), PlannedSynopsis], ids=lambda kind: kind.__name__
+)
 def test_a_class_makes_its_release_of_the_parts_of_a_file_only(kind: type[Synopsis]) -> None:
     """Where it makes one, as `cls(...)`, that is in `of_parts`, whose noisy values are those that it was given.
 

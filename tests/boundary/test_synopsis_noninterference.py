@@ -42,12 +42,12 @@ from dpopt.synopses.histograms import histogram_plan, in_rounds
 from dpopt.synopses.histograms.grids import grid_plan
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, plan_grid
 from dpopt.synopses.histograms.grids.release_grid import release_grid
-from dpopt.synopses.histograms.histogram import Histogram, write_frequencies
+from dpopt.synopses.histograms.histogram import Histogram
 from dpopt.synopses.histograms.histogram_plan import plan_blocks, plan_rounds
 from dpopt.synopses.histograms.release_histogram import release_histogram
 from dpopt.synopses.histograms.released_counts import write_cells
 from dpopt.synopses.histograms.sorted.release_sorted import plan_sorted, release_sorted
-from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
+from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease, write_frequencies
 from dpopt.synopses.histograms.wave_plan import plan_waves
 from dpopt.synopses.intervals.interval_plan import plan_intervals
 from dpopt.synopses.intervals.partition_release import write_boxes

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from dpopt import read_synopsis
+from dpopt.cli.main import SYNOPSES as MODULES
+from dpopt.cli.synopses.shared import Kind
 from dpopt.private.curators.door import Door
 from tests.cli.command_line import flat, refuse, succeed
 from tests.kept_releases.make import SYNOPSES, WITHOUT_SCHEMA, write_tables
@@ -112,11 +114,40 @@ PLANS: dict[str, tuple[object, ...]] = {
     "lists": ("--variables", "x1..x4", "--k", 3, "--n0", 40),
     "halfspaces": ("--attributes", 3, "--margin", 0.45, "--projected-to", 2, "--projections", 4, "--directions", 8,
                    "--n0", 200),
+    "sorted": ("--bins", 8),
+    "degrees": ("--nodes", "noisy"),
+    "prefixes": ("--bins", 8),
 }  # fmt: skip
-"""The plan of each kind that has one."""
+"""The plan of each kind."""
+KINDS = {one.name: one for module in MODULES for one in vars(module).values() if isinstance(one, Kind)}
+every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
-@pytest.mark.parametrize("kind", PLANS)
+@every_kind
+def test_every_kind_has_all_doors(kind: str) -> None:
+    doors = {command.name for command in KINDS[kind].group.registered_commands}
+    assert doors >= {"plan", "release", "answer", "export"}
+    assert kind in PLANS
+    assert kind == "prefixes" or kind in {words[0] for words, _ in SYNOPSES.values()}
+
+
+@every_synopsis
+def test_what_is_exported_is_a_new_file(name: str, tables: Path, tmp_path: Path) -> None:
+    kind = str(SYNOPSES[name][0][0])
+    file = tmp_path / "s.npz"
+    succeed(*command(name, tables), *BUDGET, "-o", file)
+    suffix = ".json" if kind in {"summary", "lists", "halfspaces"} else ".csv"
+    out = tmp_path / f"exported{suffix}"
+    assert "written to" in flat(succeed(kind, "export", file, "-o", out))
+    released = read_synopsis(file)
+    if suffix == ".json":
+        again = type(released).from_json(json.loads(out.read_text(encoding="utf-8")))
+        assert again.to_json() == released.to_json()
+    assert out.read_text(encoding="utf-8").strip()
+    assert "exists already" in flat(refuse(kind, "export", file, "-o", out))
+
+
+@every_kind
 @pytest.mark.parametrize(
     ("total", "pure"), [(("--epsilon", 9, "--delta", 0), True), (("--epsilon", 9), False), (("--rho", 1), False)]
 )
@@ -129,6 +160,9 @@ def test_a_plan_from_a_budget_over_many_releases_has_the_noise_of_its_release(
     before = owner.read_bytes()
     schema = ["--schema", tables / "schema.json"] if kind == "summary" else []
     words = [kind, "plan", *PLANS[kind], *schema, *BUDGET]
+    if kind == "prefixes" and pure:
+        assert "cannot be pure" in flat(refuse(*words, "--budget", owner))
+        return
     planned = json.loads(succeed(*words, "--budget", owner, "--json"))
     assert planned["budget"]["accountant"] == ("pure" if pure else "zcdp")
     assert owner.read_bytes() == before

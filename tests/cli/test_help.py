@@ -17,16 +17,10 @@ HEAVY = words("cvxpy highspy llvmlite matplotlib numba numpy opendp ortools pand
 GROUPS = {
     "schema": "infer check",
     "budget": "create show",
-    "histogram": "plan release answer export",
-    "prefixes": "release grow answer",
-    "grid": "plan release answer export",
-    "intervals": "plan release answer export from-histogram",
-    "halfspaces": "plan release answer",
-    "degrees": "release answer export",
-    "sorted": "release answer export",
-    "summary": "plan release answer",
-    "lists": "plan release answer",
     "model": "list show export solve",
+    **dict.fromkeys(words("degrees grid halfspaces histogram lists sorted summary"), "plan release answer export"),
+    "intervals": "plan release answer export from-histogram",
+    "prefixes": "plan release grow answer export",
 }
 """Groups of commands, and the commands of each."""
 COMMANDS = [

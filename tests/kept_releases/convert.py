@@ -158,7 +158,7 @@ def converted_synopsis(kept: Path, place: Path) -> Path:
     plans = {part: synopsis_plan(stated[part]) for part in {"plan", "figures"} & stated.keys()}
     if "length_from_budget" in stated:
         plans = {"gaussian": stated["noise"] == DISCRETE_GAUSSIAN, "noisy_length": stated["length_from_budget"]}
-    kind, whole = KINDS[key], {**anywhere(stated), **plans, "noisy": noisy}
+    kind, whole = KINDS[key](), {**anywhere(stated), **plans, "noisy": noisy}
     kind.from_json({name: part for name, part in whole.items() if name in kind.known_keys()}).write(new)
     return new
 

@@ -115,7 +115,7 @@ def test_rows_that_change_too_often_are_named_by_their_line(tmp_path: Path) -> N
 
 
 def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
-    with pytest.raises(PrivateDataError, match="cannot be read: No such file"):
+    with pytest.raises(PrivateDataError, match="there is no file"):
         read_lists(tmp_path / "none.txt", THREE)
     with pytest.raises(PrivateDataError, match="cannot be read"):
         read_lists(tmp_path, THREE)

@@ -1,4 +1,4 @@
-"""What the documents show of new parts works: a package with a solver and a model, and the algorithm of CONTRIBUTING.md."""
+"""The extensions that pages show, a solver, a model, an algorithm and a synopsis, work; what others may do wrong is refused."""
 
 from __future__ import annotations
 
@@ -129,6 +129,13 @@ def test_a_page_from_outside_is_shown(installed: Path, monkeypatch: pytest.Monke
     assert succeed("model", "show", "fair_shares", "--page") == "# Fair shares\n\n"
 
 
+def _diff_of(room: str) -> str:
+    """Return the diff of CONTRIBUTING.md that adds a folder to a room of the package."""
+    shown = blocks((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    (diff,) = [one.text for one in shown if one.language == "diff" and f"+++ b/dpopt/{room}/" in one.text]
+    return diff
+
+
 USE_OF_THE_ALGORITHM = """
 import json, sys
 from pathlib import Path
@@ -182,9 +189,7 @@ for neighbours, delta in (("replace", None), ("add-remove", 0)):
 
 def test_the_algorithm_of_the_diff_plans_releases_resumes_replays_and_evaluates(tmp_path: Path) -> None:
     """In a copy of the package, so that the diff must still fit what is there."""
-    (diff,) = [
-        one.text for one in blocks((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")) if one.language == "diff"
-    ]
+    diff = _diff_of("algorithms")
     shutil.copytree(ROOT / "dpopt", tmp_path / "dpopt")
     shutil.copytree(ROOT / "docs" / "concepts", tmp_path / "docs" / "concepts")
     subprocess.run(["git", "apply", "-"], cwd=tmp_path, input=f"{diff}\n".encode(), check=True)
@@ -197,3 +202,50 @@ def test_the_algorithm_of_the_diff_plans_releases_resumes_replays_and_evaluates(
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+USE_OF_THE_SYNOPSIS = """
+import json
+from pathlib import Path
+import dpopt, pandas
+from tests.cli.command_line import flat, refuse, succeed
+
+assert Path(dpopt.__file__).is_relative_to(Path.cwd())
+values = ["A"] * 60 + ["B"] * 30
+pandas.DataFrame({"letter": values}).to_csv("letters.csv", index=False)
+letter = dpopt.Attribute("letter", dpopt.AttributeKind.CATEGORICAL, values=("A", "B"))
+dpopt.Schema((letter,)).write("schema.json")
+asked = ("--schema", "schema.json", "--column", "letter", "--epsilon", 50, "--delta", 0)
+
+planned = json.loads(succeed("tally", "plan", *asked, "--json"))
+assert abs(50 * planned["scale"] - 1) < 1e-6
+assert "2 counts; written to" in flat(succeed("tally", "release", "letters.csv", *asked, "-o", "tally.npz"))
+assert json.loads(succeed("tally", "answer", "tally.npz", "--query", "A", "--query", "B", "--json")) == {"A": 60, "B": 30}
+succeed("tally", "export", "tally.npz", "-o", "tally.json")
+assert "2 values of 'letter'" in flat(succeed("inspect", "tally.npz"))
+succeed("report", "tally.npz", "-o", "report.html")
+assert "no histogram, or damaged" in flat(refuse("histogram", "answer", "tally.npz"))
+
+again = dpopt.read_synopsis("tally.npz")
+assert again.to_json() == type(again).from_json(json.loads(Path("tally.json").read_text())).to_json()
+assert again.privacy["epsilon"] <= 50
+made = dpopt.tally("letters.csv", "schema.json", "letter", epsilon=50, delta=0, neighbours="replace")
+assert (made.answer("A"), again.answer("A")) == (60, 60)  # other noise than 0 has a probability below 1e-10
+assert abs(made.plan.scale - 2 * again.plan.scale) < 1e-6
+"""
+
+
+def test_the_synopsis_of_the_checklist_is_planned_released_and_read_again(tmp_path: Path) -> None:
+    diff = _diff_of("synopses")
+    shutil.copytree(ROOT / "dpopt", tmp_path / "dpopt", ignore=shutil.ignore_patterns("__pycache__"))
+    subprocess.run(["git", "apply", "-"], cwd=tmp_path, input=f"{diff}\n".encode(), check=True)
+    (tmp_path / "use.py").write_text(USE_OF_THE_SYNOPSIS)
+    done = subprocess.run(
+        [sys.executable, "use.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

@@ -322,7 +322,7 @@ def test_damage_to_what_was_solved_is_refused(kind: str, change: Change) -> None
     stated = json.loads(json.dumps(made(kind, solver="clarabel").to_json()))
     change(stated["solved"][0])
     with pytest.raises(TranscriptError):
-        KINDS[next(key for key in KINDS if key in stated)].from_json(stated)
+        KINDS[next(key for key in KINDS if key in stated)]().from_json(stated)
 
 
 @every_kind
@@ -330,7 +330,7 @@ def test_values_that_are_not_the_best_are_refused_or_called_imprecise(kind: str)
     stated = json.loads(json.dumps(made(kind, solver="clarabel").to_json()))
     first = stated["solved"][0]
     first["point"] = [value + 1e3 * place for place, value in enumerate(first["point"])]
-    read = KINDS[next(key for key in KINDS if key in stated)].from_json
+    read = KINDS[next(key for key in KINDS if key in stated)]().from_json
     if kind in {"histogram", "intervals"}:
         with pytest.raises(TranscriptError, match="is none of its model"):
             read(stated)

@@ -1,4 +1,4 @@
-"""`dpopt halfspaces plan`, `release` and `answer`: the share of records in any halfspace, from projected points."""
+"""`dpopt halfspaces`: the share of records in any halfspace, from projected points."""
 
 from __future__ import annotations
 
@@ -11,23 +11,18 @@ import typer
 from dpopt.algorithms.terms import N0
 from dpopt.cli.synopses import shared
 from dpopt.errors import PlanError
+from dpopt.synopses.any_synopsis import KINDS
 
 if TYPE_CHECKING:
     from dpopt.synopses.halfspaces.halfspaces import Halfspaces
-    from dpopt.synopses.release import Asked, Request
-
-
-def _halfspaces() -> type[Halfspaces]:
-    from dpopt.synopses.halfspaces.halfspaces import Halfspaces
-
-    return Halfspaces
+    from dpopt.synopses.release import Request, RequestKeywords
 
 
 HALFSPACES = shared.Kind(
     "halfspaces",
     "Halfspaces: which share of points lies on one side of any hyperplane through the origin, each answer with its "
     "error.",
-    _halfspaces,
+    KINDS["dpopt_halfspaces"],
 )
 MANY = 100
 """Queries above which biases are estimated on fewer points."""
@@ -147,7 +142,7 @@ def plan(
     shared.TextReleaseOptions,
 )
 def release(
-    how: Asked,
+    how: RequestKeywords,
     *,
     table: Annotated[
         Path, typer.Argument(help="CSV (also .gz), Parquet or .npy file. Private: read here and nowhere else.")
@@ -233,3 +228,6 @@ def answer(
             ),
         ],
     )
+
+
+HALFSPACES.exports_json()

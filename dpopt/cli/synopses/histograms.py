@@ -12,6 +12,7 @@ import typer
 from dpopt.cli import options
 from dpopt.cli.synopses import shared
 from dpopt.errors import PlanError
+from dpopt.synopses.any_synopsis import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,25 +23,17 @@ if TYPE_CHECKING:
     from dpopt.synopses.histograms.histogram import Histogram
     from dpopt.synopses.histograms.least_possible import LeastVariances
     from dpopt.synopses.histograms.tree_plan import TreePlan
-    from dpopt.synopses.release import Asked, Request
+    from dpopt.synopses.release import Request, RequestKeywords
 
 
-def _histogram() -> type[Histogram]:
-    from dpopt.synopses.histograms.histogram import Histogram
-
-    return Histogram
-
-
-HISTOGRAM = shared.Kind("histogram", "Histograms over ordered bins: any range, with its error.", _histogram)
+HISTOGRAM = shared.Kind(
+    "histogram", "Histograms over ordered bins: any range, with its error.", KINDS["dpopt_histogram"]
+)
 
 
-def _grid_histogram() -> type[GridHistogram]:
-    from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
-
-    return GridHistogram
-
-
-GRID = shared.Kind("grid", "Histograms over two or more ordered columns: any box, with its error.", _grid_histogram)
+GRID = shared.Kind(
+    "grid", "Histograms over two or more ordered columns: any box, with its error.", KINDS["dpopt_grid_histogram"]
+)
 
 _DEFAULT = "divided, or what --solver was asked for"
 EstimateOption = Annotated[
@@ -128,6 +121,7 @@ def plan_histogram(
     *,
     column: shared.ColumnOption = None,
     where: shared.BinOptions,
+    ordered: shared.OrderedOption = False,
     measured: HistogramOptions,
     n: shared.ReplaceNOption = None,
     solver: BudgetSolverOption = None,
@@ -137,15 +131,12 @@ def plan_histogram(
     from dpopt.synopses.histograms.range_workload import ALL, NODES
     from dpopt.synopses.histograms.release_histogram import planned_histogram
 
-    axes = where.axes(request, () if column is None else (column,))
-    if len(axes) != 1:
-        raise PlanError(f"found --bins {where.bins}; give one number, or use 'dpopt grid' for several columns")
-    solver_note = _SolverNote()
-    plan: Callable[..., TreePlan] = partial(planned_histogram, axes[0], request, **asdict(measured))
+    bins, solver_note = where.axis(request, column, ordered=ordered), _SolverNote()
+    plan: Callable[..., TreePlan] = partial(planned_histogram, bins, request, **asdict(measured))
     found = plan(request.noise(plan, n), n, solver=solver, on_solved=solver_note.note)
     counts = [f"{nodes:,}" for (nodes,) in found.level_shapes()]
     ranges = measured.ranges or (NODES if measured.hierarchy else ALL)
-    return _planned(found, "counts", counts, "bins", solver_note, least_variances(found, ranges, axes[0]))
+    return _planned(found, "counts", counts, "bins", solver_note, least_variances(found, ranges, bins))
 
 
 @GRID.plans()
@@ -154,6 +145,7 @@ def plan_grid(
     *,
     columns: shared.ColumnsOption = None,
     where: shared.BinOptions,
+    ordered: shared.OrderedOption = False,
     measured: GridOptions,
     n: shared.ReplaceNOption = None,
     solver: BudgetSolverOption = None,
@@ -162,7 +154,7 @@ def plan_grid(
     from dpopt.synopses.histograms.grids import grid_plan
     from dpopt.synopses.histograms.least_possible import least_variances
 
-    axes = where.axes(request, _several(columns))
+    axes = where.axes(request, _several(columns), ordered=ordered)
     if len(axes) < 2:
         raise PlanError(_ONE_COLUMN.format("--bins"))
     cells, solver_note = tuple(bins.number for bins in axes), _SolverNote()
@@ -177,7 +169,7 @@ def plan_grid(
 
 @HISTOGRAM.releases(lambda released: f"{released.bins.number:,} bins, some {released.total:,.0f} records")
 def release_histogram(
-    how: Asked,
+    how: RequestKeywords,
     *,
     table: options.TableArgument,
     column: shared.ColumnOption = None,
@@ -197,7 +189,7 @@ def release_histogram(
 
 @GRID.releases(lambda released: f"{_sides(released.plan.shape)} cells, some {released.total:,.0f} records")
 def release_grid(
-    how: Asked,
+    how: RequestKeywords,
     *,
     table: options.TableArgument,
     schema: shared.SchemaOption,

@@ -14,25 +14,20 @@ from dpopt.cli import options
 from dpopt.cli.synopses import shared
 from dpopt.cli.synopses.histograms import HISTOGRAM, EstimateOption
 from dpopt.errors import PlanError
+from dpopt.synopses.any_synopsis import KINDS
 
 if TYPE_CHECKING:
     from dpopt.synopses.histograms.histogram import Histogram
     from dpopt.synopses.intervals.against_trees import TreeBeside
     from dpopt.synopses.intervals.partition_plan import PartitionPlan
     from dpopt.synopses.intervals.partition_release import PartitionRelease
-    from dpopt.synopses.release import Asked, Request
-
-
-def _partition_release() -> type[PartitionRelease]:
-    from dpopt.synopses.intervals.partition_release import PartitionRelease
-
-    return PartitionRelease
+    from dpopt.synopses.release import Request, RequestKeywords
 
 
 INTERVALS = shared.Kind(
     "intervals",
     "Intervals of a column, or boxes of several, found so that each holds nearly equally many records.",
-    _partition_release,
+    KINDS["dpopt_intervals"],
 )
 
 
@@ -64,6 +59,7 @@ def plan(
     *,
     columns: shared.ColumnsOption = None,
     where: shared.BinOptions,
+    ordered: shared.OrderedOption = False,
     n: shared.NOption = None,
     n0: N0 = None,
     shape: ShapeOptions,
@@ -73,7 +69,8 @@ def plan(
     from dpopt.synopses.intervals.against_trees import tree_beside
     from dpopt.synopses.intervals.release_intervals import plan_partition
 
-    sides = tuple(axis.number for axis in where.axes(request, shared.named_columns(columns)))
+    axes = where.axes(request, shared.named_columns(columns), ordered=ordered)
+    sides = tuple(axis.number for axis in axes)
     plan = partial(plan_partition, sides, relation=request.relation, **asdict(shape))
     planned = request.plan(plan, n, n0, compared=partial(plan, error=None))
     beside = tree_beside(planned)
@@ -91,7 +88,7 @@ def plan(
     shared.ReleaseSizeOptions,
 )
 def release(
-    how: Asked,
+    how: RequestKeywords,
     *,
     table: options.TableArgument,
     columns: shared.ColumnsOption = None,
@@ -166,12 +163,12 @@ def from_histogram(
     check_new(out)
     joined = join_bins(histogram, intervals, by=by, estimate=estimate, **asdict(solving))
     write_joined(histogram, joined, out)
-    said = (
+    summary = (
         f"{histogram.bins.number:,} bins in {joined.starts.size:,} intervals; root of the mean squared difference to "
         f"the counts of the bins: {joined.root_mean_square:,.4g}; most records in one: {joined.weights.max():,.0f}; "
         f"written to {out}"
     )
-    return shared.Output(encode(joined), [*filter(None, [joined.solution]), said])
+    return shared.Output(encode(joined), [*filter(None, [joined.solution]), summary])
 
 
 def _proven(planned: PartitionPlan) -> str:

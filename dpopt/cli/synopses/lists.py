@@ -1,4 +1,4 @@
-"""`dpopt lists plan`, `release` and `answer`: rows that are decision lists, answered at every point of their variables."""
+"""`dpopt lists`: rows that are decision lists, answered at every point of their variables."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dpopt.algorithms.terms import N0
 from dpopt.cli import options
 from dpopt.cli.synopses import shared
 from dpopt.errors import WorkloadError
+from dpopt.synopses.any_synopsis import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,19 +22,13 @@ if TYPE_CHECKING:
     from dpopt.queries.decision_lists.families import ListFamily
     from dpopt.synopses.decision_lists.list_plan import ListPlan
     from dpopt.synopses.decision_lists.list_summary import ListSummary
-    from dpopt.synopses.release import Asked, Request
-
-
-def _list_summary() -> type[ListSummary]:
-    from dpopt.synopses.decision_lists.list_summary import ListSummary
-
-    return ListSummary
+    from dpopt.synopses.release import Request, RequestKeywords
 
 
 LISTS = shared.Kind(
     "lists",
     "Tables whose rows are decision lists, disjunctions or conjunctions; which share of them is true at a point.",
-    _list_summary,
+    KINDS["dpopt_list_summary"],
 )
 
 
@@ -103,7 +98,7 @@ def plan(
     solved = {} if counted.solver is None else {"model_decision_lists": str(judged[planned]())}
     return shared.Output(
         {**planned.to_json(), **solved},
-        [table, _prediction(planned), *(f"model decision_lists by {said}" for said in solved.values())],
+        [table, _prediction(planned), *(f"model decision_lists by {solution}" for solution in solved.values())],
     )
 
 
@@ -112,7 +107,7 @@ def plan(
     shared.ReleaseBudgetOptions,
 )
 def release(
-    how: Asked,
+    how: RequestKeywords,
     *,
     lists: Annotated[Path, typer.Argument(help="Text file (also .gz), one row on each line. Private.")],
     rows: RowOptions,
@@ -169,6 +164,9 @@ def answer(
             )
         ],
     )
+
+
+LISTS.exports_json()
 
 
 def _prediction(planned: ListPlan) -> str:

@@ -186,12 +186,12 @@ def _answer_lines(solution: Solution, answer: SolverAnswer | None) -> list[str]:
     if answer.objective is None:
         return [f"{answer.solver} gave no polynomial ({answer.ended}) in {answer.seconds:.3g} s"]
     above = answer.objective - solution.objective
-    said = [f"{about(abs(above))} {'above' if above >= 0 else 'below'} the least"]
+    parts = [f"{about(abs(above))} {'above' if above >= 0 else 'below'} the least"]
     if answer.breach:
-        said.append(f"and breaks a limit by {about(answer.breach)}")
+        parts.append(f"and breaks a limit by {about(answer.breach)}")
     return [
         f"{answer.solver} found a polynomial in {answer.seconds:.3g} s ({answer.ended}): evaluated exactly,",
-        f"  its value is {about(answer.objective)}, {' '.join(said)}",
+        f"  its value is {about(answer.objective)}, {' '.join(parts)}",
     ]
 
 

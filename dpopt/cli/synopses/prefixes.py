@@ -13,6 +13,7 @@ from dpopt.cli.synopses import shared
 
 if TYPE_CHECKING:
     from dpopt.synopses.histograms.prefixes import Prefixes
+    from dpopt.synopses.release import Request
 
 
 def _prefixes() -> type[Prefixes]:
@@ -30,6 +31,27 @@ StepsOption = Annotated[
 ]
 FileArgument = Annotated[Path, typer.Argument(help="File of 'dpopt prefixes release'.")]
 TimeOption = Annotated[str, "The column that says when, declared in --schema; its bins are all steps."]
+
+
+@PREFIXES.plans()
+def plan(
+    request: Request,
+    *,
+    column: shared.ColumnOption = None,
+    where: shared.BinOptions,
+    ordered: shared.OrderedOption = False,
+) -> shared.Output:
+    """Show how exact the counts up to the steps would be, before any table is read."""
+    from dpopt.synopses.histograms.prefixes import planned_prefixes
+
+    found = planned_prefixes(where.axis(request, column, ordered=ordered), request)
+    errors = found.deviations().tolist()
+    steps = [2**power for power in range(found.steps.bit_length())]  # 1, 2, 4, ... and the last
+    shown = [(f"{step:,}", f"{errors[step - 1]:,.2f}") for step in dict.fromkeys([*steps, found.steps])]
+    return shared.Output(
+        {**found.to_json(), "standard_errors": errors},
+        [shared.table_of(("up to step", "standard error"), shown, title="Gaussian noise, charged once for all steps")],
+    )
 
 
 @command("release", group=PREFIXES.group)
@@ -88,6 +110,14 @@ def answer(
         {"column": made.bins.name, "answers": shared.answers_json(list(map(str, asked)), found)},
         [shared.interval_table(f"up to {made.bins.name}", "standard error", names, found, confidence)],
     )
+
+
+@PREFIXES.exports("New file (.csv): each step that was measured, with its count, standard error and interval.")
+def export() -> shared.Forms:
+    """Write the counts up to each step so far as a table. Costs no privacy."""
+    from dpopt.synopses.histograms.prefixes import write_prefixes
+
+    return {".csv": write_prefixes}
 
 
 def _report(made: Prefixes, file: Path) -> None:

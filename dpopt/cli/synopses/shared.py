@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+from typing import IO, TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from dpopt.queries.ranges.bins import Bins
     from dpopt.schema.schema import Schema
     from dpopt.synopses.histograms.prefixes import Prefixes
-    from dpopt.synopses.release import Asked, Request
+    from dpopt.synopses.release import Request, RequestKeywords
     from dpopt.synopses.synopsis import Synopsis
 
 SchemaOption = Annotated[Path, "Schema file (JSON). Public."]
@@ -100,9 +101,15 @@ class BinOptions:
 
     bins: Annotated[str | None, "In place of a schema: the number of bins; for several columns as in 74x100."] = None
     schema: MaybeSchemaOption = None
-    ordered: OrderedOption = False
 
-    def axes(self, request: Request, columns: tuple[str, ...]) -> tuple[Bins, ...]:
+    def axis(self, request: Request, column: str | None, *, ordered: bool) -> Bins:
+        """Return the bins of one column."""
+        axes = self.axes(request, () if column is None else (column,), ordered=ordered)
+        if len(axes) != 1:
+            raise PlanError(f"found --bins {self.bins}; give one number, or use 'dpopt grid' for several columns")
+        return axes[0]
+
+    def axes(self, request: Request, columns: tuple[str, ...], *, ordered: bool) -> tuple[Bins, ...]:
         """Return the bins of each column: those of --bins, or of columns of a schema."""
         from dpopt.queries.ranges.bins import Bins
         from dpopt.synopses.histograms.counts_plan import whole_number
@@ -110,7 +117,7 @@ class BinOptions:
         if (self.bins is None) == (not columns) or (not columns) != (self.schema is None):
             raise PlanError("name the bins: --bins with their numbers, or columns and --schema")
         if self.schema is not None:
-            return request.declared_bins(self.schema, columns, ordered=self.ordered)
+            return request.declared_bins(self.schema, columns, ordered=ordered)
         found = [whole_number(side) for side in str(self.bins).split("x")]
         if None in found:
             raise PlanError(
@@ -123,7 +130,7 @@ class BinOptions:
 class ReleaseBudgetOptions(options.PayingOptions, options.SpendingOptions):
     """What every release takes: the budget, and from where it is paid."""
 
-    def keywords(self, schema: Path | None = None) -> Asked:
+    def keywords(self, schema: Path | None = None) -> RequestKeywords:
         """Return the keywords of the release; without a header line the columns are those of the schema, in order."""
         return {**spending(self), "budget": self.ledger()}  # type: ignore[typeddict-item]  # the fields have the keys' names
 
@@ -132,7 +139,7 @@ class ReleaseBudgetOptions(options.PayingOptions, options.SpendingOptions):
 class TextReleaseOptions(options.TextOptions, ReleaseBudgetOptions):
     """What releases take whose rows follow no schema."""
 
-    def keywords(self, schema: Path | None = None) -> Asked:
+    def keywords(self, schema: Path | None = None) -> RequestKeywords:
         """Return the keywords of the release."""
         return {**super().keywords(schema), "reading": self.text()}
 
@@ -143,7 +150,7 @@ class ReleaseOptions(options.ReadingOptions, ReleaseBudgetOptions):
 
     accept_draft: AcceptDraftOption = False
 
-    def keywords(self, schema: Path | None = None) -> Asked:
+    def keywords(self, schema: Path | None = None) -> RequestKeywords:
         """Return the keywords of the release."""
         from dpopt.schema.schema import Schema
 
@@ -184,8 +191,8 @@ class Kind:
     """A kind of synopsis, with the group of its commands.
 
     A command is a function with the kind's own options. Its first parameter stands for what the command of every kind
-    does before it: a plan is given what is asked (`Request`), a release its keywords (`Asked`), and what shows or exports
-    a released file, the release that was read from it.
+    does before it: a plan is given what is asked (`Request`), a release its keywords (`RequestKeywords`), and what shows
+    or exports a released file, the release that was read from it.
     """
 
     name: str
@@ -264,6 +271,15 @@ class Kind:
         place: Any = Annotated[Path, "-o", "--out", forms]
         return _registration("export", self.group, export, file=self._file, out=place)
 
+    def exports_json(self) -> None:
+        """Register `export` of all that a release holds, for kinds without tables of their own."""
+
+        def export() -> Forms:
+            """Write the plan, the cost and the noisy numbers of a release as JSON. Costs no privacy."""
+            return {".json": _write_json}
+
+        self.exports("New file (.json).")(export)
+
     def open(self, file: Path) -> Any:
         """Read a release; say so if it is not private."""
         from dpopt.cli.reports.reports import warn_if_not_private
@@ -298,6 +314,16 @@ def _registration(name: str, group: typer.Typer, run: Callable[..., None], **add
         return function
 
     return register
+
+
+def _write_json(released: Synopsis, path: Path) -> None:
+    """Write all that a release holds as JSON, whole or not at all."""
+    from dpopt.releases.folder_files import write_whole
+
+    def write(stream: IO[bytes]) -> None:
+        stream.write(json.dumps(released.to_json()).encode())
+
+    write_whole(path, write, released.WHAT)
 
 
 def _show(found: Output, *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""`dpopt sorted` and `dpopt degrees`: `release`, `answer` and `export` of counts in order, of columns and graphs."""
+"""`dpopt sorted` and `dpopt degrees`: `plan`, `release`, `answer` and `export` of counts in order, of columns and graphs."""
 
 from __future__ import annotations
 
@@ -12,20 +12,17 @@ from dpopt.cli import options
 from dpopt.cli.application import command
 from dpopt.cli.synopses import shared
 from dpopt.errors import PlanError
+from dpopt.synopses.any_synopsis import KINDS
 
 if TYPE_CHECKING:
+    from dpopt.accounting.budget import Budget
+    from dpopt.synopses.histograms.sorted.release_sorted import SortedPlan
     from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
-    from dpopt.synopses.release import Asked
+    from dpopt.synopses.release import Request, RequestKeywords
 
 
-def _sorted_counts_release() -> type[SortedCountsRelease]:
-    from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
-
-    return SortedCountsRelease
-
-
-SORTED = shared.Kind("sorted", "Counts in order: how many values have how many records.", _sorted_counts_release)
-DEGREES = shared.Kind("degrees", "Degree sequences of graphs whose edges are private.", _sorted_counts_release)
+SORTED = shared.Kind("sorted", "Counts in order: how many values have how many records.", KINDS["dpopt_sorted_counts"])
+DEGREES = shared.Kind("degrees", "Degree sequences of graphs whose edges are private.", KINDS["dpopt_sorted_counts"])
 
 EstimateOption = Annotated[
     str | None,
@@ -44,6 +41,20 @@ PublicNOption = Annotated[
 EdgesOption = Annotated[
     int | None, "Number of edges, if it is public; the estimate then has this total. Not needed under replace."
 ]
+NodesOption = Annotated[
+    str,
+    "The declared number of nodes, those without an edge included; or 'noisy': the number of nodes with an edge is "
+    "measured with 5 % of the budget. It is never read off the file.",
+]
+RankedOption = Annotated[
+    int | None,
+    typer.Option(
+        "--ranked",
+        help="How many of the largest degrees are measured one by one; of the others it is measured how many nodes have at "
+        "least 1, 2, 3, ... edges. 0 for the numbers alone, the number of nodes for the degrees alone.",
+        show_default="ten times the scale of the noise",
+    ),
+]
 NOISY = "noisy"
 _SHOWN = 40  # characters of what was found
 
@@ -57,6 +68,18 @@ class TableOptions:
     sequence: Annotated[Path | None, "New CSV file beside it: the counts themselves, the largest first."] = None
 
 
+@SORTED.plans()
+def plan(request: Request, *, column: shared.ColumnOption = None, where: shared.BinOptions) -> shared.Output:
+    """Show how many counts would be measured with how much noise, before any table is read."""
+    return _planned(request, where.axis(request, column, ordered=True).number, graph=False)
+
+
+@DEGREES.plans(shared.PlanBudgetOptions)
+def plan_degrees(request: Request, *, nodes: NodesOption, ranked: RankedOption = None) -> shared.Output:
+    """Show what would be measured of a graph with how much noise, before its edges are read."""
+    return _planned(request, _number(nodes), graph=True, ranked=ranked)
+
+
 @SORTED.releases(
     lambda released: (
         f"{released.counts.size:,} counts, some {released.counts.sum():,} records, largest count about "
@@ -64,7 +87,7 @@ class TableOptions:
     )
 )
 def release(
-    how: Asked,
+    how: RequestKeywords,
     *,
     table: options.TableArgument,
     column: shared.ColumnOption = None,
@@ -86,7 +109,7 @@ def release(
     shared.TextReleaseOptions,
 )
 def release_degrees(
-    how: Asked,
+    how: RequestKeywords,
     *,
     edges: Annotated[
         Path,
@@ -95,21 +118,9 @@ def release_degrees(
             "table, with --columns. Private: read here and nowhere else."
         ),
     ],
-    nodes: Annotated[
-        str,
-        "The declared number of nodes, those without an edge included; or 'noisy': the number of nodes with an edge is "
-        "measured with 5 % of the budget. It is never read off the file.",
-    ],
+    nodes: NodesOption,
     columns: shared.ColumnsOption = None,
-    ranked: Annotated[
-        int | None,
-        typer.Option(
-            "--ranked",
-            help="How many of the largest degrees are measured one by one; of the others it is measured how many nodes have at "
-            "least 1, 2, 3, ... edges. 0 for the numbers alone, the number of nodes for the degrees alone.",
-            show_default="ten times the scale of the noise",
-        ),
-    ] = None,
+    ranked: RankedOption = None,
     solving: options.ModelSolverOptions,
     on_invalid: Annotated[
         str, "Lines that are no edge, loops and second copies: error, or drop (they do not count; no line ends a run)."
@@ -170,6 +181,32 @@ def export_degrees(
     _export(file, written, "degrees", edges, graphical=solving if graphical else None)
 
 
+def _planned(request: Request, length: int | None, *, graph: bool, ranked: int | None = None) -> shared.Output:
+    """Return the plan of so many counts; their number of records does not decide the noise."""
+    from dpopt.synopses.histograms.sorted.release_sorted import plan_sorted
+
+    def plan(budget: Budget, size: int | None) -> SortedPlan:
+        return plan_sorted(length, budget, graph=graph, relation=request.relation, size=size, ranked=ranked)
+
+    found = plan(request.noise(plan, None), None)
+    rows = [] if found.length_scale is None else [("number of nodes with an edge", "1", f"{found.length_scale:.4g}")]
+    if found.ranked is not None:
+        rows.append(("largest degrees, one by one", f"{found.ranked:,}", f"{found.scale:.4g}"))
+    others = "counts in order" if found.ranked is None else "nodes with at least 1, 2, ... edges"
+    number = "one per node" if length is None else f"{length if found.ranked is None else length - 1:,}"
+    return shared.Output(
+        found.to_json(),
+        [
+            shared.noise_table(
+                ("measured", "numbers", "noise: scale"),
+                [*rows, (others, number, f"{found.scale:.4g}")],
+                gaussian=found.gaussian,
+            ),
+            f"standard error of each number: {found.expected_error**0.5:,.2f}; less in the estimate, where counts are alike",
+        ],
+    )
+
+
 def _number(nodes: str) -> int | None:
     from dpopt.synopses.histograms.counts_plan import whole_number
 
@@ -210,7 +247,7 @@ def _export(
 ) -> None:
     """Write an estimate of released sorted counts as tables."""
     from dpopt.releases.folder_files import check_new
-    from dpopt.synopses.histograms.histogram import write_frequencies, write_sequence
+    from dpopt.synopses.histograms.sorted.sorted_counts import write_frequencies, write_sequence
 
     places = [written.out] if written.sequence is None else [written.out, written.sequence]
     for new in places:

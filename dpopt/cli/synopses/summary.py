@@ -1,4 +1,4 @@
-"""`dpopt summary plan`, `release` and `answer`: queries of many conditions from noisy counts of conjunctions of a few."""
+"""`dpopt summary`: queries of many conditions from noisy counts of conjunctions of a few."""
 
 from __future__ import annotations
 
@@ -9,26 +9,21 @@ from typing import TYPE_CHECKING, Annotated
 from dpopt.algorithms.terms import N0
 from dpopt.cli import options
 from dpopt.cli.synopses import shared
+from dpopt.synopses.any_synopsis import KINDS
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from dpopt.synopses.release import Asked, Request
+    from dpopt.synopses.release import Request, RequestKeywords
     from dpopt.synopses.summaries.alternatives import Alternatives
     from dpopt.synopses.summaries.summary import Summary
     from dpopt.synopses.summaries.summary_plan import SummaryPlan
 
 
-def _summary() -> type[Summary]:
-    from dpopt.synopses.summaries.summary import Summary
-
-    return Summary
-
-
 SUMMARY = shared.Kind(
     "summary",
     "Summaries that answer conjunctions, disjunctions and r-of-k queries without the data, each with its bound.",
-    _summary,
+    KINDS["dpopt_summary"],
 )
 
 
@@ -112,7 +107,7 @@ def plan(
     shared.ReleaseSizeOptions,
 )
 def release(
-    how: Asked,
+    how: RequestKeywords,
     *,
     table: options.TableArgument,
     schema: shared.SchemaOption,
@@ -163,6 +158,9 @@ def answer(
             *(f"{text}: {one.note}" for text, one in answers if one.note),
         ],
     )
+
+
+SUMMARY.exports_json()
 
 
 def _planned(planned: SummaryPlan) -> Iterator[str | Table]:

@@ -8,6 +8,7 @@
 | table_reading.py, reading_help.py | how a table is read, as its owner declares it; public; what its options mean |
 | csv_source.py, parquet_source.py | CSV and Parquet files |
 | text_fields.py, text_kernels.py | text files block by block; the fields of their lines; the compiled loops |
+| read_fields.py | some fields of all rows, as texts or numbers |
 | read_numbers.py | counts that were made already; points of R^d, scaled and rounded |
 | read_lengths.py | columns that are lengths after others, taken apart row by row |
 | read_edges.py | the edges of a graph |

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError, SchemaError
-from dpopt.private.readers.csv_source import CsvSource
-from dpopt.private.readers.encode import as_text, no_reading
-from dpopt.private.readers.open_table import AnyTable, first_bytes, named_by, open_table
-from dpopt.private.readers.table_problems import refuse_faults, shown
+from dpopt.private.readers.open_table import AnyTable, named_by, open_table
+from dpopt.private.readers.read_fields import nameless_rows, read_texts
+from dpopt.private.readers.table_problems import shown
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
-from dpopt.private.readers.table_sources import TableSource, column_positions, is_array
+from dpopt.private.readers.table_sources import TableSource, is_array
 from dpopt.private.tables.bin_counts import BinCounts
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def read_degrees(
             f"on-invalid {how.repairs.text!r}: edges have no numbers to clip and no buckets; use error or drop"
         )
     source = _source(edges, columns, how)
-    first, second = _ends(source, column_positions(source, columns or _ENDS), how)
+    first, second = read_texts(source, columns or _ENDS, drop=OnInvalid.DROP in how.repairs)
     return _degrees(source, first, second, how)
 
 
@@ -56,24 +55,7 @@ def _source(edges: AnyTable, columns: tuple[str, str] | None, how: TableReading)
         return open_table(edges, named_by(edges, how, columns or _ENDS))
     if not isinstance(edges, str | os.PathLike):
         raise PrivateDataError("a table in memory has names of columns; say which two hold the ends of the edges")
-    path = Path(edges)
-    first_bytes(path)  # that there is such a file
-    return CsvSource(path, _ENDS, how.edges_form())
-
-
-def _ends(source: TableSource, positions: list[int], how: TableReading) -> tuple[pa.Array, pa.Array]:
-    import pyarrow as pa
-
-    found: list[list[pa.Array]] = [[], []]
-    for index, array in source.pieces(positions, None):
-        if (why := no_reading(array.type)) is not None:
-            raise PrivateDataError(f"an end of the edges: {why}")
-        text = as_text(array)
-        found[index].append(text.dictionary_decode() if pa.types.is_dictionary(text.type) else text)
-    if OnInvalid.DROP not in how.repairs:
-        refuse_faults(source.title, source.faults())
-    first, second = (pa.concat_arrays(pieces) if pieces else pa.array([], pa.string()) for pieces in found)
-    return first, second
+    return nameless_rows(Path(edges), _ENDS, how.edges_form())
 
 
 def _degrees(source: TableSource, first: pa.Array, second: pa.Array, how: TableReading) -> BinCounts:

@@ -78,8 +78,8 @@ def _lengths(
         found = clean(found.dictionary_decode() if pa.types.is_dictionary(found.type) else found)
         form = second.date_format
         what = "' is no number" if form is None else f"' is no date in the form {form}"
-        said = pc.binary_join_element_wise("'", pc.utf8_slice_codeunits(found, 0, 60), what, "")
-        texts = pc.replace_with_mask(texts, pa.array(strange), said)
+        problems = pc.binary_join_element_wise("'", pc.utf8_slice_codeunits(found, 0, 60), what, "")
+        texts = pc.replace_with_mask(texts, pa.array(strange), problems)
     return pc.if_else(end.is_null(), pa.scalar(None, pa.string()), texts)
 
 

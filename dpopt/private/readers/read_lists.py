@@ -13,18 +13,22 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
+from dpopt.private.readers.read_fields import nameless_rows, read_texts
 from dpopt.private.readers.table_problems import shown
 from dpopt.private.readers.table_reading import TableReading
-from dpopt.private.readers.text_fields import EXAMPLES, Faults, Malformed, TextForm, fields_of, is_packed
+from dpopt.private.readers.text_fields import EXAMPLES, Faults, TextForm
 from dpopt.private.tables.list_table import PrivateLists
 from dpopt.queries.decision_lists.families import ELSE, ListFamily, RowKind
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 AnyLists = str | os.PathLike[str] | Sequence[str]
 """A path, or one text for each row."""
@@ -51,11 +55,10 @@ def read_lists(lists: AnyLists, family: ListFamily, encoding: str | None = None)
     encoding
         Of the file, as `TableReading.encoding`.
     """
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     title, lines = _lines(lists, encoding)
-    texts = pc.utf8_trim_whitespace(pa.array(lines, pa.string()))
+    texts = pc.utf8_trim_whitespace(lines)
     held = pc.and_(pc.not_equal(texts, ""), pc.invert(pc.starts_with(texts, "#")))
     numbers = np.flatnonzero(held.to_numpy(zero_copy_only=False)) + 1
     texts = texts.filter(held)
@@ -156,19 +159,15 @@ def _meaning(text: str, known: dict[str, int], kind: RowKind) -> tuple[int, int,
     return (known[match[2]], int(not match[1]), output)
 
 
-def _lines(lists: AnyLists, encoding: str | None) -> tuple[str, list[str]]:
+def _lines(lists: AnyLists, encoding: str | None) -> tuple[str, pa.Array]:
+    import pyarrow as pa
+
     if not isinstance(lists, str | os.PathLike):
         given = list(lists)
         wrong = next((place for place, one in enumerate(given) if not isinstance(one, str)), None)
         if wrong is not None:
             raise PrivateDataError(f"row {wrong + 1} is no text; expected one such as 'x3:1, !x7:0, else:1'")
-        return "the rows", given
-    path = Path(lists)
-    lines: list[str] = []
-    malformed = Malformed("a row")
+        return "the rows", pa.array(given, pa.string())
     form = replace(_WHOLE_LINES, encoding=TableReading(encoding=encoding).pairs_form().encoding)
-    for fields in fields_of(path, form, packed=is_packed(path, public_start=False)):
-        malformed.add_records(fields, np.flatnonzero(fields.bad))
-        lines += [fields.text(first) if last > first else "" for first, last in pairwise(fields.firsts.tolist())]
-    malformed.refuse(str(path))
-    return str(path), lines
+    source = nameless_rows(Path(lists), ("row",), form)
+    return source.title, read_texts(source, ("row",))[0]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,30 +12,25 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import PrivateDataError
 from dpopt.files.array_files import array_header, read_array
-from dpopt.private.readers.domain_codes import with_points
-from dpopt.private.readers.encode import as_floats
 from dpopt.private.readers.open_table import AnyTable, open_table
-from dpopt.private.readers.table_problems import refuse_faults, shown
+from dpopt.private.readers.read_fields import read_numbers
 from dpopt.private.readers.table_reading import TableReading
-from dpopt.private.readers.table_sources import column_positions
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.closed import Closed
 from dpopt.queries.halfspaces.halfspaces import UNIT, PointColumns, Scaling
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 def read_counts(table: AnyTable, column: str, reading: TableReading | None = None) -> BinCounts:
     """Read a column of counts."""
-    title, (counts,) = _columns_of_numbers(table, [column], reading)
+    source = open_table(table, reading)
+    (counts,) = read_numbers(source, [column])
     if np.isnan(counts).any():
         raise PrivateDataError(
             f"column {column!r} has empty cells, or the file empty lines; expected a count for each bin, 0 for empty "
             f"ones"
         )
     if not counts.size:
-        raise PrivateDataError(f"{title} has no rows; expected one for each bin")
+        raise PrivateDataError(f"{source.title} has no rows; expected one for each bin")
     return BinCounts.from_counts(counts)
 
 
@@ -88,7 +82,7 @@ def read_points(
         return _points(table, "the array", columns)
     if isinstance(table, str | os.PathLike) and _is_npy(path := Path(table)):
         return _points(read_array(path, _damaged(path), PrivateDataError), path.name, columns)
-    _, values = _columns_of_numbers(table, columns.names, reading)
+    values = read_numbers(open_table(table, reading), columns.names)
     return HalfspacePoints.of(np.stack(values, axis=1), columns)
 
 
@@ -157,32 +151,3 @@ def _width(shape: tuple[int, ...], kind: np.dtype[Any], title: str) -> int:
             f"{title} has the shape {shape} and the type {kind}; expected one row of numbers for each record"
         )
     return shape[1]
-
-
-def _columns_of_numbers(
-    table: AnyTable, names: Sequence[str], reading: TableReading | None
-) -> tuple[str, list[NDArray[np.float64]]]:
-    """Return what messages call a table, and the numbers of some columns, NaN where a cell is empty."""
-    source = open_table(table, reading)
-    parts: list[list[NDArray[np.float64]]] = [[np.zeros(0)] for _ in names]
-    for index, array in source.pieces(column_positions(source, names), None):
-        parts[index].append(_numbers_of_cells(array, names[index], source.decimal))
-    refuse_faults(source.title, source.faults())
-    return source.title, [np.concatenate(part) for part in parts]
-
-
-def _numbers_of_cells(array: pa.Array, name: str, decimal: str) -> NDArray[np.float64]:
-    import pyarrow as pa
-    from pyarrow import compute
-
-    if pa.types.is_dictionary(array.type):
-        array = array.cast(array.type.value_type)
-    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-        trimmed = with_points(compute.utf8_trim_whitespace(array), decimal)
-        array = compute.if_else(compute.equal(trimmed, ""), pa.scalar(None, trimmed.type), trimmed)
-    elif not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or pa.types.is_decimal(array.type)):
-        raise PrivateDataError(f"column {shown(name)} has the type {array.type}; expected numbers")
-    try:
-        return as_floats(array)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
-        raise PrivateDataError(f"column {shown(name)} holds something that is no number: {problem}") from problem

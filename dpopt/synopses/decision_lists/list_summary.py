@@ -60,7 +60,7 @@ class ListSummary(PlannedSynopsis):
                     f"found {counts.size:,} counts of conjunctions of {size} literals; expected {expected:,}"
                 )
 
-    def _held(self) -> list[str]:
+    def _contents(self) -> list[str]:
         family = self.plan.family
         return [f"{len(family.variables)} variables", f"{family.kind.value} of up to {family.length} literals"]
 
@@ -138,7 +138,7 @@ def read_declaration(
     length, kind, changes :
         As for `ListFamily.of`; where the file says something else, it is an error.
     """
-    said = {"k": length, "kind": kind, "changes": changes}
+    options = {"k": length, "kind": kind, "changes": changes}
     stated: dict[str, Any] = {"variables": os.fspath(given)}
     if Path(given).is_file():
         place = f"the declaration of variables {os.fspath(given)!r}"
@@ -148,7 +148,7 @@ def read_declaration(
             stated = json_object(parse_json(text, place, WorkloadError), place, WorkloadError)
     elif any(part in os.fspath(given) for part in _LOOKS_LIKE_A_FILE):
         raise WorkloadError(f"there is no file {given}; expected names with commas between them, or a file of them")
-    for key, value in said.items():
+    for key, value in options.items():
         if value is not None and stated.setdefault(key, value) != value:
             raise WorkloadError(f"{given} says {key} = {stated[key]!r}, and {value!r} was asked for; leave one out")
     if stated.get("k") is None:

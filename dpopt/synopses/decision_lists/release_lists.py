@@ -13,7 +13,7 @@ from dpopt.queries.decision_lists.families import ListFamily
 from dpopt.synopses.decision_lists.list_plan import ListPlan
 from dpopt.synopses.decision_lists.list_planning import check_plannable, plan_lists
 from dpopt.synopses.decision_lists.list_summary import ListSummary, read_declaration
-from dpopt.synopses.release import Asked, Request, Reserved, Running
+from dpopt.synopses.release import Request, RequestKeywords, Reserved, Running
 
 if TYPE_CHECKING:
     from dpopt.private.readers.read_lists import AnyLists
@@ -30,7 +30,7 @@ def decision_lists(
     queries: int | None = None,
     largest: int | None = None,
     solver: str | Solver | None = None,
-    **asked: Unpack[Asked],
+    **keywords: Unpack[RequestKeywords],
 ) -> ListSummary:
     """Release a summary of decision lists, one a row: at each point of {0, 1}^m the share of rows that are 1.
 
@@ -56,9 +56,9 @@ def decision_lists(
         Largest number of literals of a counted conjunction; chosen by the plan if left out.
     solver : str or Solver, optional
         Solver of the linear programs of the plan (models/decision_lists); highs if left out.
-    **asked
+    **keywords
         epsilon (delta=0: pure), or rho; neighbours, progress, budget, reading (its encoding): see
-        `dpopt.synopses.release.Asked`.
+        `dpopt.synopses.release.RequestKeywords`.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def decision_lists(
     >>> abs(one.value - 0.5) <= one.bound
     True
     """
-    request = Request(**asked)
+    request = Request(**keywords)
     request.refuse_reading("a row of lists is a record; leave them out")
     family = variables if isinstance(variables, ListFamily) else read_declaration(variables, k, kind, changes)
     how: dict[str, Any] = {"relation": request.relation, "points": queries, "largest": largest, "solver": solver}

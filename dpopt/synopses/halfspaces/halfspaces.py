@@ -76,7 +76,7 @@ class Halfspaces(PlannedSynopsis):
         if found != expected:
             raise TranscriptError(f"found noisy numbers of shapes {found}; expected {expected}")
 
-    def _held(self) -> list[str]:
+    def _contents(self) -> list[str]:
         plan = self.plan
         return [f"d={plan.columns.dimension}", f"T={plan.dimension}", f"m={plan.number}", f"h={plan.directions}"]
 

@@ -21,7 +21,7 @@ from dpopt.schema.schema import AttributeKind, Schema
 from dpopt.synopses.halfspaces.halfspace_plan import HalfspacePlan
 from dpopt.synopses.halfspaces.halfspaces import Halfspaces
 from dpopt.synopses.halfspaces.planning import named_shapes, plan_halfspaces
-from dpopt.synopses.release import Asked, Request, Reserved, Running
+from dpopt.synopses.release import Request, RequestKeywords, Reserved, Running
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
@@ -107,7 +107,7 @@ def halfspaces(
     queries: int = 1000,
     seed: int = 0,
     copies: int = COPIES,
-    **asked: Unpack[Asked],
+    **keywords: Unpack[RequestKeywords],
 ) -> Halfspaces:
     """Release noisy sides of projected points, from which the share of the records in any halfspace is estimated.
 
@@ -138,9 +138,9 @@ def halfspaces(
         Seed of the projections. Public; no private draw depends on it.
     copies : int
         Number of random signs that an entry of a projection adds up; 1 gives the paper's matrices.
-    **asked
+    **keywords
         epsilon (delta=0: pure), or rho; neighbours, progress, budget, accept_draft, reading (how a text file is
-        written): see `dpopt.synopses.release.Asked`.
+        written): see `dpopt.synopses.release.RequestKeywords`.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def halfspaces(
     >>> abs(one.value - 0.5) <= one.bound
     True
     """
-    request = Request(**asked)
+    request = Request(**keywords)
     request.refuse_reading("each row of coordinates is a record; leave them out")
     if isinstance(columns, PointColumns):
         chosen = columns

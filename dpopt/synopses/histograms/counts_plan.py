@@ -78,7 +78,7 @@ OnSolved = Callable[[SolvedBudget | None, float | None], None]
 """Receives how a solver's budget compares with that of our own method, and the proven gap; None without solver or proof."""
 
 
-def unheard(solved: SolvedBudget | None, gap: float | None) -> None:
+def discard(solved: SolvedBudget | None, gap: float | None) -> None:
     """Take no notice of a solver."""
 
 

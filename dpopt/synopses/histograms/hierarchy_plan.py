@@ -19,7 +19,7 @@ from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.tree import Tree, deepened
 from dpopt.queries.ranges.weighted_ranges import WeightedRanges
-from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, unheard
+from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, discard
 from dpopt.synopses.histograms.range_workload import NODES, parse_hierarchy_ranges
 from dpopt.synopses.histograms.tree_plan import LEAST_SHARE_OF_BINS, SINGLE_BINS, MeasuredLevel, TreePlan, check_bins
 
@@ -82,7 +82,7 @@ def plan_hierarchy(
     size: int | None = None,
     uniform: bool = False,
     solver: str | Solver | None = None,
-    on_solved: OnSolved = unheard,
+    on_solved: OnSolved = discard,
 ) -> HierarchyPlan:
     """Return the plan with the least mean variance of a hierarchy's groups, or of ranges, that the budget covers.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,7 +24,6 @@ from dpopt.synopses.histograms.released_counts import CONFIDENCE, RangeAnswer, R
 from dpopt.synopses.histograms.tree_plan import TreePlan
 from dpopt.synopses.histograms.wave_plan import WavePlan
 from dpopt.synopses.solved import Inference, Solved
-from dpopt.synopses.synopsis import write_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,7 +47,7 @@ class Histogram(ReleasedCounts):
     def _columns(self) -> tuple[Bins, ...]:
         return (self.bins,)
 
-    def _held(self) -> list[str]:
+    def _contents(self) -> list[str]:
         return [repr(self.bins.name), f"{self.bins.number:,} bins"]
 
     def range(
@@ -123,15 +121,3 @@ class Histogram(ReleasedCounts):
     def cell_names(self) -> tuple[list[str], Iterator[Sequence[object]]]:
         """Return the columns of a table that name a cell, and what stands there for each cell, in C order."""
         return ["bin", "label"], ((place, self.bins.label(place)) for place in range(self.bins.number))
-
-
-def write_frequencies(counts: NDArray[np.int64], path: str | os.PathLike[str]) -> None:
-    """Write how many bins or nodes have each count that some have; whole or not at all."""
-    rows = np.column_stack(np.unique(counts, return_counts=True)).tolist()
-    write_rows(path, ["count", "frequency"], rows, "table of frequencies")
-
-
-def write_sequence(counts: NDArray[np.int64], path: str | os.PathLike[str]) -> None:
-    """Write sorted counts, the largest first, each with its rank from 1; whole or not at all."""
-    ranks = np.arange(1, counts.size + 1)
-    write_rows(path, ["rank", "count"], np.column_stack((ranks, counts[::-1])).tolist(), "sorted counts")

@@ -21,7 +21,7 @@ from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import Level
 from dpopt.queries.ranges.tree import Tree
 from dpopt.queries.ranges.weighted_ranges import height_of
-from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, unheard
+from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, discard
 from dpopt.synopses.histograms.range_workload import WORST, RangeWorkload, worst_ranges
 from dpopt.synopses.histograms.tree_plan import LEAST_SHARE_OF_BINS, SINGLE_BINS, MeasuredLevel, TreePlan, check_bins
 
@@ -100,7 +100,7 @@ def plan_blocks(
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
     size: int | None = None,
     solver: str | Solver | None = None,
-    on_solved: OnSolved = unheard,
+    on_solved: OnSolved = discard,
 ) -> HistogramPlan:
     """Return the plan with the least predicted variance of ranges that the budget covers.
 

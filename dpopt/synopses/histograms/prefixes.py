@@ -37,8 +37,8 @@ from dpopt.releases.ledgers import open_account, reserved_ledger
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
 from dpopt.synopses.histograms.released_counts import CONFIDENCE, RangeAnswer, range_answers
-from dpopt.synopses.release import Asked, Request
-from dpopt.synopses.synopsis import SynopsisPlan
+from dpopt.synopses.release import Request, RequestKeywords
+from dpopt.synopses.synopsis import SynopsisPlan, write_rows
 from dpopt.transcript.growing import SEEDED, Grown, read_grown
 from dpopt.transcript.journal import FileJournal, JournalContents, read_journal
 
@@ -74,6 +74,16 @@ class PrefixPlan(SynopsisPlan):
     def charges(self) -> list[Charge]:
         """Return what all steps cost."""
         return [self.rows.charge(1, self.relation)]
+
+    def deviations(self) -> NDArray[np.float64]:
+        """Return the standard error of each step of the horizon, (T,)."""
+        return prefix_deviations(self.rows.weights, self.scale)
+
+
+def planned_prefixes(bins: Bins, request: Request) -> PrefixPlan:
+    """Return the plan for these steps from public values."""
+    _refuse_person(request)
+    return plan_prefixes(bins.number, request.spending(), relation=request.relation)
 
 
 def plan_prefixes(
@@ -128,7 +138,7 @@ class Prefixes(Shown):
     @cached_property
     def deviations(self) -> NDArray[np.float64]:
         """The standard error of each step of the horizon, (T,)."""
-        return prefix_deviations(self.plan.rows.weights, self.plan.scale)
+        return self.plan.deviations()
 
     def answer(self, step: int, *, confidence: float = CONFIDENCE) -> RangeAnswer:
         """Return how many records there were in the first steps, as many as `step` says; unbiased."""
@@ -152,7 +162,7 @@ def prefixes(
     out: str | os.PathLike[str],
     ordered: bool = False,
     noise: Noise | None = None,
-    **asked: Unpack[Asked],
+    **keywords: Unpack[RequestKeywords],
 ) -> Prefixes:
     """Charge for all steps of a column, and release the prefixes of the first ones into a new file.
 
@@ -172,9 +182,9 @@ def prefixes(
         Whether the declared values of a categorical column are in the order of time.
     noise : Noise, optional
         Anything but the default marks the release as not private.
-    **asked
+    **keywords
         epsilon (with delta, not 0), or rho; reading, accept_draft, progress, budget: see
-        `dpopt.synopses.release.Asked`.
+        `dpopt.synopses.release.RequestKeywords`.
     Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
     the table.
 
@@ -190,9 +200,9 @@ def prefixes(
     >>> later.answer(2) == first.answer(2), abs(later.answer(3).value - 2000) < 50
     (True, True)
     """
-    request, target = _asked(asked), Path(out)
+    request, target = Request(**keywords), Path(out)
     (bins,) = request.declared_bins(schema, (column,), ordered=ordered)
-    plan = plan_prefixes(bins.number, request.spending(), relation=request.relation)
+    plan = planned_prefixes(bins, request)
     _check_steps(steps, 0, plan)
     check_new(target)
     account = open_account(request.budget, "prefixes", plan.budget, plan.relation, request.reading, reservation=None)
@@ -215,7 +225,7 @@ def grow(
     *,
     steps: int,
     noise: Noise | None = None,
-    **asked: Unpack[Asked],
+    **keywords: Unpack[RequestKeywords],
 ) -> Prefixes:
     """Measure the steps that are over and were not measured, into the same file. They are paid for.
 
@@ -225,7 +235,7 @@ def grow(
         What `prefixes` made. A copy of it that is gone on with as well would draw again: keep one.
     table, schema, column, steps, noise
         As for `prefixes`; the table with the records of all steps so far.
-    **asked
+    **keywords
         reading, accept_draft, progress: as for `prefixes`.
     Raises DpoptError for whatever is wrong with the input. Nothing is drawn where it is, nor where an interrupted draw
     may have been seen.
@@ -239,8 +249,9 @@ def grow(
     >>> dpopt.grow(file, table, dpopt.Schema((age,)), "age", steps=2)  # doctest: +ELLIPSIS
     Prefixes('age', 2 of 3 steps, ...
     """
-    request = _asked(asked)
-    if named := [name for name in ("epsilon", "delta", "rho", "budget") if asked.get(name) is not None]:
+    request = Request(**keywords)
+    _refuse_person(request)
+    if named := [name for name in ("epsilon", "delta", "rho", "budget") if keywords.get(name) is not None]:
         raise PlanError(f"all steps are paid for, as the file says; leave {named[0]} out")
     journal, contents = FileJournal.reopen(Path(file))
     with closing(journal):
@@ -259,11 +270,19 @@ def grow(
         return state.measured(request.bin_counts(table, schema, (column,)), journal, steps, noise=noise)
 
 
-def _asked(asked: Asked) -> Request:
-    request = Request(**asked)
+def write_prefixes(made: Prefixes, path: str | os.PathLike[str]) -> None:
+    """Write the count up to each step that was measured, its error and interval of 95 %; whole or not at all."""
+    found = [(step, made.bins.label(step - 1), made.answer(step)) for step in range(1, made.noisy.size + 1)]
+    rows = (
+        [step, label, *(f"{number:.6g}" for number in (one.value, one.standard_error, one.low, one.high))]
+        for step, label, one in found
+    )
+    write_rows(path, ["step", "label", "count", "standard_error", "low", "high"], rows, "table of counts")
+
+
+def _refuse_person(request: Request) -> None:
     if request.reading.person is not None:
         raise PlanError("--person: which rows of a person come first changes as a table grows; leave it out")
-    return request
 
 
 def _check_steps(steps: int, measured: int, plan: PrefixPlan) -> None:

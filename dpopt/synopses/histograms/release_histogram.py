@@ -12,7 +12,7 @@ from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.tree import Tree, read_hierarchy
 from dpopt.schema.schema import Schema
-from dpopt.synopses.histograms.counts_plan import OnSolved, unheard
+from dpopt.synopses.histograms.counts_plan import OnSolved, discard
 from dpopt.synopses.histograms.hierarchy_plan import plan_hierarchy
 from dpopt.synopses.histograms.histogram import Histogram
 from dpopt.synopses.histograms.histogram_plan import plan_blocks, plan_rounds
@@ -20,7 +20,7 @@ from dpopt.synopses.histograms.in_rounds import ROUNDS, measured_in_rounds
 from dpopt.synopses.histograms.range_workload import ALL, NODES
 from dpopt.synopses.histograms.tree_plan import TreePlan
 from dpopt.synopses.histograms.wave_plan import plan_waves
-from dpopt.synopses.release import Asked, AskedOfModels, Request, Reserved, Running, named_axes
+from dpopt.synopses.release import ModelKeywords, Request, RequestKeywords, Reserved, Running, named_axes
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
@@ -40,7 +40,7 @@ def planned_histogram(
     branching: int | None = None,
     measure: str = BLOCKS,
     solver: str | None = None,
-    on_solved: OnSolved = unheard,
+    on_solved: OnSolved = discard,
 ) -> TreePlan:
     """Return the plan for these bins from public values: waves, blocks, blocks in rounds, or a hierarchy."""
     relation = request.relation
@@ -86,7 +86,7 @@ def plan_histogram(
     branching: int | None = None,
     measure: str = BLOCKS,
     ordered: bool = False,
-    **asked: Unpack[Asked],
+    **keywords: Unpack[RequestKeywords],
 ) -> TreePlan:
     """Return what `histogram` would measure of a column, and the errors to expect, before any table is read.
 
@@ -94,7 +94,7 @@ def plan_histogram(
     ----------
     n : int, optional
         The number of records, under replace.
-    schema, column, ranges, hierarchy, branching, measure, ordered, **asked
+    schema, column, ranges, hierarchy, branching, measure, ordered, **keywords
         As for `dpopt.histogram`.
 
     Returns
@@ -112,7 +112,7 @@ def plan_histogram(
     >>> {name: round(variance**0.5, 1) for name, variance in planned.predicted.items()}
     {'all ranges': 1.9}
     """
-    request = Request(**asked)
+    request = Request(**keywords)
     (bins,) = request.declared_bins(schema, (column,), ordered=ordered)
     plan = partial(
         planned_histogram, bins, request, ranges=ranges, hierarchy=hierarchy, branching=branching, measure=measure
@@ -131,7 +131,7 @@ def histogram(
     branching: int | None = None,
     measure: str = BLOCKS,
     ordered: bool = False,
-    **asked: Unpack[AskedOfModels],
+    **keywords: Unpack[ModelKeywords],
 ) -> Histogram:
     """Release the histogram of a column, which answers any range with its error.
 
@@ -162,9 +162,9 @@ def histogram(
         are empty or alike.
     ordered : bool
         Whether the declared values of a categorical column are ordered as they are listed.
-    **asked
+    **keywords
         epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft, progress, budget: see
-        `dpopt.synopses.release.Asked`; solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
+        `dpopt.synopses.release.RequestKeywords`; solver, seconds: see `dpopt.synopses.release.ModelKeywords`.
 
     Returns
     -------
@@ -185,7 +185,7 @@ def histogram(
     >>> abs(released.answer("20:60").value - 200) < 50
     True
     """
-    request = Request(**asked)
+    request = Request(**keywords)
     return request.release_bins(
         "histogram",
         table,

@@ -84,7 +84,7 @@ class PartitionRelease(PlannedSynopsis):
         if found != expected or len(self.plan.mass_scales) != len(expected):
             raise TranscriptError(f"found noisy sums of shapes {found}; expected {expected}")
 
-    def _held(self) -> list[str]:
+    def _contents(self) -> list[str]:
         return [names_of(self.axes), f"{len(self.partition):,} boxes"]
 
     @property

@@ -40,7 +40,7 @@ from dpopt.synopses.intervals.partition import Partition, interval_partition
 from dpopt.synopses.intervals.partition_plan import PartitionPlan
 from dpopt.synopses.intervals.partition_release import PartitionRelease
 from dpopt.synopses.intervals.split_plan import SplitPlan, boxes_after, plan_split
-from dpopt.synopses.release import AskedOfModels, Request, Reserved, Running, named_axes
+from dpopt.synopses.release import ModelKeywords, Request, Reserved, Running, named_axes
 from dpopt.transcript.journal import MemoryJournal
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def intervals(
     error: float | None = None,
     confidence: float = CONFIDENCE,
     ordered: bool = False,
-    **asked: Unpack[AskedOfModels],
+    **keywords: Unpack[ModelKeywords],
 ) -> PartitionRelease:
     """Release intervals of a column, or boxes of several, each with nearly equally many records.
 
@@ -164,9 +164,9 @@ def intervals(
         Probability with which the proven error holds.
     ordered : bool
         Whether the declared values of categorical columns are ordered as they are listed.
-    **asked
+    **keywords
         epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft, progress, budget: see
-        `dpopt.synopses.release.Asked`; solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
+        `dpopt.synopses.release.RequestKeywords`; solver, seconds: see `dpopt.synopses.release.ModelKeywords`.
 
     Returns
     -------
@@ -196,7 +196,7 @@ def intervals(
     >>> one.low <= 1500 <= one.high
     True
     """
-    request = Request(**asked)
+    request = Request(**keywords)
 
     def planned(axes: tuple[Bins, ...], budget: Budget, size: int | None, error: float | None = None) -> PartitionPlan:
         return plan_partition(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 from dpopt.private.measurements.sanitizer_sums import CoefficientTable
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.polynomial_families import PolynomialFamily
-from dpopt.synopses.release import Asked, Request, Reserved, Running
+from dpopt.synopses.release import Request, RequestKeywords, Reserved, Running
 from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial
 from dpopt.synopses.sanitizers.sanitizer_plan import SanitizerPlan, plan_sanitizer
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def sanitize(
-    table: AnyTable, family: PolynomialFamily, *, n0: int | None = None, **asked: Unpack[Asked]
+    table: AnyTable, family: PolynomialFamily, *, n0: int | None = None, **keywords: Unpack[RequestKeywords]
 ) -> SanitizedPolynomial:
     """Release the polynomial of a table by the generic sanitizer, which answers any query of a family.
 
@@ -29,9 +29,9 @@ def sanitize(
     n0 : int, optional
         Under add-remove the public number of records that answers are shares of; measured with 1 % of the budget if
         left out. Under replace the number of records is public, and read off the table.
-    **asked
+    **keywords
         epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft, progress, budget: see
-        `dpopt.synopses.release.Asked`.
+        `dpopt.synopses.release.RequestKeywords`.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def sanitize(
     >>> abs(one.value - 5 / 6) <= one.bound
     True
     """
-    request = Request(**asked)
+    request = Request(**keywords)
     request.declared(family.schema, n0)
     return request.release(
         "sanitizer",

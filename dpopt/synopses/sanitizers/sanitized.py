@@ -59,7 +59,7 @@ class SanitizedPolynomial(Synopsis):
         if self.noisy.shape != (self.figures.monomials.count,):
             raise TranscriptError(f"found {self.noisy.size:,} coefficients; expected {self.figures.monomials.count:,}")
 
-    def _held(self) -> list[str]:
+    def _contents(self) -> list[str]:
         return [repr(self.figures.name), f"{self.figures.monomials.count:,} coefficients"]
 
     @property

@@ -17,7 +17,7 @@ from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.programs.solver import Solver
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.schema.schema import Schema
-from dpopt.synopses.release import Asked, Request, Reserved, Running
+from dpopt.synopses.release import Request, RequestKeywords, Reserved, Running
 from dpopt.synopses.summaries.summary import Summary
 from dpopt.synopses.summaries.summary_plan import SMALL_QUERIES, SummaryPlan, plan_summary
 
@@ -70,12 +70,12 @@ def refuse_inaccurate(plan: SummaryPlan, error: float, small_queries: float = SM
         None if records is None else _budget_that_does(plan, records, lambda one: predicted(budget=one) <= error),
         _conditions_that_do(plan.width, lambda width: predicted(width=width) <= error),
     ]
-    said = [one for one in enough if one is not None] or [
+    remedies = [one for one in enough if one is not None] or [
         "no number of records, no budget and no smaller k is sufficient: take fewer columns (--columns)"
     ]
     raise PlanError(
         f"n = {plan.size:,} is too small for the error {error:g}: queries of k = {plan.width} conditions are predicted "
-        f"to be within {plan.predicted:.4g} at {plan.budget.describe()}. {'; or '.join(said)}"
+        f"to be within {plan.predicted:.4g} at {plan.budget.describe()}. {'; or '.join(remedies)}"
     )
 
 
@@ -169,7 +169,7 @@ def summary(
     small_queries: float = SMALL_QUERIES,
     error: float | None = None,
     solver: str | Solver | None = None,
-    **asked: Unpack[Asked],
+    **keywords: Unpack[RequestKeywords],
 ) -> Summary:
     """Release a summary of a table, which answers queries of up to k conditions with their bounds.
 
@@ -200,9 +200,9 @@ def summary(
     solver : str or Solver, optional
         Solver of linear programs with which the exact method of the plan begins (models/approximation_plus_noise);
         highs if left out. It has no part in how good the plan is.
-    **asked
+    **keywords
         epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft, progress, budget: see
-        `dpopt.synopses.release.Asked`.
+        `dpopt.synopses.release.RequestKeywords`.
 
     Returns
     -------
@@ -221,7 +221,7 @@ def summary(
     >>> one.low <= 1 / 3 <= one.high
     True
     """
-    request = Request(**asked)
+    request = Request(**keywords)
     names = None if columns is None else tuple(columns)
     chosen = ChosenLiterals.of(request.declared(schema, n0), names, literals)
 

@@ -115,7 +115,7 @@ class Summary(PlannedSynopsis):
                     f"{groups.conjunctions(size):,}"
                 )
 
-    def _held(self) -> list[str]:
+    def _contents(self) -> list[str]:
         groups = self.plan.literals.groups
         return [f"{len(groups.sizes)} columns", f"{groups.literals} literals", f"k={self.plan.width}"]
 

@@ -46,7 +46,7 @@ class GridHistogram(ReleasedCounts):
     def _columns(self) -> tuple[Bins, ...]:
         return self.axes
 
-    def _held(self) -> list[str]:
+    def _contents(self) -> list[str]:
         return [names_of(self.axes)]
 
     def model(self, *, nonnegative: bool = False) -> Model:

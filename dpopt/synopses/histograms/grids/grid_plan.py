@@ -24,7 +24,7 @@ from dpopt.private.curators.counting_curator import Counted
 from dpopt.private.measurements.bin_measurement import GroupSums
 from dpopt.programs.solver import Capability, Solver
 from dpopt.queries.ranges.grids import Level, block_of_cells, blocks_shape, grid_heights, grid_levels
-from dpopt.synopses.histograms.counts_plan import CountsPlan, LevelNoise, OnSolved, is_gaussian, noise_variance, unheard
+from dpopt.synopses.histograms.counts_plan import CountsPlan, LevelNoise, OnSolved, discard, is_gaussian, noise_variance
 from dpopt.synopses.histograms.grids.box_workload import BoxWorkload, cubes, starting_shares
 from dpopt.synopses.histograms.histogram_plan import with_single_bins
 from dpopt.synopses.histograms.in_rounds import ROUNDS, halved_level
@@ -147,7 +147,7 @@ def plan_grid(
     size: int | None = None,
     modelled: bool = False,
     solver: str | Solver | None = None,
-    on_solved: OnSolved = unheard,
+    on_solved: OnSolved = discard,
 ) -> GridPlan:
     """Return the plan with the least predicted variance of boxes that the budget covers.
 

@@ -13,7 +13,7 @@ from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, plan_grid
 from dpopt.synopses.histograms.in_rounds import measured_in_rounds
-from dpopt.synopses.release import AskedOfModels, Request, Reserved, Running, named_axes
+from dpopt.synopses.release import ModelKeywords, Request, Reserved, Running, named_axes
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
@@ -27,7 +27,7 @@ def grid(
     ranges: str = "all",
     shapes: str = "auto",
     ordered: bool = False,
-    **asked: Unpack[AskedOfModels],
+    **keywords: Unpack[ModelKeywords],
 ) -> GridHistogram:
     """Release the histogram of several columns, which answers any box with its error.
 
@@ -47,9 +47,9 @@ def grid(
         is named (`dpopt.synopses.histograms.grids.grid_plan.plan_grid`).
     ordered : bool
         Whether the declared values of categorical columns are ordered as they are listed.
-    **asked
+    **keywords
         epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft, progress, budget: see
-        `dpopt.synopses.release.Asked`; solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
+        `dpopt.synopses.release.RequestKeywords`; solver, seconds: see `dpopt.synopses.release.ModelKeywords`.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def grid(
     >>> abs(released.answer("20:40,:").value - 100) < 50
     True
     """
-    request = Request(**asked)
+    request = Request(**keywords)
     return request.release_bins(
         "grid",
         table,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from math import ceil, isqrt
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
@@ -20,7 +20,8 @@ from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import is_gaussian, noise_variance, whole_amount
 from dpopt.synopses.histograms.sorted.sorted_counts import COUNTS, DEGREES, SortedCountsRelease, sorted_model_sizes
 from dpopt.synopses.histograms.tree_plan import LARGEST_DOMAIN
-from dpopt.synopses.release import AskedOfModels, Request, Reserved, Running
+from dpopt.synopses.release import ModelKeywords, Request, Reserved, Running
+from dpopt.synopses.synopsis import SynopsisPlan
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
@@ -33,7 +34,7 @@ IN_USE, SORTED = "number of nodes with an edge", "sorted counts"
 
 
 @dataclass(frozen=True, slots=True)
-class SortedPlan:
+class SortedPlan(SynopsisPlan):
     """What a release of sorted counts measures."""
 
     relation: NeighbouringRelation
@@ -61,6 +62,12 @@ class SortedPlan:
                     f"found {self.size:,} edges among {self.length:,} nodes; expected at least {needed:,} nodes in a "
                     f"graph without loops and double edges"
                 )
+
+    def derived(self) -> dict[str, Any]:
+        """Return the two tables between which the guarantee holds, in words."""
+        if self.what == DEGREES and self.relation is NeighbouringRelation.ADD_REMOVE:
+            return {"neighbours": "one edge more or less (add-remove)"}
+        return {"neighbours": self.budget.neighbours(self.relation)}
 
     @property
     def what(self) -> str:
@@ -172,7 +179,7 @@ def sorted_counts(
     column: str | None = None,
     *,
     counts: str | None = None,
-    **asked: Unpack[AskedOfModels],
+    **keywords: Unpack[ModelKeywords],
 ) -> SortedCountsRelease:
     """Release how many values of a column have how many records, and not which values.
 
@@ -187,9 +194,9 @@ def sorted_counts(
     counts : str, optional
         In place of schema and column: the table has one row for each bin, with its count in this column. A record is in
         one bin, and the number of rows is public.
-    **asked
+    **keywords
         epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft, progress, budget: see
-        `dpopt.synopses.release.Asked`; solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
+        `dpopt.synopses.release.RequestKeywords`; solver, seconds: see `dpopt.synopses.release.ModelKeywords`.
 
     Returns
     -------
@@ -208,7 +215,7 @@ def sorted_counts(
     >>> released.answer(50)
     2
     """
-    request = Request(**asked)
+    request = Request(**keywords)
     return request.release_bins(
         "sorted",
         table,
@@ -229,7 +236,7 @@ def degrees(
     *,
     columns: tuple[str, str] | None = None,
     ranked: int | None = None,
-    **asked: Unpack[AskedOfModels],
+    **keywords: Unpack[ModelKeywords],
 ) -> SortedCountsRelease:
     """Release the degree sequence of an undirected graph; a record is an edge.
 
@@ -245,9 +252,9 @@ def degrees(
     ranked : int, optional
         How many of the largest degrees are measured one by one; see `plan_sorted`. 0 measures only how many nodes have
         at least 1, 2, 3, ... edges; the number of nodes, only the degrees in order.
-    **asked
-        epsilon (delta=0: pure), or rho; neighbours, reading, progress, budget: see `dpopt.synopses.release.Asked`;
-        solver, seconds: see `dpopt.synopses.release.AskedOfModels`.
+    **keywords
+        epsilon (delta=0: pure), or rho; neighbours, reading, progress, budget: see `dpopt.synopses.release.RequestKeywords`;
+        solver, seconds: see `dpopt.synopses.release.ModelKeywords`.
 
     Returns
     -------
@@ -264,7 +271,7 @@ def degrees(
     >>> bool(50 <= released.counts.sum() <= 350)
     True
     """
-    request = Request(**asked)
+    request = Request(**keywords)
     if request.reading.person is not None:
         raise PlanError(
             "--person: a record of degrees is an edge, which belongs to two nodes; ask for an epsilon that is small "
@@ -290,9 +297,7 @@ def release_sorted(counts: BinCounts, plan: SortedPlan, **how: Unpack[Running]) 
             length = plan.possible_length(int(curator.measure(plan.length_measurement).values[0]))
         asked = plan.measurement(length)
         measured = curator.measure(asked)
-    privacy = run.privacy()
-    if plan.relation is NeighbouringRelation.ADD_REMOVE and plan.what == DEGREES:
-        privacy["neighbours"] = "one edge more or less (add-remove)"
+    privacy = {**run.privacy(), **plan.derived()}
     with run.stage("making the counts consistent"):
         released = SortedCountsRelease(
             what=plan.what,

@@ -7,6 +7,7 @@ that are public: to choose another one costs no privacy.
 from __future__ import annotations
 
 import enum
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -35,7 +36,7 @@ from dpopt.programs.solver import Capability, Solver
 from dpopt.releases.plan import choice
 from dpopt.synopses.histograms.counts_plan import LARGEST_SIZE, check_scales
 from dpopt.synopses.solved import Inference, Solved
-from dpopt.synopses.synopsis import Synopsis
+from dpopt.synopses.synopsis import Synopsis, write_rows
 
 
 class SortedEstimate(enum.Enum):
@@ -167,7 +168,7 @@ class SortedCountsRelease(Synopsis):
                 "public number"
             )
 
-    def _held(self) -> list[str]:
+    def _contents(self) -> list[str]:
         return [f"{self.size:,} {self.what}"]
 
     @property
@@ -331,3 +332,15 @@ class SortedCountsRelease(Synopsis):
             found = with_total(found, largest=self.largest, total=self.total)
             self._estimated[wanted] = freeze(found)
         return self._estimated[wanted]
+
+
+def write_frequencies(counts: NDArray[np.int64], path: str | os.PathLike[str]) -> None:
+    """Write how many bins or nodes have each count that some have; whole or not at all."""
+    rows = np.column_stack(np.unique(counts, return_counts=True)).tolist()
+    write_rows(path, ["count", "frequency"], rows, "table of frequencies")
+
+
+def write_sequence(counts: NDArray[np.int64], path: str | os.PathLike[str]) -> None:
+    """Write sorted counts, the largest first, each with its rank from 1; whole or not at all."""
+    ranks = np.arange(1, counts.size + 1)
+    write_rows(path, ["rank", "count"], np.column_stack((ranks, counts[::-1])).tolist(), "sorted counts")
