@@ -30,6 +30,15 @@ def with_results(document: Path, lines: Iterable[str], *, part: str = RESULTS) -
     return before + begin + "\n" + "\n".join(lines) + "\n\n" + end + after
 
 
+def table(titles: Iterable[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
+    """Yield the lines of a table; a text may hold several titles, as "set | epsilon"."""
+    head = " | ".join(titles)
+    yield f"| {head} |"
+    yield "|" + "---|" * (1 + head.count(" | "))
+    for row in rows:
+        yield f"| {' | '.join(map(str, row))} |"
+
+
 def circumstances(report: Mapping[str, Any]) -> str:
     """Return one sentence: date, machine, versions, runs and load."""
     machine, versions = report["machine"], report["versions"]

@@ -37,7 +37,7 @@ def main() -> int:
     random_bits.draw(cases["random_bits"]["rows"], random_bits.PLOT)
     draw_neighbours(HERE / "distributional_privacy" / "two_neighbours.svg")
     draw_figure5(_results("figure5")["results"], HERE / "figure5" / "figure5.svg")
-    draw_front(_results("front")["results"], HERE / "front" / "front.svg")
+    draw_front(_results("front")["results"][0], HERE / "front" / "front.svg")
     draw_gaps(_gaps(), HERE / "formulation_strength" / "gaps.svg")
     draw_halfspaces(_results("halfspaces")["results"], HERE / "halfspaces" / "errors.svg")
     draw_hay(_results("hay_2010"), HERE / "hay_2010")

@@ -129,6 +129,11 @@ def spread(values: Iterable[float]) -> dict[str, float]:
     }
 
 
+def spread_text(figure: Mapping[str, float]) -> str:
+    """Return such a spread in words, to three digits."""
+    return f"{figure['median']:.3g} ({figure['least']:.3g} to {figure['largest']:.3g})"
+
+
 def figures(runs: Sequence[Run]) -> dict[str, Any]:
     """Return the figures of equal runs that every algorithm has: errors, seconds and memory."""
     return {

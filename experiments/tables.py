@@ -72,6 +72,14 @@ def data_folder() -> Path:
     return folder.resolve()
 
 
+def data_file(name: str) -> Path:
+    """Return the path of a file in the folder of the data sets, by MissingDataError if it is not there."""
+    path = data_folder() / name
+    if not path.exists():
+        raise MissingDataError(f"{path} is not there; set DPOPT_DATA to the folder of the data sets")
+    return path
+
+
 def prepare(name: str, folder: Path, *, quick: bool = False) -> Table:
     """Return a table, written to `folder` where it is not a data set as it stands.
 

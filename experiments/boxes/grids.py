@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.tables import MissingDataError, data_folder
+from experiments.tables import data_file
 
 FILE = "hist/dpbench-2d-256x256.npz"
 
@@ -17,9 +17,6 @@ def grids(*, quick: bool = False) -> Iterator[tuple[str, NDArray[np.int64]]]:
     if quick:
         yield "made up", (np.arange(128, dtype=np.int64) % 7 * (np.arange(128) % 3 == 0)).reshape(16, 8)
         return
-    path = data_folder() / FILE
-    if not path.exists():
-        raise MissingDataError(f"{path} is not there; set DPOPT_DATA to the folder of the data sets")
-    with np.load(path, allow_pickle=False) as stored:
+    with np.load(data_file(FILE), allow_pickle=False) as stored:
         for name in stored.files:
             yield name, stored[name].astype(np.int64)

@@ -727,14 +727,15 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{found['cases']:,} cases, failures: {found['failures']}", file=sys.stderr, flush=True)
             if options.json is not None:
                 options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    lines = list(_markdown(report))
+    lines = list(markdown(report))
     print("\n".join(lines))
     if options.document is not None:
         write_results(options.document, [circumstances(report), "", *lines])
     return 1 if report["failures"] else 0
 
 
-def _markdown(report: Report) -> Iterator[str]:
+def markdown(report: Report) -> Iterator[str]:
+    """Yield the table."""
     yield "| file | cases | read | refused | failed |"
     yield "|---|---|---|---|---|"
     for kind, found in sorted(report["outcomes"].items()):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.tables import MissingDataError, data_folder
+from experiments.tables import data_file
 
 FILE = "hist/dpbench-1d-4096.npz"
 SIZES, WIDE_SIZES = (1, 64, 1024), (1, 64, 1024, 16384)
@@ -41,10 +41,7 @@ def histograms(*, quick: bool = False) -> Iterator[Histogram]:
     if quick:
         yield Histogram("made up", np.arange(64, dtype=np.int64) % 5 * (np.arange(64) % 3 == 0), (1, 16))
         return
-    path = data_folder() / FILE
-    if not path.exists():
-        raise MissingDataError(f"{path} is not there; set DPOPT_DATA to the folder of the data sets")
-    with np.load(path, allow_pickle=False) as stored:
+    with np.load(data_file(FILE), allow_pickle=False) as stored:
         sets = {name: stored[name].astype(np.int64) for name in stored.files}
     yield wide_trace(sets["NETTRACE"])
     for name, counts in sets.items():

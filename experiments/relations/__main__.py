@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -21,25 +20,19 @@ from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.measured_size import PublicSize
 from dpopt.releases.progress import Progress
 from dpopt.schema.schema import Schema
-from experiments.documents import circumstances, write_results
+from experiments.documents import table
+from experiments.experiment import Report, Result, carry_out, parser_of
 from experiments.labels import options_of
-from experiments.machine import describe_circumstances
-from experiments.runs import spread
+from experiments.runs import spread, spread_text
 from experiments.tables import prepare
 
 RELATIONS = ("add-remove", "replace")
 EPSILONS, DELTA = (0.1, 1.0), 1e-9
-COLUMNS = (
-    "table and queries",
-    "algorithm",
-    "epsilon",
-    "mean error, add-remove",
-    "mean error, replace-one",
-    "ratio",
-    "largest error, add-remove",
-    "largest error, replace-one",
-    "ratio",
-)
+COLUMNS = [
+    "table and queries | algorithm | epsilon | mean error, add-remove",
+    "mean error, replace-one | ratio | largest error, add-remove",
+    "largest error, replace-one | ratio",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,34 +53,21 @@ QUICK = Case("adult-raw", "marginals:1", ("projection",))
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure every case and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.relations")
-    parser.add_argument("--runs", type=int, default=3, help="runs under each relation (3)")
-    parser.add_argument("--quick", action="store_true", help="a tiny made-up table: shows that it still runs")
-    parser.add_argument("--document", type=Path, help="put the table into this document")
-    parser.add_argument("--json", type=Path, help="write the results to this file")
-    options = parser.parse_args(arguments)
-    runs = 1 if options.quick else options.runs
-    report: dict[str, Any] = {**describe_circumstances(), "runs": runs, "quick": options.quick, "rows": []}
+    return carry_out(parser_of("relations", runs=3), arguments, {"rows": _rows}, markdown)
+
+
+def _rows(options: argparse.Namespace, _: list[Result]) -> Iterator[Result]:
     for case in (QUICK,) if options.quick else CASES:
         with tempfile.TemporaryDirectory(prefix="dpopt-experiment-") as place:
-            for row in _measure(case, Path(place), runs=runs, quick=options.quick):
-                report["rows"].append(row)
-                if options.json is not None:
-                    text = json.dumps(report, indent=1, ensure_ascii=False)
-                    options.json.write_text(text + "\n", encoding="utf-8")
-    lines = list(markdown(report["rows"]))
-    print("\n".join(lines))
-    if options.document is not None:
-        write_results(options.document, [circumstances(report), "", *lines])
-    return 0
+            yield from _measure(case, Path(place), runs=options.runs, quick=options.quick)
 
 
 def _measure(case: Case, folder: Path, *, runs: int, quick: bool) -> Iterator[dict[str, Any]]:
     """Return one row per algorithm and budget; the relations take turns."""
-    table = prepare(case.table, folder, quick=quick)
-    schema = Schema.read(table.schema)
-    names = None if table.header else schema.names
-    dataset = read_table(table.path, schema, TableReading(column_names=names))
+    made = prepare(case.table, folder, quick=quick)
+    schema = Schema.read(made.schema)
+    names = None if made.header else schema.names
+    dataset = read_table(made.path, schema, TableReading(column_names=names))
     workload = parse_workload(case.workload, schema)
     for algorithm in case.algorithms:
         for epsilon in (10.0,) if quick else EPSILONS:
@@ -97,7 +77,7 @@ def _measure(case: Case, folder: Path, *, runs: int, quick: bool) -> Iterator[di
                     settings = Terms.of(
                         **options_of(algorithm), epsilon=epsilon, delta=DELTA, neighbours=relation, predict=False
                     )
-                    found[relation].append(_one(dataset, settings, schema, workload, rows=table.rows))
+                    found[relation].append(_one(dataset, settings, schema, workload, rows=made.rows))
             row = {"table": case.table, "workload": case.workload, "algorithm": algorithm, "epsilon": epsilon}
             yield {**row, **{relation: _summary(results) for relation, results in found.items()}}
 
@@ -126,23 +106,20 @@ def _summary(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def markdown(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Return the lines of the table."""
-    yield f"| {' | '.join(COLUMNS)} |"
-    yield "|" + "---|" * len(COLUMNS)
-    for row in rows:
-        one, other = (row[relation] for relation in RELATIONS)
-        played = " and ".join(sorted({*one["played"], *other["played"]}))
-        algorithm = row["algorithm"] + (f" ({played})" if row["algorithm"] == "auto" else "")
-        cells = [f"{row['table']}, {row['workload']}", algorithm, f"{row['epsilon']:g}"]
-        for figure in ("mean_error", "max_error"):
-            cells += [_figure(one[figure]), _figure(other[figure])]
-            cells.append(f"{one[figure]['median'] / other[figure]['median']:.2f}")
-        yield f"| {' | '.join(cells)} |"
+def markdown(report: Report) -> Iterator[str]:
+    """Yield the lines of the table."""
+    yield from table(COLUMNS, map(_cells, report["rows"]))
 
 
-def _figure(values: dict[str, float]) -> str:
-    return f"{values['median']:.3g} ({values['least']:.3g} to {values['largest']:.3g})"
+def _cells(row: Result) -> Iterator[str]:
+    one, other = (row[relation] for relation in RELATIONS)
+    played = " and ".join(sorted({*one["played"], *other["played"]}))
+    yield f"{row['table']}, {row['workload']}"
+    yield row["algorithm"] + (f" ({played})" if row["algorithm"] == "auto" else "")
+    yield f"{row['epsilon']:g}"
+    for name in ("mean_error", "max_error"):
+        yield from (spread_text(one[name]), spread_text(other[name]))
+        yield f"{one[name]['median'] / other[name]['median']:.2f}"
 
 
 if __name__ == "__main__":
