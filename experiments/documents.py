@@ -10,13 +10,7 @@ RESULTS = "results"
 
 
 def write_results(document: Path, lines: Iterable[str], *, part: str = RESULTS) -> None:
-    """Replace a part of a document, that of the results unless another is named.
-
-    Raises
-    ------
-    ValueError
-        If the document does not hold both marks.
-    """
+    """Replace a part of a document, that of the results unless another is named."""
     document.write_text(with_results(document, lines, part=part), encoding="utf-8")
 
 
@@ -66,13 +60,7 @@ def rows(document: Path) -> Iterator[dict[str, str]]:
 
 
 def cell(document: Path, entries: Sequence[str], title: str) -> str:
-    """Return what the one row that begins with the first of these entries, and has the others in order, has in a column.
-
-    Raises
-    ------
-    ValueError
-        If no row has them and the column, or several with different values.
-    """
+    """Return what the one row that begins with the first of these entries, and has the others in order, has in a column."""
     found = []
     for row in rows(document):
         values = iter(row.values())

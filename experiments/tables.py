@@ -29,25 +29,17 @@ class MissingDataError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table on disk.
-
-    Attributes
-    ----------
-    name : str
-        What results call it.
-    path, schema : Path
-        The table and its schema file.
-    rows : int
-        Number of records.
-    header : bool
-        Whether the file starts with a line of names.
-    """
+    """A table on disk."""
 
     name: str
+    """What results call it."""
     path: Path
     schema: Path
+    """The table and its schema file."""
     rows: int
+    """Number of records."""
     header: bool = True
+    """Whether the file starts with a line of names."""
 
     def declared(self) -> list[str]:
         """Return the options of `dpopt` that declare its columns."""

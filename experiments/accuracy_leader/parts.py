@@ -13,70 +13,46 @@ REMOVED = ("sepfem", "dqrs")
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A known figure, or one that was set: no algorithm of ours is the leader without staying at or below it.
-
-    Attributes
-    ----------
-    epsilon : float
-        Where it applies.
-    figure : str
-        "max_error", "mean_error", "seconds" or "peak_mb".
-    most : float
-        The figure itself, or the factor where it is another algorithm's.
-    of : str or None
-        The algorithm of the same part whose figure is multiplied by `most`; "peers" is the best of all peers.
-    held : str or None
-        The algorithm that is held against it; None is the best of the part's contenders.
-    """
+    """A known figure, or one that was set: no algorithm of ours is the leader without staying at or below it."""
 
     epsilon: float
+    """Where it applies."""
     figure: str
+    """"max_error", "mean_error", "seconds" or "peak_mb"."""
     most: float
+    """The figure itself, or the factor where it is another algorithm's."""
     of: str | None = None
+    """The algorithm of the same part whose figure is multiplied by `most`; "peers" is the best of all peers."""
     held: str | None = None
+    """The algorithm that is held against it; None is the best of the part's contenders."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One table with its workload.
-
-    Attributes
-    ----------
-    name, table : str
-        Its name on the command line, and the name of the table in `experiments.tables`.
-    workload : str
-        The workload; "{run}" stands for the number of the run, so that each run has marginals of its own.
-    epsilons : tuple of float
-        Budgets.
-    algorithms : tuple of str
-        Those that make sense here, under the neighbours of the part.
-    beside : tuple of str
-        Algorithms that are shown under the other neighbours too.
-    neighbours : str
-        "add-remove" (the public size is the number of rows) or "replace".
-    delta : float or None
-        None stands for 1 / n^2.
-    contenders : tuple of str
-        The algorithms of which the best is held against the bars.
-    bars : tuple of Bar
-    peers : bool
-        Whether the peers of `experiments.peers` can run this work.
-    slow : tuple of str
-        Algorithms that take minutes here and have `SLOW_RUNS` runs at most.
-    """
+    """One table with its workload."""
 
     name: str
     table: str
+    """Its name on the command line, and the name of the table in `experiments.tables`."""
     workload: str
+    """The workload; "{run}" stands for the number of the run, so that each run has marginals of its own."""
     epsilons: tuple[float, ...]
+    """Budgets."""
     algorithms: tuple[str, ...]
+    """Those that make sense here, under the neighbours of the part."""
     beside: tuple[str, ...] = ()
+    """Algorithms that are shown under the other neighbours too."""
     neighbours: str = ADD_REMOVE
+    """"add-remove" (the public size is the number of rows) or "replace"."""
     delta: float | None = None
+    """None stands for 1 / n^2."""
     contenders: tuple[str, ...] = ("projection", "adaptive")
+    """The algorithms of which the best is held against the bars."""
     bars: tuple[Bar, ...] = ()
     peers: bool = False
+    """Whether the peers of `experiments.peers` can run this work."""
     slow: tuple[str, ...] = ()
+    """Algorithms that take minutes here and have `SLOW_RUNS` runs at most."""
 
     def variants(self) -> list[tuple[str, str]]:
         """Return algorithms with their neighbours, in the order in which they run."""

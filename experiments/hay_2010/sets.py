@@ -20,20 +20,13 @@ POSITIONS_OF = (WIDE, "Brightkite")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SortedCounts:
-    """An unattributed histogram.
-
-    Attributes
-    ----------
-    name : str
-    counts : (n,) int64
-        Nondecreasing.
-    graph : bool
-        Whether they are the degrees of an undirected graph: an edge counts in two of them, and none exceeds n - 1.
-    """
+    """An unattributed histogram."""
 
     name: str
     counts: NDArray[np.int64]
+    """Nondecreasing, (n,)."""
     graph: bool
+    """Whether they are the degrees of an undirected graph: an edge counts in two of them, and none exceeds n - 1."""
 
     @property
     def multiplicities(self) -> NDArray[np.int64]:
@@ -47,13 +40,7 @@ class SortedCounts:
 
 
 def sorted_counts(*, quick: bool = False) -> list[SortedCounts]:
-    """Return all unattributed histograms; with `quick` a made-up graph.
-
-    Raises
-    ------
-    MissingDataError
-        If the data sets are not there.
-    """
+    """Return all unattributed histograms; with `quick` a made-up graph."""
     if quick:
         degrees = np.sort(60 // np.arange(1, 121)).astype(np.int64)
         return [SortedCounts("made up", degrees, graph=True)]

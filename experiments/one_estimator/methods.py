@@ -59,13 +59,7 @@ Method = Callable[[Task], Released]
 
 
 def method(name: str, *, environments: Path | None = None, limit: float = 300.0) -> Method:
-    """Return a method by its name: one of `CONTAINED`, an algorithm of dpopt, or ``NAME=FILE``.
-
-    Raises
-    ------
-    ValueError
-        If there is none of this name.
-    """
+    """Return a method by its name: one of `CONTAINED`, an algorithm of dpopt, or ``NAME=FILE``."""
     if "=" in name:
         return _plugged(Path(name.split("=", 1)[1]))
     if name in PEERS:

@@ -12,13 +12,7 @@ LABELS = ("work", "epsilon", "peer", "method")
 
 
 def write_summary(document: Path, results: Sequence[Mapping[str, Any]]) -> None:
-    """Replace what stands between the marks of a document.
-
-    Raises
-    ------
-    ValueError
-        If the document does not hold both marks.
-    """
+    """Replace what stands between the marks of a document."""
     write_results(document, summary_lines(results))
 
 

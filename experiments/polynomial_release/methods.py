@@ -37,30 +37,20 @@ RANDOM, FREQUENT = "random", "frequent"
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much is asked and fitted.
-
-    Attributes
-    ----------
-    runs : int
-        Releases of each method but projection.
-    fits : int
-        Releases by projection.
-    queries : int
-        Of each kind.
-    consistent : int
-        Of them, so many are answered by linear programs too, from one release.
-    records : int
-        How many projection fits.
-    frequent : int
-        The bits that are most often 1, of which frequent queries are made.
-    """
+    """How much is asked and fitted."""
 
     runs: int
+    """Releases of each method but projection."""
     fits: int
+    """Releases by projection."""
     queries: int
+    """Of each kind."""
     consistent: int
+    """Of them, so many are answered by linear programs too, from one release."""
     records: int
+    """How many projection fits."""
     frequent: int
+    """The bits that are most often 1, of which frequent queries are made."""
 
 
 FULL = Effort(3, 1, 20_000, 60, 2_000, 30)

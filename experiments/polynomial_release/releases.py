@@ -37,22 +37,15 @@ Result = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How many queries are asked of each release.
-
-    Attributes
-    ----------
-    random : int
-        Random queries, the same of each release.
-    built, drawn : int
-        Starts of the search for large noise: around conjunctions of each size, and random ones.
-    around : int
-        Of so many sets of largest noise all that differ in one bit are asked, too.
-    """
+    """How many queries are asked of each release."""
 
     random: int
+    """Random queries, the same of each release."""
     built: int
     drawn: int
+    """Starts of the search for large noise: around conjunctions of each size, and random ones."""
     around: int
+    """Of so many sets of largest noise all that differ in one bit are asked, too."""
 
 
 MILLION = Effort(1_000_000, 100, 500, 20)
@@ -123,21 +116,13 @@ def counted(table: Bits, plan: SummaryPlan) -> list[NDArray[np.int64]]:
 
 @dataclass(frozen=True, slots=True)
 class _Asker:
-    """Asks a release whose exact counts are known.
-
-    Attributes
-    ----------
-    table : Bits
-    summary : Summary
-    exact : list of int64 arrays
-    confidence : float
-        Of one answer: with it the polynomial is chosen.
-    """
+    """Asks a release whose exact counts are known."""
 
     table: Bits
     summary: Summary
     exact: list[NDArray[np.int64]]
     confidence: float
+    """Of one answer: with it the polynomial is chosen."""
 
     def random(self, asked: NDArray[np.int64], truth: NDArray[np.float64]) -> Result:
         """Return the errors of random queries."""

@@ -21,25 +21,17 @@ NAMES = (MADE_UP, ADULT, GOWALLA)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bits:
-    """A table of bits.
-
-    Attributes
-    ----------
-    name : str
-    bits : (d, n) uint8
-    widths : tuple of int
-        The numbers of conditions that are asked of it.
-    codes : (n, a) int64 or None
-        The columns that the bits are values of, where there are such.
-    meaning : tuple of (column, code)
-        What each bit says of them.
-    """
+    """A table of bits."""
 
     name: str
     bits: NDArray[np.uint8]
+    """Shape (d, n)."""
     widths: tuple[int, ...]
+    """The numbers of conditions that are asked of it."""
     codes: NDArray[np.int64] | None = None
+    """The columns that the bits are values of, where there are such, (n, a)."""
     meaning: tuple[tuple[int, int], ...] = ()
+    """What each bit says of them."""
 
     @property
     def schema(self) -> Schema:

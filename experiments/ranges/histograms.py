@@ -17,17 +17,11 @@ TRACE_BINS, TRACE_SEED = 65_536, 20101
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Histogram:
-    """A histogram and the sizes of ranges that are asked of it.
-
-    Attributes
-    ----------
-    name : str
-    counts : (n,) int64
-    sizes : tuple of int
-    """
+    """A histogram and the sizes of ranges that are asked of it."""
 
     name: str
     counts: NDArray[np.int64]
+    """Shape (n,)."""
     sizes: tuple[int, ...]
 
     @property
