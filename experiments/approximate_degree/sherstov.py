@@ -40,7 +40,7 @@ class Construction:
 
 
 def sherstov_polynomial(needed: int, width: int, interpolated: int, damping: int) -> Polynomial:
-    """Return g for r = `needed` in 1..k, k = `width`, R = `interpolated` in r - 1..k - 2, m = `damping` in 0..k - R, exactly."""
+    """Return g, exact: r = `needed` in 1..k, k = `width`, R = `interpolated` in r - 1..k - 2, m = `damping` in 0..k - R."""
     Target.at_least(needed, width)
     if not needed - 1 <= interpolated <= width - 2 or damping < 0 or interpolated + damping > width:
         raise PolynomialError(
