@@ -74,7 +74,7 @@ def _tic_tac_toe(frame: pd.DataFrame) -> pd.Series[bool]:
 def final_boards() -> set[tuple[str, ...]]:
     """Return the final positions of tic-tac-toe with their class, by all boards of each move; x moves first."""
     found: set[tuple[str, ...]] = set()
-    boards = {("b",) * 9}
+    boards: set[tuple[str, ...]] = {("b",) * 9}
     for move in range(10):
         player = "xo"[move % 2]
         following: set[tuple[str, ...]] = set()
