@@ -13,7 +13,7 @@ import typing
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from operator import ge, gt, index, le, lt
+from operator import ge, gt, le, lt
 from sys import float_info
 from typing import Any
 
@@ -45,13 +45,13 @@ class Whole:
 
     def __call__(self, value: Any, error: type[DpoptError], name: str = "") -> int:
         """Return the number as Python's, also one of NumPy's, or raise `error`."""
-        called = self.called or name
-        if not hasattr(value, "__index__") or isinstance(value, bool) or index(value) < self.least:
+        called, number = self.called or name, plain(value)
+        if not isinstance(number, int) or isinstance(number, bool) or number < self.least:
             raise error(f"{called} must be a whole number of at least {self.least:,}, found {value!r}")
-        if self.most is not None and index(value) > self.most:
+        if self.most is not None and number > self.most:
             advice = f"; {self.advice}" if self.advice else ""
-            raise error(f"{called} must be at most {self.most:,}, found {index(value):,}{advice}")
-        return index(value)
+            raise error(f"{called} must be at most {self.most:,}, found {number:,}{advice}")
+        return number
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Number:
         if not is_number or not _is_finite(value) or not all(holds(value, bound) for _, holds, bound in bounds):
             expected = " and ".join(f"{words} {bound:g}" for words, _, bound in bounds)
             found = str(value) if isinstance(value, Decimal) else repr(value)
-            raise error(f"{self.called or name} must be a finite number {expected}, found {found}")
+            raise error(f"{self.called or name} must be a finite number {expected}".rstrip() + f", found {found}")
         return value if self.decimal else float(value)
 
 

@@ -52,13 +52,18 @@ def _differing_files(tested: Path) -> list[str]:
     return sorted((there.keys() ^ here) | changed)
 
 
-def _hear_ctrl_c() -> None:
-    """Undo what a shell's `&` without job control does: processes started so ignore Ctrl-C, and so do all that they start."""
+def _hear_signals() -> None:
+    """Undo what a shell's `&` without job control and `nohup` do: processes started so ignore Ctrl-C, or a closed terminal.
+
+    All that they start would ignore it, too.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
-_hear_ctrl_c()
+_hear_signals()
 if os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1") != "1":
     # Threads of several processes on the same cores wait for each other: twice the time, and up to fifty times in BLAS, whose
     # threads spin. Tests of threads name their number.

@@ -16,7 +16,7 @@ from unittest import mock
 import pandas as pd
 
 from dpopt.accounting.measurements import SIZE
-from dpopt.algorithms.asked import Asked
+from dpopt.algorithms.asked import ReleaseRequest
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.release_folder import read_begun
 from dpopt.algorithms.replay import differing_files, replay
@@ -147,7 +147,7 @@ def table_of(schema: Schema) -> PrivateDataset:
     return read_table(pd.DataFrame(NUMBERS), schema)
 
 
-def go_on(folder: Path, begun: Job | Asked, world: World) -> SyntheticRelease | None:
+def go_on(folder: Path, begun: Job | ReleaseRequest, world: World) -> SyntheticRelease | None:
     """Begin or continue a run; None if it was killed."""
     dataset, transcript = table_of(begun.schema), folder / "transcript.jsonl"
     planned = (folder / "plan.json").exists() or (folder / "request.json").exists()
@@ -163,7 +163,7 @@ def go_on(folder: Path, begun: Job | Asked, world: World) -> SyntheticRelease | 
         return None
 
 
-def finish(folder: Path, begun: Job | Asked, world: World) -> SyntheticRelease | None:
+def finish(folder: Path, begun: Job | ReleaseRequest, world: World) -> SyntheticRelease | None:
     """Continue a run to its end; None where all that it drew was lost, which the error must say."""
     try:
         made = go_on(folder, begun, world)
@@ -238,7 +238,7 @@ def _says_lost(section: object) -> bool:
     return isinstance(section, dict) and "lost_to_interruptions" in section
 
 
-def kills_of(folder: Path, begun: Job | Asked) -> list[tuple[int, str]]:
+def kills_of(folder: Path, begun: Job | ReleaseRequest) -> list[tuple[int, str]]:
     """Return the kills of a run that leave different files behind; without one each draw is made once."""
     world = World(watched=folder.parent)
     made = go_on(folder, begun, world)

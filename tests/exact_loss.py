@@ -1,10 +1,12 @@
 """The exact distribution of everything a DualQuery run releases, on tiny tables, through the real driver, curator and ledger.
 
-A run releases the net counts of each round's draw; records, and so the next round's weights, are functions of them. The test
-plays the real driver once for every history of net counts before the last draw, with draws that the test chooses, and reads
-at each draw the whole-number weights that the sampler would have drawn from. Multiplied along a history they give the
-distribution of all draws, as an unordered sample with its multiplicity: finer than what is released, so no divergence can be
-larger for the release. Probabilities are ratios of whole numbers, evaluated to 60 digits.
+A run releases the net counts of each round's draw; records are functions of them, and the next round's weights are functions
+of the records. The test plays the real driver with draws that the test chooses, and reads at each draw the whole-number
+weights that the sampler would have drawn from. It plays the first tables once for every history of net counts before the
+last draw, and refuses weights that do not follow from the records; it plays all other tables once for every history of
+records. Multiplied along a history, the weights give the distribution of all draws, as an unordered sample with its
+multiplicity: finer than what is released, so no divergence can be larger for the release. Probabilities are ratios of whole
+numbers, evaluated to 60 digits.
 """
 
 from __future__ import annotations
@@ -27,15 +29,19 @@ from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.private.selections.query_weights import QueryWeights
 from dpopt.queries.workloads.workload import Workload
 from tests.tiny_measuring import distinct_pairs, pairs_of
-from tests.tiny_runs import ADD_REMOVE, CallbackSampler, Enumeration, Table, play, tiny_plan
+from tests.tiny_runs import ADD_REMOVE, CallbackSampler, Record, Table, play, tiny_plan
 
 DIGITS = Context(prec=60)
 DELTAS = (1e-9, 1e-6, 1e-3, 0.05, 0.3)
 ORDERS = (1.25, 2.0, 4.0, 16.0, 64.0)
 NEGLIGIBLE = Decimal("1e-40")
+PLAYED_WHOLE = 2
+"""Number of tables of a DualQuery game that are played along every script of draws."""
 
 Draw = tuple[int, ...]
 History = tuple[Any, ...]
+Past = tuple[Record, ...]
+"""The records before a draw."""
 
 
 def implemented_weights(weights: QueryWeights) -> list[Fraction]:
@@ -76,6 +82,9 @@ class Game:
 
     workload: Workload
     plan: DualQueryPlan
+    _played: list[Table] = field(default_factory=list)
+    _records: dict[tuple[Draw, ...], Past] = field(default_factory=dict)
+    """The records that follow from draws: the same for every table."""
 
     @classmethod
     def of(cls, workload: Workload, **fields: Any) -> Game:
@@ -92,16 +101,22 @@ class Game:
         """One sample for each possible value of the net counts."""
         return list({net(draw): draw for draw in self.samples}.values())
 
-    def play(self, table: Table, script: Sequence[Draw]) -> tuple[list[list[Fraction]], tuple[Charge, ...]]:
-        """Play one run with the draws of the script; return the weights at each draw, and what was charged."""
-        distributions: list[list[Fraction]] = []
+    def play(
+        self, table: Table, script: Sequence[Draw]
+    ) -> tuple[list[tuple[Past, list[Fraction]]], tuple[Charge, ...]]:
+        """Play one run with the draws of the script.
+
+        Return the records before each draw with the weights of the draw, and what was charged.
+        """
+        drawn: list[tuple[int, list[Fraction]]] = []
 
         def choose(weights: QueryWeights, draws: int) -> Sequence[int]:
-            distributions.append(implemented_weights(weights))
-            return script[len(distributions) - 1] if len(distributions) <= len(script) else (0,) * draws
+            drawn.append((weights.observed, implemented_weights(weights)))
+            return script[len(drawn) - 1] if len(drawn) <= len(script) else (0,) * draws
 
-        _, ledger = play(table, self.workload, self.plan, CallbackSampler(choose), solver=Enumeration())
-        return distributions, ledger.entries
+        rounds, ledger = play(table, self.workload, self.plan, CallbackSampler(choose))
+        records = tuple(tuple(done.record.tolist()) for done in rounds)
+        return [(records[:observed], weights) for observed, weights in drawn], ledger.entries
 
     def charges(self, table: Table) -> tuple[Charge, ...]:
         """Return what a run on a table is charged."""
@@ -114,23 +129,36 @@ class Game:
 
     def _distribution(self, table: Table) -> list[Decimal]:
         calls = len(self.play(table, [])[0])
-        histories: dict[tuple[Draw, ...], Decimal] = {(): Decimal(1)}
-        distributions: dict[tuple[Draw, ...], list[Decimal]] = {}
-        for script in product(self.classes, repeat=calls - 1):
-            for length, weights in enumerate(self.play(table, script)[0]):
-                if script[:length] not in distributions:
-                    distributions[script[:length]] = self._probabilities(weights)
+        probabilities = {past: self._probabilities(weights) for past, weights in self._weights(table, calls).items()}
         representative = {net(draw): draw for draw in self.classes}
+        histories: dict[tuple[Draw, ...], Decimal] = {(): Decimal(1)}
         for call in range(calls):
             histories = {
                 (*past, draw): share * of_draw
                 for past, share in histories.items()
                 for draw, of_draw in zip(
-                    self.samples, distributions[tuple(representative[net(d)] for d in past)], strict=True
+                    self.samples, probabilities[self._records[tuple(representative[net(d)] for d in past)]], strict=True
                 )
             }
             assert len(histories) == len(self.samples) ** (call + 1)
         return list(histories.values())
+
+    def _weights(self, table: Table, calls: int) -> dict[Past, list[Fraction]]:
+        """Return the weights of each of so many draws, given the records before it.
+
+        The first tables are played along every script, and weights that do not follow from the records are refused; each
+        later table along one script for each sequence of records.
+        """
+        scripts = list(product(self.classes, repeat=calls - 1))
+        if len(self._played) >= PLAYED_WHOLE:
+            scripts = list({self._records[script]: script for script in scripts}.values())
+        self._played.append(table)
+        found: dict[Past, list[Fraction]] = {}
+        for script in scripts:
+            for length, (past, weights) in enumerate(self.play(table, script)[0]):
+                assert self._records.setdefault(script[:length], past) == past, "records that differ between tables"
+                assert found.setdefault(past, weights) == weights, "weights that do not follow from the records"
+        return found
 
     def _probabilities(self, weights: list[Fraction]) -> list[Decimal]:
         total = sum(weights, Fraction(0))
@@ -308,7 +336,8 @@ def check_renyi(rho: float, apart: Divergences) -> None:
 def check_game(game: Game, sizes: Sequence[int]) -> Decimal:
     """Check every pair of neighbours; return the largest share of the charged pure epsilon that a pair uses up."""
     pairs = neighbours(game, sizes)
-    tables = sorted({table for pair in pairs for table in pair})
+    # Tables of different records first: these are played along every script.
+    tables = sorted({table for pair in pairs for table in pair}, key=lambda table: (-len(set(table)), table))
     distributions = {table: game.distribution(table) for table in tables}
     charges = {table: game.charges(table) for table in tables}
     shares = [Decimal(0)]

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpopt.accounting.accountants import Accountant, total_rho
 from dpopt.accounting.budget import Budget
-from dpopt.algorithms.asked import Asked, Terms
+from dpopt.algorithms.asked import ReleaseRequest, Terms
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.fem.plan import FemPlan
 from dpopt.algorithms.measured.plan import (
@@ -105,10 +105,10 @@ def measured_job(what: str) -> Job:
     return job_of(plan)
 
 
-def asked_job() -> Asked:
+def asked_job() -> ReleaseRequest:
     """Return what is asked of a run that measures its number of records first."""
     settings = Terms.of(algorithm=NOISE, epsilon=1e3, delta=1e-6, predict=False)
-    return Asked(settings, SCHEMA, conjunctions(SCHEMA, "a", "b"))
+    return ReleaseRequest(settings, SCHEMA, conjunctions(SCHEMA, "a", "b"))
 
 
 NUMBERS = {"a": [True, False, True, False], "n": [0, 3, 7, 7]}

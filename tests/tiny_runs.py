@@ -169,9 +169,7 @@ def tiny_plan(
     )
 
 
-def play(
-    table: Table, workload: Workload, plan: DualQueryPlan, sampler: QuerySampler, *, solver: Enumeration | None = None
-) -> tuple[list[Round], Ledger]:
+def play(table: Table, workload: Workload, plan: DualQueryPlan, sampler: QuerySampler) -> tuple[list[Round], Ledger]:
     """Play a plan with the real driver, curator and ledger."""
     schema = workload.schema
     ledger = Ledger(plan.budget, plan.relation)
@@ -191,7 +189,7 @@ def play(
     responder = BestResponder(
         clauses=workload.clauses,
         sizes=schema.sizes,
-        solver=solver or Enumeration(),
+        solver=Enumeration(),
         fallback=Enumeration(),
         limits=SolveLimits(),
         free_attributes=FreeAttributeRule(FreeAttributes.FIRST, schema, seed=0),

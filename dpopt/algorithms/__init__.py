@@ -6,7 +6,7 @@ every instant, and the same as values. A driver's control flow depends on the pl
 | file | what it holds |
 |---|---|
 | options.py | the options of each algorithm, as a frozen dataclass with help and checks; loads nothing |
-| registry.py | every algorithm as a value: its options, plans, predictions, proofs and driver, loaded when used |
+| algorithm.py, registry.py | the methods that every algorithm has; the table of all algorithms |
 | terms.py | what a user says of a release: names, types, defaults and help, for Python and the command line |
 | asked.py | what was asked of a run, and its terms; the assumed share of ones of a wide table |
 | defaults.py, planned.py | workload and delta where none is given; a plan as a value and on file, for a release to take |
@@ -17,15 +17,15 @@ every instant, and the same as values. A driver's control flow depends on the pl
 | release.py, run_release.py, replay.py | from a table to a release, resume included; the release rebuilt |
 | release_folder.py, synthetic_release.py, synthesizer.py | the release folder; a release as a value, and as an estimator |
 | statement.py | release.json; the privacy that a file states, compared with what its own plan costs |
-| evaluate.py, evaluation.py, judgement.py | a release against its table, and what that says; for reports, too; NOT private |
+| evaluate.py, evaluation.py | a release against its table, and what that says; NOT private |
 | dualquery/ | DualQuery |
 | fem/ | FEM |
 | measured/ | noise and projection: counts, selected marginals, residuals |
 | multiplicative_weights/ | pmw and mwem |
 | small_database/ | SmallDB, and draws from any other net |
-| after/ | certified and reweighted releases |
+| after/ | certified, reweighted and judged releases |
 
-A new algorithm is its options in options.py, a folder with a plan type, a maker of plans, a driver
+A new algorithm is its options in options.py, a folder with an algorithm.py, a plan type, a maker of plans, a driver
 (`dpopt.releases.run.Driver`), and a line in registry.py. release.py, replay.py and the command line then need nothing
 new.
 """

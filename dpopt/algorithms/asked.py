@@ -203,7 +203,7 @@ class Terms(ReleaseTerms):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReleaseRequest:
     """What a release is asked for."""
 
     terms: Terms
@@ -240,7 +240,7 @@ class Asked:
         }
 
     @classmethod
-    def from_json(cls, obj: Mapping[str, Any], schema: Schema, workload: Workload) -> Asked:
+    def from_json(cls, obj: Mapping[str, Any], schema: Schema, workload: Workload) -> ReleaseRequest:
         """Read back what `to_json` gave."""
         known = {one.name for one in fields(Terms)}
         with damage_as(ReleaseFolderError, "the request on file is damaged, or of another version of dpopt"):

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from dpopt.accounting.accountants import COMPARED, Accountant, Composition, columns_of, costs
-from dpopt.accounting.budget import DEFAULT_DELTA, Budget
-from dpopt.accounting.charges import Charge
+from dpopt.accounting.accountants import COMPARED, Accountant, Composition, costs
+from dpopt.accounting.budget import Budget
 from dpopt.accounting.dualquery import MOST_ROUNDS, dualquery_epsilon
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.accuracy import parameters_for_accuracy, proven_error
-from dpopt.algorithms.dualquery.plan import DualQueryPlan, log_universe
+from dpopt.algorithms.dualquery.plan import log_universe
 from dpopt.algorithms.registry import algorithm_of
 from dpopt.errors import AccountingError, PlanError
 from dpopt.files.codec import encode
@@ -42,18 +41,6 @@ def explain(plan: Plan, workload: Workload, statement: Mapping[str, Any]) -> dic
         if needed is None
         else {"bytes": needed.total, "items": dict(needed.items), "described": needed.describe()},
     }
-
-
-def costs_of_plan(plan: DualQueryPlan, charges: Sequence[Charge]) -> list[dict[str, Any]]:
-    """Return what each accountant charges for all charges of a release by DualQuery; see `costs`."""
-    budget = plan.budget
-    columns = columns_of(charges).for_groups(budget.group)
-    rows = costs(columns.epsilon, budget.delta or DEFAULT_DELTA, used=budget.accountant)
-    if not budget.earlier:
-        return rows
-    # The size is part of this plan's total; each of the other accountants would measure it at a cost of its own.
-    stated = budget.guaranteed(charges)
-    return [{**row, "epsilon": stated.epsilon} if row["used"] else row for row in rows]
 
 
 def explain_accuracy(

@@ -16,8 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt import machine
-from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.errors import PlanError
 from dpopt.private.readers.batch_reader import BATCH_BYTES
 from dpopt.private.readers.table_sources import BATCH_ROWS
@@ -65,15 +63,15 @@ class ExpectedMemory:
 
 
 def memory_of_rounds(
-    plan: DualQueryPlan, workload: Workload, *, streamed: bool = False, resumed: bool = False
+    workload: Workload, *, size: int, rounds: int, draws: int, streamed: bool, resumed: bool
 ) -> ExpectedMemory:
-    """Return the memory of a run of DualQuery; see `dpopt.algorithms.registry.Algorithm.expected_memory`."""
+    """Return the memory of a run of DualQuery; see `dpopt.algorithms.algorithm.Algorithm.expected_memory`."""
     return expected_memory(
         workload.queries,
         workload.schema.sizes,
-        rows=plan.size,
-        rounds=plan.rounds,
-        draws=plan.draws,
+        rows=size,
+        rounds=rounds,
+        draws=draws,
         rows_at_once=BATCH_ROWS if streamed else None,
         binary=workload.schema.is_binary,
         resumed=resumed,
@@ -81,27 +79,23 @@ def memory_of_rounds(
 
 
 def memory_of_fit(
-    plan: MeasuredPlan,
-    workload: Workload,
-    *,
-    streamed: bool = False,
-    resumed: bool = False,  # noqa: ARG001  a run that is resumed takes no more
+    workload: Workload, *, size: int, records: int, snapshots: int, streamed: bool
 ) -> ExpectedMemory | None:
-    """Return the memory of a fit of records to clauses, None where nothing is fitted or marginals are.
+    """Return the memory of a fit of records to clauses, None where marginals are fitted.
 
     Calibrated on 100,000 and 500,000 clauses of three literals over 16,980 columns, 100 to 1,000 records.
     """
-    if plan.fit is None or workload.marginals is not None:
+    if workload.marginals is not None:
         return None
     from dpopt.queries.counting.counting import MOST_BYTES  # imports numba
 
-    counted = min(plan.size, BATCH_ROWS) if streamed else plan.size
+    counted = min(size, BATCH_ROWS) if streamed else size
     clauses, d = workload.clauses, len(workload.schema)
     m, width = len(clauses), clauses.attributes.shape[1]
     columns = number_of_named_columns(clauses, workload.schema.sizes) * (counted // 8 + 64)
     if workload.schema.is_binary:
         columns = min(columns, MOST_BYTES)
-    record = 4 * d * plan.fit.records
+    record = 4 * d * records
     return ExpectedMemory(
         (
             ("libraries", LIBRARIES),
@@ -109,7 +103,7 @@ def memory_of_fit(
             ("queries", m * (9 * width + 4)),
             ("queries as records are fitted to them", m * width * FITTED),
             ("fitted records while they are moved", COPIES * record),
-            ("fitted records of all snapshots", plan.fit.snapshots * record),
+            ("fitted records of all snapshots", snapshots * record),
         )
     )
 

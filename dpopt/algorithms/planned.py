@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from dpopt.accounting.budget import power_of_tests, protection
-from dpopt.algorithms.asked import Asked, Terms, check_density_known
+from dpopt.algorithms.asked import ReleaseRequest, Terms, check_density_known
 from dpopt.algorithms.explain import explain
 from dpopt.algorithms.measured.expected import sampling_error
 from dpopt.algorithms.options import AUTO, Auto, Options
@@ -44,7 +44,7 @@ class Planned(Shown):
 
     Attributes
     ----------
-    asked : Asked
+    asked : ReleaseRequest
         Schema, workload and terms; in these the algorithm that was chosen, with its options.
     plan : Plan
         For the number of records that was given.
@@ -66,7 +66,7 @@ class Planned(Shown):
     ...     planned.save(f"{folder}/plan.json")  # for `dpopt.release(..., plan=...)`
     """
 
-    asked: Asked
+    asked: ReleaseRequest
     plan: Plan
     statement: Mapping[str, Any]
 
@@ -262,7 +262,7 @@ def _size(terms: Terms, n: int | None) -> int:
     return n if n0 is None else n0  # type: ignore[return-value]  # one of the two is given
 
 
-def read_planned(path: str | os.PathLike[str]) -> Asked:
+def read_planned(path: str | os.PathLike[str]) -> ReleaseRequest:
     """Read what a plan on file asks for."""
     obj: dict[str, Any] = read_json_object(path, "plan", PlanError)
     if not {"dpopt_request", "schema", "workload"} <= obj.keys():
@@ -271,10 +271,10 @@ def read_planned(path: str | os.PathLike[str]) -> Asked:
             f"of a release folder is for one number of records, and belongs to that release)"
         )
     schema = Schema.from_json(obj["schema"])
-    return Asked.from_json(obj, schema, workload_from_json(obj["workload"], schema))
+    return ReleaseRequest.from_json(obj, schema, workload_from_json(obj["workload"], schema))
 
 
-def terms_of_plan(planned: Asked, schema: Schema | None, workload: Workload | None, given: Terms) -> Terms:
+def terms_of_plan(planned: ReleaseRequest, schema: Schema | None, workload: Workload | None, given: Terms) -> Terms:
     """Return the terms of a release that takes a plan: the plan's, and what a release adds (`WHAT_A_RELEASE_ADDS`)."""
     if schema is not None and schema.to_json() != planned.schema.to_json():
         raise PlanError(
@@ -334,7 +334,7 @@ def asked_of(
     workload: Workload | str | None,
     made: Planned | str | os.PathLike[str] | None,
     progress: Progress,
-) -> Asked:
+) -> ReleaseRequest:
     """Return what is asked of a release: by the plan that was made, or if there is none by schema, workload and terms."""
     if made is None:
         if schema is None:

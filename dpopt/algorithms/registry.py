@@ -1,18 +1,17 @@
-"""Every algorithm as a value: its options, from a request to a plan, from a plan to predictions, proofs and a run.
-
-A new algorithm is a line below. Nothing of it is loaded before it is used: the help of the command line needs the
-options alone, a replay neither a solver nor a table.
-"""
+"""Every algorithm in one table; a new one is a line of `_ALL`. Its methods load what they need when they are called."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from importlib import import_module
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dpopt.algorithms.algorithm import Algorithm
+from dpopt.algorithms.dualquery.algorithm import DualQueryAlgorithm
+from dpopt.algorithms.fem.algorithm import FemAlgorithm
+from dpopt.algorithms.measured.algorithm import MeasuredAlgorithm
+from dpopt.algorithms.multiplicative_weights.algorithm import MultiplicativeAlgorithm
 from dpopt.algorithms.options import (
     FEM,
     MWEM,
@@ -25,143 +24,26 @@ from dpopt.algorithms.options import (
     Projection,
     SmallDatabase,
 )
+from dpopt.algorithms.small_database.algorithm import SmallDatabaseAlgorithm
 from dpopt.errors import PlanError
 from dpopt.releases.plan import refuse_removed
 
 if TYPE_CHECKING:
-    from dpopt.accounting.charges import Charge
-    from dpopt.algorithms.memory import ExpectedMemory
     from dpopt.algorithms.prediction import PredictedError
     from dpopt.queries.workloads.workload import Workload
     from dpopt.releases.plan import Plan
-    from dpopt.releases.run import Driver
     from dpopt.releases.values import ValuesPlan
 
 
-@dataclass(frozen=True, slots=True)
-class Algorithm:
-    """An algorithm of `dpopt release`; what makes, predicts, proves and plays its plans is loaded when it is used."""
-
-    options: type[Options]
-    """What a user may say; has the name as on the command line."""
-    plan_type: str
-    """The class of its plans."""
-    maker: str
-    """Function from a `PlanRequest` and a workload to a plan that the budget covers."""
-    predictor: str | None
-    """Function that returns the errors of a plan on public populations. None: the player has a `stand_in`, a plan for a
-    public population, that is played like any other."""
-    prover: str | None
-    """Function that returns what is proven of a plan's errors beforehand, as a JSON object."""
-    player: str
-    """Module that plays runs; see `Driver`."""
-    candidate: bool = False
-    """Whether `auto` chooses it where it has the least predicted mean error; on public tables a candidate always
-    had."""
-    predicts_wide: bool = False
-    """Whether its predictions stay short for very many binary attributes."""
-    knows_density: bool = False
-    """Whether its rule for rounds and draws asks whether a table of zeros and ones is sparse."""
-    memory: str | None = None
-    pricer: str | None = None
-    """Functions that return the memory of a run, and what each accountant charges for one; None where neither is
-    foreseen."""
-
-    @property
-    def name(self) -> str:
-        """Name, as on the command line."""
-        return self.options.algorithm
-
-    def read(self, obj: dict[str, Any]) -> Plan:
-        """Return the plan that a JSON object holds."""
-        plan: Plan = _load(self.plan_type).from_json(obj)
-        return plan
-
-    def prove(self, plan: Plan, workload: Workload) -> dict[str, Any] | None:
-        """Return what is proven of a plan's errors beforehand, as a JSON object."""
-        return None if self.prover is None else _load(self.prover)(plan, workload)
-
-    def expected_memory(
-        self, plan: Plan, workload: Workload, *, streamed: bool = False, resumed: bool = False
-    ) -> ExpectedMemory | None:
-        """Return the memory of a run, the table aside; None where it is not foreseen.
-
-        With `streamed` the table is read in parts; with `resumed` the transcript of an interrupted run is read, too.
-        """
-        if self.memory is None:
-            return None
-        found: ExpectedMemory | None = _load(self.memory)(plan, workload, streamed=streamed, resumed=resumed)
-        return found
-
-    def prices(self, plan: Plan, charges: Sequence[Charge]) -> dict[str, Any]:
-        """Return what each accountant charges for a release, under "accountants"; nothing where one accountant alone can."""
-        return {} if self.pricer is None else {"accountants": _load(self.pricer)(plan, charges)}
-
-    def predict(self, plan: Plan, workload: Workload, **options: Any) -> PredictedError:
-        """Return the errors that a plan shows on public populations; options and errors as of `predict` below."""
-        if self.predictor is None:
-            stand_in = _load(f"{self.player}:stand_in")(plan, workload)
-            predict = partial(_load("prediction:predict_played"), self.driver(), stand_in)
-        else:
-            predict = partial(_load(self.predictor), plan)
-        found: PredictedError = predict(workload, **options)
-        return found
-
-    def driver(self) -> Driver:
-        """Load the module that plays runs."""
-        player: Driver = _load(self.player)
-        return player
-
-
-def _load(name: str) -> Any:
-    """Return a module of this room, or what it defines under the name after the colon."""
-    module, _, inner = name.partition(":")
-    found = import_module(f"dpopt.algorithms.{module}")
-    return getattr(found, inner) if inner else found
-
-
-def _measured(options: type[Options], *, candidate: bool) -> Algorithm:
-    return Algorithm(
-        options, "measured.plan:MeasuredPlan", "measured.planning:make_measured_plan",
-        "measured.simulation:predict_measured", "measured.planning:proven_measured", "measured.driver", candidate=candidate,
-        memory="memory:memory_of_fit",
-    )  # fmt: skip
-
-
-def _fem(options: type[Options]) -> Algorithm:
-    return Algorithm(
-        options, "fem.plan:FemPlan", "fem.plan:make_fem_plan", None, None, "fem.driver"
-    )  # fmt: skip
-
-
-def _multiplicative(options: type[Options]) -> Algorithm:
-    return Algorithm(
-        options,
-        "multiplicative_weights.plan:MultiplicativePlan",
-        "multiplicative_weights.planning:make_multiplicative_plan",
-        None,
-        "multiplicative_weights.planning:proven_of_plan",
-        "multiplicative_weights.driver",
-    )
-
-
-_ALL = (
-    _measured(Projection, candidate=True),
-    Algorithm(
-        DualQuery, "dualquery.plan:DualQueryPlan", "dualquery.planning:make_plan", "dualquery.simulation:predict_error",
-        "dualquery.planning:proven_of_plan", "dualquery.driver", candidate=True, predicts_wide=True, knows_density=True,
-        memory="memory:memory_of_rounds", pricer="explain:costs_of_plan",
-    ),
-    _fem(FEM),
-    _multiplicative(MWEM),
-    _multiplicative(PMW),
-    Algorithm(
-        SmallDatabase, "small_database.plan:SmallDatabasePlan", "small_database.planning:make_small_database_plan",
-        "small_database.simulation:predict_small_database", "small_database.planning:proven_small_database",
-        "small_database.driver",
-    ),
-    _measured(Noise, candidate=False),
-)  # fmt: skip
+_ALL: tuple[Algorithm[Any, Any], ...] = (
+    MeasuredAlgorithm(Projection, candidate=True),
+    DualQueryAlgorithm(DualQuery, candidate=True),
+    FemAlgorithm(FEM),
+    MultiplicativeAlgorithm(MWEM),
+    MultiplicativeAlgorithm(PMW),
+    SmallDatabaseAlgorithm(SmallDatabase),
+    MeasuredAlgorithm(Noise),
+)
 ALGORITHMS = {algorithm.name: algorithm for algorithm in _ALL}
 """Every algorithm by its name."""
 _ON_FILE = {**ALGORITHMS, "adaptive": ALGORITHMS[Projection.algorithm]}  # the last had a name of its own once
@@ -202,7 +84,7 @@ def candidates_for(options: Options) -> tuple[Options, ...]:
     return tuple(kind(**options.shared_with(kind)) for kind in kinds)
 
 
-def algorithm_of(plan: Plan) -> Algorithm:
+def algorithm_of(plan: Plan) -> Algorithm[Any, Any]:
     """Return the algorithm that a plan is of."""
     return _ON_FILE[plan.algorithm]
 
@@ -212,13 +94,13 @@ def plan_of(request: PlanRequest[Options], workload: Workload) -> Plan:
 
     What numbers within bins cost (`values_plan`) is left for them: the plan is made for the rest of the budget.
     """
-    make: Callable[[PlanRequest[Options], Workload], Plan] = _load(ALGORITHMS[request.options.algorithm].maker)
+    algorithm = ALGORITHMS[request.options.algorithm]
     values = values_plan(request, workload)
     if values is None:
-        return make(request, workload)
-    beside = values.charges(request.relation)
-    budget = replace(request.budget, earlier=(*request.budget.earlier, *beside))
-    plan = make(replace(request, budget=budget), workload)
+        unshared: Plan = algorithm.plan(request, workload)
+        return unshared
+    earlier = (*request.budget.earlier, *values.charges(request.relation))
+    plan: Plan = algorithm.plan(replace(request, budget=replace(request.budget, earlier=earlier)), workload)
     return replace(plan, budget=request.budget)  # type: ignore[type-var]  # each plan is a dataclass
 
 
@@ -239,7 +121,8 @@ def read_plan(obj: dict[str, Any]) -> Plan:
             refuse_removed(option, value)
     if not isinstance(name, str) or name not in _ON_FILE:
         raise PlanError(f"the plan is for algorithm {name!r}; this dpopt reads plans of {', '.join(ALGORITHMS)}")
-    return _ON_FILE[name].read(obj)
+    plan: Plan = _ON_FILE[name].read(obj)
+    return plan
 
 
 def predict(plan: Plan, workload: Workload, *, runs: int = 1, density: float | None = None) -> PredictedError:
@@ -247,4 +130,5 @@ def predict(plan: Plan, workload: Workload, *, runs: int = 1, density: float | N
 
     `density` is the public share of ones in a table of zeros and ones, where it is declared.
     """
-    return algorithm_of(plan).predict(plan, workload, runs=runs, density=density)
+    found: PredictedError = algorithm_of(plan).predict(plan, workload, runs=runs, density=density)
+    return found

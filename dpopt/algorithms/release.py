@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Unpack, cast
 
 from dpopt.accounting.ledger import Account
-from dpopt.algorithms.asked import BIT_TABLE, RESERVATION, SPARSE_MATRIX, Asked, Terms, check_density_known
+from dpopt.algorithms.asked import BIT_TABLE, RESERVATION, SPARSE_MATRIX, ReleaseRequest, Terms, check_density_known
 from dpopt.algorithms.memory import available_memory, check_memory, note_on_memory
 from dpopt.algorithms.options import AUTO, Options
 from dpopt.algorithms.planned import Planned, asked_of
@@ -141,7 +141,7 @@ def release(
     published = replace(chosen, reading=how.for_publication(schema), format=written)
     asked = replace(asked, terms=published, form=form)
     check = partial(_check_job, engine=engine, progress=progress)
-    begun: Job | Asked = asked
+    begun: Job | ReleaseRequest = asked
     if not chosen.measures_size:
         size = PublicSize(public_size(dataset, chosen.relation, chosen.n0), chosen.budget())
         with stage(progress, "planning"):
@@ -245,8 +245,8 @@ def resume(
     refuse_ended(folder)
     job = read_begun(folder)
     account = _account_again(job, budget)
-    asked = job.terms.algorithm if isinstance(job, Asked) else OPTIONS[job.plan.algorithm]
-    planned = job.terms.algorithm.solver_name if isinstance(job, Asked) else job.plan.solver
+    asked = job.terms.algorithm if isinstance(job, ReleaseRequest) else OPTIONS[job.plan.algorithm]
+    planned = job.terms.algorithm.solver_name if isinstance(job, ReleaseRequest) else job.plan.solver
     require_solver_again(planned, solver, Capability[asked.solver_takes])
     with stage(progress, "reading the table"):
         dataset = read_again(job, table, engine=engine, reading=reading)
@@ -261,7 +261,7 @@ def resume(
     return _warned(made, folder, progress)
 
 
-def _account_again(job: Job | Asked, budget: BudgetLedger | None) -> Account | None:
+def _account_again(job: Job | ReleaseRequest, budget: BudgetLedger | None) -> Account | None:
     """Return from where a run that is continued is paid."""
     reservation = job.statement.get(RESERVATION)
     if (reservation is None) != (budget is None):
@@ -270,8 +270,8 @@ def _account_again(job: Job | Asked, budget: BudgetLedger | None) -> Account | N
             if reservation is None
             else "the run is paid from the owner's budget over many releases; name its file with --budget"
         )
-    asked = job.terms.budget() if isinstance(job, Asked) else job.plan.budget
-    relation = job.terms.relation if isinstance(job, Asked) else job.plan.relation
+    asked = job.terms.budget() if isinstance(job, ReleaseRequest) else job.plan.budget
+    relation = job.terms.relation if isinstance(job, ReleaseRequest) else job.plan.relation
     reading = TableReading.from_json(job.statement.get("reading", {}))
     return open_account(budget, "release", asked, relation, reading, reservation)
 
@@ -308,7 +308,11 @@ def read_by(table: AnyTable | AnyBinaryTable, schema: Schema, how: TableReading,
 
 
 def read_again(
-    job: Job | Asked, table: AnyTable | AnyBinaryTable, *, engine: str = "memory", reading: TableReading | None = None
+    job: Job | ReleaseRequest,
+    table: AnyTable | AnyBinaryTable,
+    *,
+    engine: str = "memory",
+    reading: TableReading | None = None,
 ) -> PrivateDataset:
     """Read a table as the run of a job reads it: by its schema, layout and repairs.
 

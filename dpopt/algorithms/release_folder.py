@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from dpopt.algorithms.asked import Asked
+from dpopt.algorithms.asked import ReleaseRequest
 from dpopt.algorithms.registry import read_plan
 from dpopt.errors import ReleaseFolderError
 from dpopt.files.reading import damage_as
@@ -33,7 +33,7 @@ from dpopt.schema.schema import Schema
 from dpopt.transcript.journal import FileJournal
 
 
-def create_folder(folder: Path, begun: Job | Asked, *, expected_bytes: int) -> FileJournal:
+def create_folder(folder: Path, begun: Job | ReleaseRequest, *, expected_bytes: int) -> FileJournal:
     """Make a new release folder, write the public inputs, and open its journal; all before any budget is spent.
 
     Where the number of records is measured first, they are what was asked; `add_plan` follows.
@@ -46,7 +46,7 @@ def create_folder(folder: Path, begun: Job | Asked, *, expected_bytes: int) -> F
     try:
         write_json(folder / SCHEMA, begun.schema.to_json())
         write_json(folder / WORKLOAD, begun.workload.to_json())
-        if isinstance(begun, Asked):
+        if isinstance(begun, ReleaseRequest):
             write_json(folder / REQUEST, begun.to_json())
         else:
             _write_plan(folder, begun)
@@ -90,13 +90,13 @@ def _check_room(place: Path, folder: Path, expected_bytes: int) -> None:
         )
 
 
-def read_begun(folder: Path) -> Job | Asked:
+def read_begun(folder: Path) -> Job | ReleaseRequest:
     """Read the public inputs of a run: a job, or what was asked where a run ended before it had a plan."""
     if (folder / PLAN).exists() or not (folder / REQUEST).exists():
         return read_job(folder)
     schema = Schema.from_json(read_json(folder / SCHEMA))
     workload = workload_from_json(read_json(folder / WORKLOAD), schema)
-    return Asked.from_json(read_json(folder / REQUEST), schema, workload)
+    return ReleaseRequest.from_json(read_json(folder / REQUEST), schema, workload)
 
 
 def read_job(folder: Path) -> Job:

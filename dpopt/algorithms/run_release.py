@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dpopt.accounting.ledger import Account
-from dpopt.algorithms.asked import NOT_PRIVATE, RESERVATION, Asked
+from dpopt.algorithms.asked import NOT_PRIVATE, RESERVATION, ReleaseRequest
 from dpopt.algorithms.registry import algorithm_of, candidates_for, plan_of
 from dpopt.algorithms.release_folder import add_plan, create_folder
 from dpopt.algorithms.stating import plan_and_statement
@@ -40,7 +40,7 @@ _TRIED_SIZES = (10_000, 10_000_000)
 """Public numbers of records; what is refused for both of them is refused before the number is measured."""
 
 
-def job_of(asked: Asked, size: PublicSize, progress: Progress) -> Job:
+def job_of(asked: ReleaseRequest, size: PublicSize, progress: Progress) -> Job:
     """Return the job for a public number of records: a function of what was asked and of that number."""
     plan, statement = plan_and_statement(
         asked.terms, size.number, asked.workload, progress, form=asked.form, budget=size.budget
@@ -48,7 +48,7 @@ def job_of(asked: Asked, size: PublicSize, progress: Progress) -> Job:
     return _job(asked, plan, {**statement, **asked.statement})
 
 
-def _job(asked: Asked, plan: Plan, statement: Mapping[str, Any]) -> Job:
+def _job(asked: ReleaseRequest, plan: Plan, statement: Mapping[str, Any]) -> Job:
     """Return the job; where rows that nobody asked for are more than are written at once, it writes weights and says so."""
     terms = asked.terms
     output = terms.output(asked.schema, plan.size)
@@ -63,7 +63,7 @@ def _job(asked: Asked, plan: Plan, statement: Mapping[str, Any]) -> Job:
 
 def run_release(
     dataset: PrivateDataset,
-    begun: Job | Asked,
+    begun: Job | ReleaseRequest,
     folder: Path | None,
     *,
     sources: Sources | None = None,
@@ -132,7 +132,7 @@ def run_release(
 def resume_run(
     folder: Path,
     dataset: PrivateDataset,
-    begun: Job | Asked,
+    begun: Job | ReleaseRequest,
     *,
     check: Check = lambda job, tried: None,
     progress: Progress | None = None,
@@ -162,7 +162,7 @@ class _Start:
     """A run that is about to be played; see `release`."""
 
     dataset: PrivateDataset
-    begun: Job | Asked
+    begun: Job | ReleaseRequest
     folder: Path | None
     sources: Sources
     check: Check
@@ -173,7 +173,7 @@ class _Start:
     def prepared(self) -> Any:
         """Return what the public side needs to play the job; refuse what cannot end well, with no number of records."""
         check_schema(self.dataset, self.begun.schema)
-        if isinstance(self.begun, Asked):
+        if isinstance(self.begun, ReleaseRequest):
             return self._try_sizes(self.begun)
         check_size(self.dataset, self.begun.plan.relation, self.begun.plan.size)
         self.begun.ledger(self.account)  # refuses a plan that costs more than its budget; nothing is paid yet
@@ -183,7 +183,7 @@ class _Start:
         run = Run(job, self.dataset, progress=self.progress, solver=self.solver)
         return algorithm_of(job.plan).driver().prepare(run)
 
-    def _try_sizes(self, asked: Asked) -> None:
+    def _try_sizes(self, asked: ReleaseRequest) -> None:
         """Refuse what no number of records makes playable: raise what the last one raises."""
         request = asked.terms.request(_TRIED_SIZES[0], with_size_measured(asked.terms.budget()))
         refusals: list[PlanError | AccountingError] = []
@@ -203,7 +203,7 @@ class _Start:
     def go_on(self, journal: FileJournal | MemoryJournal, past: Past, prepared: Any = None) -> SyntheticRelease:
         """Play the run, continuing after what is on file, and write what it ends with."""
         check_schema(self.dataset, self.begun.schema)
-        if isinstance(self.begun, Asked):
+        if isinstance(self.begun, ReleaseRequest):
             job = self._planned(self.begun, journal, past)
         else:
             job = self.begun
@@ -214,7 +214,7 @@ class _Start:
             kept = journal if isinstance(journal, MemoryJournal) else journal.path
             return finish_release(job, self.folder, outcome, kept)
 
-    def _planned(self, asked: Asked, journal: Journal, past: Past) -> Job:
+    def _planned(self, asked: ReleaseRequest, journal: Journal, past: Past) -> Job:
         """Measure the number of records, unless it is on file, and return the job that is made with it."""
         budget = asked.terms.budget()
         known, noise = size_on_file(past, budget), self.sources.noise
@@ -236,11 +236,11 @@ class _Start:
         return job
 
 
-def _marked(begun: Job | Asked, sources: Sources) -> Job | Asked:
+def _marked(begun: Job | ReleaseRequest, sources: Sources) -> Job | ReleaseRequest:
     """Return the job, or what was asked, which says so where its draws are seeded or scripted."""
     if is_trusted(sources.sampler, sources.noise, sources.words):
         return begun
-    if isinstance(begun, Asked):
+    if isinstance(begun, ReleaseRequest):
         return replace(begun, not_private=NOT_PRIVATE_DRAWS)
     return replace(begun, statement={**begun.statement, NOT_PRIVATE: NOT_PRIVATE_DRAWS})
 

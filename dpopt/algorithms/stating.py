@@ -16,7 +16,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.measurements import amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.asked import Asked, AssumedDensity, Terms, assumed_density
+from dpopt.algorithms.asked import AssumedDensity, ReleaseRequest, Terms, assumed_density
 from dpopt.algorithms.defaults import delta_said, settled, usual_workload
 from dpopt.algorithms.dualquery.simulation import named_part, simulated_clauses
 from dpopt.algorithms.options import Auto, Options, PlanRequest, Projection
@@ -285,7 +285,7 @@ def prepare(
     workload: Workload | str | None,
     progress: Progress,
     size: int | None = None,
-) -> Asked:
+) -> ReleaseRequest:
     """Return what is asked of a run, or refuse what public values alone rule out: before a table is read, or a plan made.
 
     Where no delta or no workload is given, the defaults of `dpopt.algorithms.defaults` are taken and noted; `size` is
@@ -314,7 +314,7 @@ def prepare(
     if declared.rules:
         with stage(progress, "checking the rules"):
             feasible_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other
-    return Asked(settled(terms), declared, queries)
+    return ReleaseRequest(settled(terms), declared, queries)
 
 
 def plan_and_statement(

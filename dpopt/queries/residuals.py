@@ -157,14 +157,21 @@ def places_of(starts: NDArray[np.int64], cells: int) -> NDArray[np.int64]:
     return starts[:, None] + np.arange(cells)
 
 
-def subsets_of(marginals: MarginalSet) -> tuple[MarginalSet, NDArray[np.int64], NDArray[np.int64]]:
+def subsets_of(
+    marginals: MarginalSet, *, smallest: int = 2
+) -> tuple[MarginalSet, NDArray[np.int64], NDArray[np.int64]]:
     """Return the sets of attributes of which marginals have residuals, and which lie in which marginal.
+
+    Parameters
+    ----------
+    smallest
+        Attributes of fewer codes than this are left aside: 1 keeps those of one code, whose residuals are 0.
 
     Returns
     -------
     sets : MarginalSet
-        The non-empty subsets of the marginals' attributes, those of one code left aside: each once, by number of
-        attributes, then in lexicographic order; attributes increase within each.
+        The non-empty subsets of the marginals' attributes: each once, by number of attributes, then in lexicographic
+        order; attributes increase within each.
     wholes, parts : (e,) int64
         A marginal and a set within it, for each such pair.
 
@@ -174,12 +181,12 @@ def subsets_of(marginals: MarginalSet) -> tuple[MarginalSet, NDArray[np.int64], 
         If there is no set, or there are more than four million pairs.
     """
     rows = marginals.attributes
-    rows = np.sort(np.where((rows >= 0) & (marginals.domains.counts[rows] > 1), rows, _NONE), axis=1)
+    rows = np.sort(np.where((rows >= 0) & (marginals.domains.counts[rows] >= smallest), rows, _NONE), axis=1)
     numbers = np.left_shift(1, (rows < _NONE).sum(axis=1)) - 1
     if not 0 < numbers.sum() <= MOST_SUBSETS:
         raise WorkloadError(
             f"{len(rows):,} marginals of up to {rows.shape[1]} attributes have {numbers.sum():,} subsets of "
-            f"attributes with more than one code; expected 1 to {MOST_SUBSETS:,}: name fewer or smaller marginals"
+            f"attributes with at least {smallest} codes; expected 1 to {MOST_SUBSETS:,}: name fewer or smaller marginals"
         )
     wholes = np.repeat(np.arange(len(rows)), numbers)
     masks = np.arange(wholes.size) - np.repeat(np.cumsum(numbers) - numbers, numbers) + 1

@@ -93,6 +93,8 @@ def notes_of(statement: Mapping[str, Any], schema: Schema | None = None, errors:
     ----------
     statement
         The contents of release.json; of a plan or a synopsis its "privacy", and "accuracy" if there is any.
+    schema
+        Of a release of records: rules can fix numbers within bins.
     errors
         What stated errors do where the declared number of records is contradicted, in words.
 

@@ -203,7 +203,7 @@ REMOVED: Mapping[str, Mapping[str, str]] = {
     "estimate": {
         "whole": "another one, rounded by an export or by whole_counts; the nearest is the model whole_tree_consistency",
         "shrunken without rounds": "--measure rounds or --shapes rounds, or the estimate 'divided'",
-        "zeroing without a hierarchy": "--hierarchy with the tree of the paper, or the estimate 'divided'",
+        "zeroing without a hierarchy": "--branching, the tree of the paper, or --hierarchy, or the estimate 'divided'",
     },
 }
 """Choices that dpopt had once, by option, and what to use in their place."""

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from dpopt.algorithms.after.judgement import Judgement, judge
 from dpopt.algorithms.evaluate import finished_release
-from dpopt.algorithms.judgement import Judgement, judge
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, ReleaseFolderError
 from dpopt.files.written_files import check_replaceable, whole_file

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.algorithms.after.judgement import Judgement
 from dpopt.algorithms.evaluate import answers_of_records, are_numbers, figures_of_records, names_of
-from dpopt.algorithms.judgement import Judgement
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.queries.associations import cramers_v
 from dpopt.queries.counting.answers import RecordAnswers

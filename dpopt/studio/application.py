@@ -107,7 +107,7 @@ class Studio:
         return f"http://127.0.0.1:{self.port}/?token={self._token}"
 
     def serve(self, ready: Callable[[], object] = lambda: None) -> None:
-        """Answer requests until Ctrl-C, SIGTERM or SIGHUP (a closed terminal); then stop and remove all that is private.
+        """Answer requests until Ctrl-C, SIGTERM or SIGHUP (a closed terminal); then stop and remove all private files.
 
         `ready` is called once signals are handled.
         """
@@ -127,7 +127,7 @@ class Studio:
         named = (getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"))
         watched = [one for one in named if one and signal.getsignal(one) is not signal.SIG_IGN]  # nohup
         before = {one: signal.signal(one, end) for one in watched}
-        server.capture_signals = nullcontext  # type: ignore[method-assign,assignment]  # it would die of them before `close`
+        server.capture_signals = nullcontext  # type: ignore[method-assign,assignment]  # else it dies before `close`
         try:
             ready()
             server.run(sockets=[self._socket])

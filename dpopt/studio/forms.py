@@ -59,7 +59,7 @@ class ColumnForm:
         return cls(name, kind, bool(text("kept")), codes, missing, bool(text("whole")), more)
 
     def attribute(self, drafted: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the attribute as a schema's JSON has it; other keys are dropped with the type that they were drafted for."""
+        """Return the attribute as a schema's JSON has it, without the keys that a draft had for another type."""
         if self.kind not in {*KINDS, *({drafted["type"]} if drafted else ())}:
             raise SchemaError(f"column {self.name!r}: expected one of {', '.join(KINDS)}; found {self.kind!r}")
         before = drafted if drafted is not None and drafted["type"] == self.kind else {}
@@ -110,7 +110,7 @@ def _json(value: object) -> str:
 
 
 def _marked(missing: str | list[str]) -> str:
-    """Return the texts of missing values as the form shows them: in JSON where one would be read otherwise, or is empty."""
+    """Return the texts of missing values as the form shows them: in JSON if one is empty or would be read otherwise."""
     plain = isinstance(missing, str) and missing == missing.strip() and missing[:1] not in {"", '"', "["}
     return str(missing) if plain else _json(missing)
 
@@ -152,7 +152,7 @@ WIDTH, HEIGHT, EDGE = 560, 240, 48
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Errors against epsilon as places on a picture, both on logarithmic scales; with each what stands under and beside it."""
+    """Errors against epsilon as places on a picture, both on logarithmic scales, each with its labels."""
 
     points: tuple[tuple[float, float, str, str], ...]
     baseline: tuple[tuple[float, float], ...]

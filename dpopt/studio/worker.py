@@ -1,4 +1,4 @@
-"""The process of one release: ``python -m dpopt.studio.worker TASK``, where TASK is a file that `dpopt.studio.tables` wrote.
+"""The process of one release: ``python -m dpopt.studio.worker TASK``; `dpopt.studio.tables` wrote the file TASK.
 
 It says in a file beside the task how far it is. It may be killed at any moment: what was drawn by then is on file and
 paid, and another process continues from there. It ends with the studio, however that ends: by then its standard input

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpopt.algorithms.asked import Asked, Terms
+from dpopt.algorithms.asked import ReleaseRequest, Terms
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.run_release import job_of, run_release
 from dpopt.private.readers.read_table import read_table
@@ -83,7 +83,7 @@ def _measure(case: Case, folder: Path, *, runs: int, quick: bool) -> Iterator[di
 
 
 def _one(dataset: PrivateDataset, settings: Terms, schema: Schema, workload: Workload, *, rows: int) -> dict[str, Any]:
-    asked = Asked(settings, schema, workload)
+    asked = ReleaseRequest(settings, schema, workload)
     if settings.measures_size:
         made = run_release(dataset, asked, None)
     else:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from dpopt.algorithms import registry
 from dpopt.algorithms import stating as module
 from dpopt.algorithms.asked import Terms
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
@@ -16,7 +15,7 @@ from dpopt.algorithms.measured.simulation import RECORDS, SWEEPS, _scaled, predi
 from dpopt.algorithms.options import COUNTS, SELECTED, Auto, DualQuery, Projection
 from dpopt.algorithms.prediction import ROWS as SIMULATED_ROWS
 from dpopt.algorithms.prediction import PredictedError
-from dpopt.algorithms.registry import ALGORITHMS, OPTIONS, candidates_for, plan_of, predict
+from dpopt.algorithms.registry import ALGORITHMS, OPTIONS, algorithm_of, candidates_for, plan_of, predict
 from dpopt.algorithms.stating import choose, plan_and_statement, public_baselines
 from dpopt.errors import PlanError
 from dpopt.queries.workloads.workload import Workload, parse_workload
@@ -291,10 +290,12 @@ def test_predictions_stand_beside_trivial_data_sets() -> None:
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_all_that_the_registry_names_can_be_loaded(name: str) -> None:
+def test_every_algorithm_plans_reads_proves_and_loads(name: str) -> None:
     algorithm = ALGORITHMS[name]
     assert algorithm.name == name
     assert OPTIONS[name] is algorithm.options
-    for place in (algorithm.plan_type, algorithm.maker, algorithm.predictor, algorithm.prover):
-        assert place is None or callable(registry._load(place))
+    made = plan_of(Terms.of(algorithm=name, **BUDGET).request(SIZE), workload())
+    assert algorithm.read(made.to_json()) == made
+    assert algorithm_of(made) is algorithm
+    assert (algorithm.prove(made, workload()) is None) == (name in {"fem", "mwem", "projection"})
     assert {"prepare", "open_door", "play"} <= set(vars(algorithm.driver()))

@@ -11,7 +11,7 @@ import pytest
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import DEFAULT_DELTA
-from dpopt.algorithms.asked import Asked, Terms
+from dpopt.algorithms.asked import ReleaseRequest, Terms
 from dpopt.algorithms.defaults import _cells_of_triples, delta_said, settled, usual_workload
 from dpopt.errors import AccountingError, PlanError
 from dpopt.queries.workloads.workload import parse_workload
@@ -71,9 +71,14 @@ def test_what_is_put_on_file_has_its_delta_and_older_files_keep_their_meaning() 
     assert settled(terms) == terms
     schema = table(2, 3)
     queries = parse_workload("marginals:1", schema)
-    older = Asked(Terms(epsilon=1.0), schema, queries).to_json()  # an earlier version's: no delta stood for none
-    assert Asked.from_json(older, schema, queries).terms.budget().accountant is Accountant.PURE
-    assert Asked.from_json(Asked(terms, schema, queries).to_json(), schema, queries).terms.budget() == terms.budget()
+    older = ReleaseRequest(
+        Terms(epsilon=1.0), schema, queries
+    ).to_json()  # an earlier version's: no delta stood for none
+    assert ReleaseRequest.from_json(older, schema, queries).terms.budget().accountant is Accountant.PURE
+    assert (
+        ReleaseRequest.from_json(ReleaseRequest(terms, schema, queries).to_json(), schema, queries).terms.budget()
+        == terms.budget()
+    )
 
 
 def test_three_columns_are_asked_for_where_they_can_be_answered() -> None:

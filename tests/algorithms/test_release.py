@@ -165,7 +165,11 @@ REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
     ),
     "person without a bound": ({"person": "id"}, SchemaError, "go together"),
     "rows of nobody": ({"rows_per_person": 2}, SchemaError, "go together"),
-    "no row of a person": ({"person": "id", "rows_per_person": 0}, SchemaError, "a whole number from 1"),
+    "no row of a person": (
+        {"person": "id", "rows_per_person": 0},
+        SchemaError,
+        "a whole number of at least 1, found 0",
+    ),
     "solver": ({"solver": "simplex"}, SolverUnavailableError, "there is no solver 'simplex'"),
     "close solver": ({"solver": "cpsat"}, SolverUnavailableError, "did you mean 'cp-sat'"),
     "format": ({"format": "json"}, PlanError, "the format is one of csv, parquet, npz, baskets; found"),

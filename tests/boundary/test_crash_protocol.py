@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 
 from dpopt.accounting.measurements import SIZE
-from dpopt.algorithms.asked import Asked
+from dpopt.algorithms.asked import ReleaseRequest
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.measured.plan import PROJECTION
 from dpopt.algorithms.options import SELECTED
@@ -64,7 +64,7 @@ class OtherNoise(OpendpNoise):
     """Noise of another type than the trusted one, as of tests and experiments."""
 
 
-def begun_of(name: str) -> Job | Asked:
+def begun_of(name: str) -> Job | ReleaseRequest:
     if name == NUMBERS:
         return numbers_job()
     return asked_job() if name == MEASURED_FIRST else JOBS[name]()
@@ -144,7 +144,7 @@ def test_a_run_that_forgets_torn_draws_does_not_pass_the_check(tmp_path: Path, n
     assert caught == drawn > 0
 
 
-def whole_run(tmp_path: Path, begun: Job | Asked) -> tuple[Path, list[bytes]]:
+def whole_run(tmp_path: Path, begun: Job | ReleaseRequest) -> tuple[Path, list[bytes]]:
     """Return the folder of a finished run, and the lines of its transcript."""
     folder = tmp_path / "whole"
     assert go_on(folder, begun, World()) is not None
@@ -269,7 +269,7 @@ def test_a_number_on_file_is_the_one_that_the_plan_is_made_with(tmp_path: Path, 
         run_release(dataset_of(SCHEMA, TABLE), asked_job(), folder, sources=sources)
     (value,) = [entry["values"] for entry in read_journal(folder / "transcript.jsonl").entries if "values" in entry]
     begun = read_begun(folder)
-    assert isinstance(begun, Asked)
+    assert isinstance(begun, ReleaseRequest)
     mark = NOT_PRIVATE_DRAWS if seeded else None
     assert begun == replace(asked_job(), workload=begun.workload, not_private=mark)
     with mock.patch("dpopt.releases.measured_size.CountingCurator", side_effect=AssertionError("drawn again")):

@@ -320,6 +320,7 @@ def planned_counts() -> Iterator[tuple[str, Released]]:
         yield f"histogram, {ranges}", of_bins(plan_blocks, BINS, ranges=ranges)
     for name, nested in HIERARCHIES.items():
         yield f"hierarchy, {name}", of_bins(plan_hierarchy, Tree.nested(nested))
+    yield "hierarchy, equal parts", of_bins(plan_hierarchy, Tree.balanced(BINS, 2), uniform=True)
     for shapes in ("cubes", "rectangles"):
         of_cells = partial(as_planned, partial(binned, 6), release_grid, plan_grid)
         yield f"grid, {shapes}", of_cells((2, 3), shapes=shapes)

@@ -42,9 +42,10 @@ from dpopt.synopses.histograms import histogram_plan, in_rounds
 from dpopt.synopses.histograms.grids import grid_plan
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, plan_grid
 from dpopt.synopses.histograms.grids.release_grid import release_grid
-from dpopt.synopses.histograms.histogram import Histogram, write_frequencies, write_table
+from dpopt.synopses.histograms.histogram import Histogram, write_frequencies
 from dpopt.synopses.histograms.histogram_plan import plan_blocks, plan_rounds
 from dpopt.synopses.histograms.release_histogram import release_histogram
+from dpopt.synopses.histograms.released_counts import write_cells
 from dpopt.synopses.histograms.sorted.release_sorted import plan_sorted, release_sorted
 from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
 from dpopt.synopses.histograms.wave_plan import plan_waves
@@ -241,7 +242,7 @@ def release_bins(plan: Any, counts: list[int], **more: Any) -> tuple[Any, list[o
 def write_bins(released: Any, folder: Path) -> None:
     write_json(folder / "release.json", released.to_json())
     if isinstance(released, Histogram):
-        write_table(released, folder / "table.csv")
+        write_cells(released, folder / "table.csv")
     if isinstance(released, SortedCountsRelease):
         write_frequencies(released.counts, folder / "frequencies.csv")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,34 @@ def test_other_files_are_not_read(name: str, tmp_path: Path) -> None:
     assert "or damaged" in flat(refuse(*words[:2], tmp_path / "other.npz", *words[2:]))
     assert "there is no such file" in flat(refuse(*words[:2], tmp_path / "none.npz", *words[2:]))
     assert [path.name for path in tmp_path.iterdir()] == ["other.npz"]
+
+
+PLANS: dict[str, tuple[object, ...]] = {
+    "histogram": ("--bins", 8),
+    "grid": ("--bins", "4x4"),
+    "intervals": ("--bins", 8, "--n0", 400),
+    "summary": ("--k", 2, "--n0", 400),
+    "lists": ("--variables", "x1..x4", "--k", 3, "--n0", 40),
+    "halfspaces": ("--attributes", 3, "--margin", 0.45, "--projected-to", 2, "--projections", 4, "--directions", 8,
+                   "--n0", 200),
+}  # fmt: skip
+"""The plan of each kind that has one."""
+
+
+@pytest.mark.parametrize("kind", PLANS)
+@pytest.mark.parametrize(
+    ("total", "pure"), [(("--epsilon", 9, "--delta", 0), True), (("--epsilon", 9), False), (("--rho", 1), False)]
+)
+def test_a_plan_from_a_budget_over_many_releases_has_the_noise_of_its_release(
+    kind: str, total: tuple[object, ...], pure: bool, tables: Path, tmp_path: Path
+) -> None:
+    """And charges nothing."""
+    owner = tmp_path / "owner.budget"
+    succeed("budget", "create", owner, *total)
+    before = owner.read_bytes()
+    schema = ["--schema", tables / "schema.json"] if kind == "summary" else []
+    words = [kind, "plan", *PLANS[kind], *schema, *BUDGET]
+    planned = json.loads(succeed(*words, "--budget", owner, "--json"))
+    assert planned["budget"]["accountant"] == ("pure" if pure else "zcdp")
+    assert owner.read_bytes() == before
+    assert "none.budget" in flat(refuse(*words, "--budget", tmp_path / "none.budget"))

@@ -49,7 +49,7 @@ def test_no_command_writes_over_another_file(tmp_path: Path, write: tuple[str, s
 def test_what_a_command_wrote_it_replaces(tmp_path: Path) -> None:
     Schema.write(SCHEMA, tmp_path / "s.json")
     for times in range(2):
-        succeed(f"plan --schema {tmp_path}/s.json --n 300 --epsilon 1 --no-predict -o {tmp_path}/plan.json")
+        succeed(f"plan --schema {tmp_path}/s.json --n0 300 --epsilon 1 --no-predict -o {tmp_path}/plan.json")
         succeed(f"polynomial --k 3 --degree 1 -o {tmp_path}/polynomial.json")
         succeed(
             f"release {write_table(tmp_path)} --plan {tmp_path}/plan.json -o {tmp_path}/{times} --timings "

@@ -139,6 +139,17 @@ def test_a_declared_hierarchy_is_planned_released_and_answered(folder: Path, tmp
     succeed("histogram export", tmp_path / "h.npz", "-o", tmp_path / "h.png")
 
 
+def test_the_tree_of_a_branching_is_planned_released_and_answered(folder: Path, tmp_path: Path) -> None:
+    planned = told("histogram plan --bins 5 --rho 0.1 --branching 2")
+    assert planned["nodes"] == [5, 3, 2, 1]
+    assert len(set(planned["scales"])) == 1
+    declared = ("--column", "age", "--branching", 3)
+    succeed("histogram release --epsilon 1000", *people(folder), *declared, "-o", tmp_path / "h.npz")
+    for estimate in ("least-squares", "zeroing"):
+        (answer,) = told("histogram answer --query 0:40 --estimate", estimate, tmp_path / "h.npz")["answers"]
+        assert round(answer["value"]) == AGES[0] + AGES[1]
+
+
 def test_declared_ranges_are_planned_for(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "ranges.csv").write_text("range,weight\n0:20,3\n20:,1\n")
     (tmp_path / "positions.csv").write_text("0:64,2\n:\n")
@@ -191,6 +202,9 @@ def test_the_unbiased_estimate_of_cells_is_answered_and_written(folder: Path, tm
         ("histogram release {columns} --column age --ranges most", "expected all, prefixes, worst, sizes:1,64,1024, or file"),
         ("histogram release {columns} --column age --hierarchy {bad}", "the bin '[20, 40)' is missing"),
         ("histogram release {columns} --column age --hierarchy {whole} --ranges worst", "hierarchy, expected nodes"),
+        ("histogram release {columns} --column age --branching 1", "a branching of at least 2"),
+        ("histogram release {columns} --column age --branching 2 --hierarchy {whole}", "leave out the declared hierarchy"),
+        ("histogram release {columns} --column age --branching 2 --measure waves", "waves have no hierarchy, branching"),
         ("histogram release {columns} --column age --ranges file:{lines}", "line 2: age: 1 is no edge"),
         ("histogram release {columns} --column age --ranges file:none.csv", "cannot be read"),
         ("histogram release {counts} --counts m", "lacks 1 column"),

@@ -19,6 +19,7 @@ class Brew:
     cups: Annotated[int, Whole("the number of cups", most=9, advice="take a larger pot")]
     minutes: Annotated[float | None, Number(above=0, most=60)] = None
     share: Annotated[float, Number(least=0, below=1)] = 0.5
+    size: Annotated[float, Number()] = 1.0
     kind: Annotated[str, OneOf("the kind", ("green", "black"))] = "green"
     leaves: Annotated[NDArray[np.float64], Array(dimensions=1, finite=True)] = ()  # type: ignore[assignment]
     pots: NDArray[np.int64] | None = None
@@ -32,6 +33,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"cups": 1.0}, "the number of cups must be a whole number of at least 1, found 1.0"),
     ({"cups": True}, "the number of cups must be a whole number of at least 1, found True"),
     ({"cups": None}, "the number of cups must be a whole number of at least 1, found None"),
+    ({"cups": np.True_}, "the number of cups must be a whole number of at least 1, found"),
+    ({"cups": np.array([1])}, r"the number of cups must be a whole number of at least 1, found array\(\[1\]\)"),
     ({"cups": 10}, "the number of cups must be at most 9, found 10; take a larger pot"),
     ({"minutes": 0}, "minutes must be a finite number above 0 and at most 60, found 0"),
     ({"minutes": 61}, "minutes must be a finite number above 0 and at most 60, found 61"),
@@ -43,6 +46,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"share": 1}, "share must be a finite number of at least 0 and below 1, found 1"),
     ({"share": True}, "share must be a finite number of at least 0 and below 1, found True"),
     ({"share": None}, "share must be a finite number of at least 0 and below 1, found None"),
+    ({"size": "large"}, "size must be a finite number, found 'large'"),
     ({"kind": "red"}, "the kind is green or black; found 'red'"),
     ({"leaves": [np.inf]}, "leaves must be finite"),
     ({"leaves": [[1.0]]}, "'leaves' has 2 dimensions; expected a flat array"),

@@ -208,7 +208,7 @@ allocated = partial(residual_program, MARGINALS, rho=0.1)
         (partial(prior_of, [0.0], 2), ProgramError, "above 0"),
         (partial(ResidualPrior, np.ones((2, 2)), np.ones((2, 2))), ProgramError, "add up to 1"),
         (partial(residual_allocation, [3], [[1]], 1.0), ProgramError, "attributes below 1"),
-        (partial(residual_allocation, [1], [[0]], 1.0), ProgramError, "more than one code"),
+        (partial(residual_allocation, [1], [[0]], 1.0), ProgramError, "at least 2 codes"),
         (partial(residual_allocation, [3], [[0]], 1.0, variances=[1.0], size=9), ProgramError, "one of the two"),
         (partial(residual_allocation, [2, -3], [[0, 1]], 1.0), ProgramError, "sizes from 1"),
         (partial(subsets_of, marginal_set([2] * 24, [tuple(range(24))])), WorkloadError, "fewer or smaller"),

@@ -358,7 +358,7 @@ def hierarchy_budgets() -> list[Problem]:
         def check(optimum: float, values: Values, program: HierarchyProgram = program) -> None:
             assert abs(program.evaluate(block(values, "b"))[0] - optimum) <= 1e-6 * optimum
 
-        low, high = program.lower_bound(own.amounts) * (1 - 1e-6), own.variance * (1 + 1e-6)
+        low, high = program.lower_bound(own.amounts) * (1 - 1e-6), own.variances[0] * (1 + 1e-6)
         found.append(Problem({"levels": levels, "amount": 0.3, "sensitivity": sensitivity}, low, high, check))
     return found
 
@@ -403,7 +403,7 @@ def allocations() -> list[Problem]:
         program = allocation_program(
             marginal_set(sizes, workload), rho=rho, size=n, sensitivity=sensitivity, signal=theta
         )
-        assert measured(workload) == sets_of(program.candidates)
+        assert measured(workload) == sets_of(program.candidates.attributes)
         arguments = {"sizes": sizes, "workload": workload, "rho": rho, "sensitivity": sensitivity, "n": n}
         least = program.objective(solve_allocation(program))
         found.append(Problem({**arguments, "theta": theta}, least * (1 - 1e-5), least * (1 + 1e-5)))

@@ -182,7 +182,8 @@ def test_the_wheel_holds_exactly_the_files_of_dpopt(wheel: zipfile.ZipFile, chec
     folder = checkout / "dpopt"
     source = {
         path.relative_to(checkout).as_posix()
-        for path in [*folder.rglob("*.py"), *folder.glob("html_pages/*.html"), *folder.glob("cli/*.mplstyle")]
+        for pattern in ("**/*.py", "__init__.pyi", "html_pages/*.html", "cli/*.mplstyle")
+        for path in folder.glob(pattern)
     }
     listed = subprocess.run(["git", "ls-files", "models"], cwd=checkout, check=True, capture_output=True)
     pages = {f"dpopt/pages/{name.removeprefix('models/')}" for name in listed.stdout.decode().split()}

@@ -72,6 +72,7 @@ class Children:
 @pytest.fixture
 def child(monkeypatch: pytest.MonkeyPatch) -> Iterator[Children]:
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    gc.freeze()  # what was there before is not looked at below, which takes a second where much is loaded
     children = Children()
     yield children
     for solver in children.made:

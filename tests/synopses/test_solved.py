@@ -284,7 +284,7 @@ def test_a_hierarchy_states_its_size_too(tmp_path: Path) -> None:
     (tmp_path / "h.json").write_text(json.dumps([[0, 1, 2], [[3, 4], 5]]))
     request = Request(epsilon=1.0)
     plan = planned_histogram(Bins("x", 6), request, request.spending(), hierarchy=tmp_path / "h.json")
-    noisy = tuple(np.zeros(plan.number_of_nodes(level), dtype=np.int64) for level in plan.levels)
+    noisy = tuple(np.zeros(shape, dtype=np.int64) for shape in plan.level_shapes())
     for inference in Histogram(Bins("x", 6), plan, noisy, {}).inferences().values():
         model = inference.model()
         assert isinstance(model.program, QuadraticProgram)

@@ -1,7 +1,8 @@
-"""What can be made of a finished release of DualQuery, at no cost of privacy.
+"""What can be made of a finished release, at no further cost of privacy.
 
 | file | what it holds |
 |---|---|
-| certify.py | bounds for its rounds, and what they prove |
-| reweighted_release.py | maximum-likelihood weights for its records; the release with them |
+| certify.py | bounds for the rounds of DualQuery, and what they prove |
+| judgement.py | what a report for the owner says of it and its table; NOT private |
+| reweighted_release.py | maximum-likelihood weights for the records of DualQuery; the release with them |
 """

@@ -2,6 +2,7 @@
 
 | file | what it holds |
 |---|---|
+| algorithm.py | the algorithm as a value of `dpopt.algorithms.registry` |
 | plan.py, planning.py | the plan, the way to it from a budget; marginals that may be selected |
 | stages.py, allocation.py | what is measured of marginals order by order; which precision each set of attributes is worth |
 | driver.py | the measurements of counts, made or read again, and what is released of them |

@@ -2,6 +2,7 @@
 
 | file | what it holds |
 |---|---|
+| algorithm.py | the algorithm as a value of `dpopt.algorithms.registry` |
 | plan.py, planning.py | the plan, and the way to it from a budget |
 | universe.py | the databases that are drawn from |
 | driver.py | the selection, made or read again, and what it releases |

@@ -10,7 +10,7 @@ from dpopt.errors import PlanError, SchemaError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpopt.algorithms.asked import Asked
+    from dpopt.algorithms.asked import ReleaseRequest
     from dpopt.cli.options import LayoutOptions
     from dpopt.private.readers.table_reading import TableReading
     from dpopt.releases.job import Job
@@ -42,7 +42,7 @@ def names_of_columns(path: Path) -> list[str]:
     return [line.strip() for line in (lines[:-1] if lines[-1] == "" else lines)]
 
 
-def reading_now(job_of: Callable[[], Job | Asked], given: LayoutOptions) -> TableReading | None:
+def reading_now(job_of: Callable[[], Job | ReleaseRequest], given: LayoutOptions) -> TableReading | None:
     """Return how the file of a wide table is read that is held beside a release; None: as the release read it.
 
     A layout stands with the options beside it, as for a new release. Without one, the options replace those of the

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dpopt.algorithms.terms import N0
-from dpopt.cli import options
-from dpopt.cli.application import command
 from dpopt.cli.synopses import shared
 from dpopt.errors import PlanError
 
-halfspaces_group = shared.synopsis_group(
+if TYPE_CHECKING:
+    from dpopt.synopses.halfspaces.halfspaces import Halfspaces
+    from dpopt.synopses.release import Asked, Request
+
+
+def _halfspaces() -> type[Halfspaces]:
+    from dpopt.synopses.halfspaces.halfspaces import Halfspaces
+
+    return Halfspaces
+
+
+HALFSPACES = shared.Kind(
     "halfspaces",
     "Halfspaces: which share of points lies on one side of any hyperplane through the origin, each answer with its "
     "error.",
+    _halfspaces,
 )
 MANY = 100
 """Queries above which biases are estimated on fewer points."""
@@ -60,24 +70,23 @@ class ScalingOptions:
     ] = None
 
 
-@shared.showing("plan", halfspaces_group)
+@HALFSPACES.plans(shared.PlanBudgetOptions)
 def plan(
+    request: Request,
     *,
     n: shared.NOption = None,
     n0: N0 = None,
     attributes: Annotated[int | None, "Number of coordinates, in place of --columns."] = None,
     columns: shared.ColumnsOption = None,
-    spending: options.SpendingOptions,
     shape: ShapeOptions,
     error: Annotated[float, "Error for which the parameters of the theorem are shown."] = 0.1,
-) -> shared.Shown:
+) -> shared.Output:
     """Show what would be measured with how much noise, and the predicted errors, before any table is read."""
     from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
     from dpopt.synopses.halfspaces.estimators import corrected_parameters, printed_parameters
     from dpopt.synopses.halfspaces.planning import named_shapes, plan_halfspaces
-    from dpopt.synopses.release import Request
 
-    request, names = Request(**shared.spending(spending)), shared.named_columns(columns)
+    names = shared.named_columns(columns)
     if (columns is None) == (attributes is None):
         raise PlanError("say how many coordinates points have: --attributes, or their --columns")
     names = names or tuple(f"x{place + 1}" for place in range(attributes or 0))
@@ -124,45 +133,43 @@ def plan(
             for name, one in theory.items()
         ),
     )
-    return shared.Shown(
+    return shared.Output(
         {**planned.to_json(), "theory": {name: asdict(one) for name, one in theory.items()}}, [table, *lines]
     )
 
 
-@command("release", group=halfspaces_group)
+@HALFSPACES.releases(
+    lambda released: (
+        f"{sum(values.size for values in released.noisy):,} noisy numbers; queries of margin {released.plan.margin:g} "
+        f"within {released.plan.prediction.error:.3g}, {released.plan.prediction.queries:,} of them together with "
+        f"probability 95 %"
+    ),
+    shared.TextReleaseOptions,
+)
 def release(
+    how: Asked,
     *,
     table: Annotated[
         Path, typer.Argument(help="CSV (also .gz), Parquet or .npy file. Private: read here and nowhere else.")
     ],
-    out: shared.OutOption,
     columns: shared.ColumnsOption = None,
     scaling: ScalingOptions,
     accept_draft: shared.AcceptDraftOption = False,
-    asked: shared.TextReleaseOptions,
     shape: ShapeOptions,
     n0: N0 = None,
-) -> None:
+) -> Halfspaces:
     """Release noisy sides of the projected points of TABLE, which answer halfspace queries without the data."""
     from dpopt.synopses.halfspaces.release_halfspaces import halfspaces
 
     names = None if columns is None else shared.named_columns(columns)
-    shared.make(
-        out,
-        {**asked.asked(), "accept_draft": accept_draft},
-        lambda how: halfspaces(table, columns=names, n0=n0, **asdict(scaling), **asdict(shape), **how),
-        lambda released: (
-            f"{sum(values.size for values in released.noisy):,} noisy numbers; queries of margin {shape.margin:g} "
-            f"within {released.plan.prediction.error:.3g}, {released.plan.prediction.queries:,} of them together with "
-            f"probability 95 %"
-        ),
-    )
+    how["accept_draft"] = accept_draft
+    return halfspaces(table, columns=names, n0=n0, **asdict(scaling), **asdict(shape), **how)
 
 
-@shared.showing("answer", halfspaces_group)
+@HALFSPACES.shows("answer")
 def answer(
+    released: Halfspaces,
     *,
-    file: Annotated[Path, typer.Argument(help="File of 'dpopt halfspaces release'.")],
     query: Annotated[
         list[str] | None,
         "A vector y, as in 0.3,-0.1,0.2: asks for the share of records x with <x, y> > 0. May be repeated.",
@@ -187,15 +194,14 @@ def answer(
         ),
     ] = None,
     confidence: shared.ConfidenceOption = 0.95,
-) -> shared.Shown:
+) -> shared.Output:
     """Answer halfspaces from a release, with bounds for queries of a margin. Costs no privacy."""
     import numpy as np
 
     from dpopt.queries.halfspaces.halfspaces import unit_query
     from dpopt.synopses.halfspaces.bias_sample import TURNS
-    from dpopt.synopses.halfspaces.halfspaces import Halfspaces, read_queries
+    from dpopt.synopses.halfspaces.halfspaces import read_queries
 
-    released = shared.opened(Halfspaces, file)
     names, labels = released.plan.columns.names, list(query or [])
     vectors = [unit_query(text, len(names)) for text in labels]
     if query_file is not None:
@@ -213,7 +219,7 @@ def answer(
         turns=TURNS if len(vectors) <= MANY else TURNS // 4,
     )
     within = f"within ({100 * confidence:g}%)"
-    return shared.Shown(
+    return shared.Output(
         {"columns": list(names), "answers": shared.answers_json(labels, found)},
         [
             shared.shares_table(

@@ -10,23 +10,38 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpopt.cli import options
-from dpopt.cli.application import command
 from dpopt.cli.synopses import shared
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpopt.models.noise_budgets.solved_budget import SolvedBudget
+    from dpopt.models.noise_budgets.budget_program import SolvedBudget
     from dpopt.synopses.histograms.counts_plan import CountsPlan
+    from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
+    from dpopt.synopses.histograms.histogram import Histogram
     from dpopt.synopses.histograms.least_possible import LeastVariances
     from dpopt.synopses.histograms.tree_plan import TreePlan
+    from dpopt.synopses.release import Asked, Request
 
-histogram_group = shared.synopsis_group("histogram", "Histograms over ordered bins: any range, with its error.")
-grid_group = shared.synopsis_group("grid", "Histograms over two or more ordered columns: any box, with its error.")
 
-HistogramFile = Annotated[Path, typer.Argument(help="File of 'dpopt histogram release'.")]
-GridFile = Annotated[Path, typer.Argument(help="File of 'dpopt grid release'.")]
+def _histogram() -> type[Histogram]:
+    from dpopt.synopses.histograms.histogram import Histogram
+
+    return Histogram
+
+
+HISTOGRAM = shared.Kind("histogram", "Histograms over ordered bins: any range, with its error.", _histogram)
+
+
+def _grid_histogram() -> type[GridHistogram]:
+    from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
+
+    return GridHistogram
+
+
+GRID = shared.Kind("grid", "Histograms over two or more ordered columns: any box, with its error.", _grid_histogram)
+
 _DEFAULT = "divided, or what --solver was asked for"
 EstimateOption = Annotated[
     str | None,
@@ -34,7 +49,7 @@ EstimateOption = Annotated[
         "--estimate",
         help="How counts are made consistent: divided (none negative, wide ranges as by least squares), least-squares "
         "(unbiased), nonnegative (the nearest without negative bins, of a release with --solver), zeroing (of a "
-        "hierarchy: Hay et al.). Rounds have one estimate, shrunken.",
+        "hierarchy or --branching: Hay et al.). Rounds have one estimate, shrunken.",
         show_default=_DEFAULT,
     ),
 ]
@@ -75,6 +90,11 @@ class HistogramOptions:
         Path | None,
         "Public JSON file of nested lists of bins, by labels or positions: the levels of this hierarchy are measured.",
     ] = None
+    branching: Annotated[
+        int | None,
+        "Measure the tree in which each node joins this many, every level with the same part of the budget, as Hay et al. "
+        "2010 do; 'answer --estimate least-squares' gives their H-bar. Without it the plan finds better budgets.",
+    ] = None
     measure: Annotated[
         str,
         "What is measured: blocks (of 1, 2, 4, ... bins), or waves (weighted sums of all bins: with Gaussian noise, "
@@ -102,118 +122,102 @@ class GridOptions:
     ] = "auto"
 
 
-@shared.showing("plan", histogram_group)
+@HISTOGRAM.plans()
 def plan_histogram(
+    request: Request,
     *,
     column: shared.ColumnOption = None,
-    where: shared.PlannedBins,
-    asked: shared.PlanOptions,
+    where: shared.BinOptions,
     measured: HistogramOptions,
     n: shared.ReplaceNOption = None,
     solver: BudgetSolverOption = None,
-) -> shared.Shown:
+) -> shared.Output:
     """Show which levels would be measured with how much noise, and the predicted errors, before any table is read."""
     from dpopt.synopses.histograms.least_possible import least_variances
     from dpopt.synopses.histograms.range_workload import ALL, NODES
     from dpopt.synopses.histograms.release_histogram import planned_histogram
 
-    request = asked.request()
     axes = where.axes(request, () if column is None else (column,))
     if len(axes) != 1:
         raise PlanError(f"found --bins {where.bins}; give one number, or use 'dpopt grid' for several columns")
-    heard = _Heard()
+    solver_note = _SolverNote()
     plan: Callable[..., TreePlan] = partial(planned_histogram, axes[0], request, **asdict(measured))
-    found = plan(request.noise(plan, n), n, solver=solver, on_solved=heard.note)
-    counts = [f"{found.number_of_nodes(level):,}" for level in found.levels]
+    found = plan(request.noise(plan, n), n, solver=solver, on_solved=solver_note.note)
+    counts = [f"{nodes:,}" for (nodes,) in found.level_shapes()]
     ranges = measured.ranges or (NODES if measured.hierarchy else ALL)
-    return _planned(found, "counts", counts, "bins", heard, least_variances(found, ranges, axes[0]))
+    return _planned(found, "counts", counts, "bins", solver_note, least_variances(found, ranges, axes[0]))
 
 
-@shared.showing("plan", grid_group)
+@GRID.plans()
 def plan_grid(
+    request: Request,
     *,
     columns: shared.ColumnsOption = None,
-    where: shared.PlannedBins,
-    asked: shared.PlanOptions,
+    where: shared.BinOptions,
     measured: GridOptions,
     n: shared.ReplaceNOption = None,
     solver: BudgetSolverOption = None,
-) -> shared.Shown:
+) -> shared.Output:
     """Show which blocks would be measured with how much noise, and the predicted errors, before any table is read."""
-    from dpopt.queries.ranges.grids import blocks_shape
     from dpopt.synopses.histograms.grids import grid_plan
     from dpopt.synopses.histograms.least_possible import least_variances
 
-    request = asked.request()
     axes = where.axes(request, _several(columns))
     if len(axes) < 2:
         raise PlanError(_ONE_COLUMN.format("--bins"))
-    shape, heard = tuple(bins.number for bins in axes), _Heard()
+    cells, solver_note = tuple(bins.number for bins in axes), _SolverNote()
     plan: Callable[..., grid_plan.GridPlan] = partial(
-        grid_plan.plan_grid, shape, relation=request.relation, **asdict(measured)
+        grid_plan.plan_grid, cells, relation=request.relation, **asdict(measured)
     )
     spent = request.noise(lambda budget, size: plan(budget, size=size), n)
-    found = plan(spent, size=n, solver=solver, on_solved=heard.note)
-    blocks = [_sides(blocks_shape(found.shape, level)) for level in found.levels]
-    return _planned(found, "blocks", blocks, "cells", heard, least_variances(found, measured.ranges))
+    found = plan(spent, size=n, solver=solver, on_solved=solver_note.note)
+    blocks = [_sides(shape) for shape in found.level_shapes()]
+    return _planned(found, "blocks", blocks, "cells", solver_note, least_variances(found, measured.ranges))
 
 
-@command("release", group=histogram_group)
+@HISTOGRAM.releases(lambda released: f"{released.bins.number:,} bins, some {released.total:,.0f} records")
 def release_histogram(
+    how: Asked,
     *,
     table: options.TableArgument,
-    out: shared.OutOption,
     column: shared.ColumnOption = None,
     schema: shared.MaybeSchemaOption = None,
     counts: shared.CountsOption = None,
-    asked: shared.ReleaseOptions,
     solving: options.ModelSolverOptions,
     measured: HistogramOptions,
     ordered: shared.OrderedOption = False,
-) -> None:
+) -> Histogram:
     """Release the histogram of a column of TABLE, or of counts, as one file that answers any range."""
     from dpopt.synopses.histograms.release_histogram import histogram
 
-    shared.make(
-        out,
-        asked.asked(schema),
-        lambda how: histogram(
-            table, schema, column, counts=counts, ordered=ordered, **asdict(measured), **asdict(solving), **how
-        ),
-        lambda released: f"{released.bins.number:,} bins, some {released.total:,.0f} records",
+    return histogram(
+        table, schema, column, counts=counts, ordered=ordered, **asdict(measured), **asdict(solving), **how
     )
 
 
-@command("release", group=grid_group)
+@GRID.releases(lambda released: f"{_sides(released.plan.shape)} cells, some {released.total:,.0f} records")
 def release_grid(
+    how: Asked,
     *,
     table: options.TableArgument,
     schema: shared.SchemaOption,
     columns: Annotated[
         str, "Two or more columns declared in --schema, with commas between them (a comma in a name is written twice)."
     ],
-    out: shared.OutOption,
-    asked: shared.ReleaseOptions,
     solving: options.ModelSolverOptions,
     measured: GridOptions,
     ordered: shared.OrderedOption = False,
-) -> None:
+) -> GridHistogram:
     """Release the histogram of several columns of TABLE as one file that answers any box."""
     from dpopt.synopses.histograms.grids.release_grid import grid
 
-    names = _several(columns)
-    shared.make(
-        out,
-        asked.asked(schema),
-        lambda how: grid(table, schema, names, ordered=ordered, **asdict(measured), **asdict(solving), **how),
-        lambda released: f"{_sides(released.plan.shape)} cells, some {released.total:,.0f} records",
-    )
+    return grid(table, schema, _several(columns), ordered=ordered, **asdict(measured), **asdict(solving), **how)
 
 
-@shared.showing("answer", histogram_group)
+@HISTOGRAM.shows("answer")
 def answer_histogram(
+    histogram: Histogram,
     *,
-    file: HistogramFile,
     query: Annotated[
         list[str] | None,
         "Range a:b; may be repeated; all bins if left out. Numeric bins: a <= x < b for edges a and b, dates as "
@@ -223,11 +227,8 @@ def answer_histogram(
     quantile: Annotated[list[float] | None, "Quantile to answer, a share between 0 and 1; may be repeated."] = None,
     confidence: shared.ConfidenceOption = 0.95,
     estimate: EstimateOption = None,
-) -> shared.Shown:
+) -> shared.Output:
     """Answer ranges and quantiles from a released histogram, with errors. Costs no privacy."""
-    from dpopt.synopses.histograms.histogram import Histogram
-
-    histogram = shared.opened(Histogram, file)
     asked = query or ([] if quantile else [":"])
     found = [histogram.answer(text, confidence=confidence, estimate=estimate) for text in asked]
     shares = [
@@ -236,16 +237,16 @@ def answer_histogram(
         for place in [histogram.quantile(share, estimate=estimate)]
     ]
     ranges = [shared.interval_table("range", "standard error", asked, found, confidence)] if found else []
-    return shared.Shown(
+    return shared.Output(
         {"answers": shared.answers_json(asked, found), "quantiles": shares},
         [*ranges, *(f"quantile {share['quantile']:g}: bin {share['label']}" for share in shares)],
     )
 
 
-@shared.showing("answer", grid_group)
+@GRID.shows("answer")
 def answer_grid(
+    histogram: GridHistogram,
     *,
-    file: GridFile,
     query: Annotated[
         list[str] | None,
         "Box: a range a:b for each column, with commas between them, as in 20:40,0:10; may be repeated. Ranges as for "
@@ -253,12 +254,9 @@ def answer_grid(
     ] = None,
     confidence: shared.ConfidenceOption = 0.95,
     estimate: GridEstimateOption = None,
-) -> shared.Shown:
+) -> shared.Output:
     """Answer boxes from a released histogram of several columns, with errors. Costs no privacy."""
-    from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
-
-    histogram = shared.opened(GridHistogram, file)
-    return shared.boxes_shown(
+    return shared.box_answers(
         histogram.axes,
         query,
         "standard error",
@@ -267,46 +265,27 @@ def answer_grid(
     )
 
 
-@command("export", group=histogram_group)
-def export_histogram(
-    *,
-    file: HistogramFile,
-    out: Annotated[
-        Path, "-o", "--out", "New file: .csv (bin, count, standard error, interval) or .png (with error band)."
-    ],
-    whole: shared.WholeOption = False,
-    estimate: EstimateOption = None,
-) -> None:
+@HISTOGRAM.exports("New file: .csv (bin, count, standard error, interval) or .png (with error band).")
+def export_histogram(*, whole: shared.WholeOption = False, estimate: EstimateOption = None) -> shared.Forms:
     """Write a released histogram as a table or as a picture. Costs no privacy."""
     from dpopt.cli.pictures import draw_histogram
-    from dpopt.synopses.histograms.histogram import Histogram, write_table
-
-    table = partial(write_table, whole=whole, estimate=estimate)
-    shared.export(Histogram, file, out, {".csv": table, ".png": partial(draw_histogram, estimate=estimate)})
-
-
-@command("export", group=grid_group)
-def export_grid(
-    *,
-    file: GridFile,
-    out: Annotated[
-        Path,
-        "-o",
-        "--out",
-        "New file: .csv (a line for each cell: count, standard error, interval) or .png (of two columns).",
-    ],
-    whole: shared.WholeOption = False,
-    estimate: GridEstimateOption = None,
-) -> None:
-    """Write a released histogram of several columns as a table or as a picture. Costs no privacy."""
-    from dpopt.cli.pictures import draw_grid
-    from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram, write_cells
+    from dpopt.synopses.histograms.released_counts import write_cells
 
     table = partial(write_cells, whole=whole, estimate=estimate)
-    shared.export(GridHistogram, file, out, {".csv": table, ".png": partial(draw_grid, estimate=estimate)})
+    return {".csv": table, ".png": partial(draw_histogram, estimate=estimate)}
 
 
-class _Heard:
+@GRID.exports("New file: .csv (a line for each cell: count, standard error, interval) or .png (of two columns).")
+def export_grid(*, whole: shared.WholeOption = False, estimate: GridEstimateOption = None) -> shared.Forms:
+    """Write a released histogram of several columns as a table or as a picture. Costs no privacy."""
+    from dpopt.cli.pictures import draw_grid
+    from dpopt.synopses.histograms.released_counts import write_cells
+
+    table = partial(write_cells, whole=whole, estimate=estimate)
+    return {".csv": table, ".png": partial(draw_grid, estimate=estimate)}
+
+
+class _SolverNote:
     """What is said of a solver that spread a budget."""
 
     def __init__(self) -> None:
@@ -320,8 +299,8 @@ class _Heard:
 
 
 def _planned(
-    found: CountsPlan, heading: str, numbers: list[str], empty: str, heard: _Heard, least: LeastVariances
-) -> shared.Shown:
+    found: CountsPlan, heading: str, numbers: list[str], empty: str, solver_note: _SolverNote, least: LeastVariances
+) -> shared.Output:
     """Return the levels of a plan, how many counts each has, the predicted errors, and how little they can be."""
     scales = [f"{scale:.4g}" for scale in found.scales_in_records]
     rows = zip(found.level_names, numbers, scales, strict=True)
@@ -330,9 +309,11 @@ def _planned(
         for name, variance in found.predicted.items()
     )
     table = shared.noise_table(("level", heading, "noise: scale"), list(rows), gaussian=found.gaussian)
-    solved = {"solved": heard.words[0]} if heard.words else {}
+    solved = {"solved": solver_note.words[0]} if solver_note.words else {}
     proven = least.in_words(found.predicted)
-    return shared.Shown({**found.to_json(), "least": least.least, **solved}, [table, *errors, *proven, *heard.words])
+    return shared.Output(
+        {**found.to_json(), "least": least.least, **solved}, [table, *errors, *proven, *solver_note.words]
+    )
 
 
 def _sides(shape: tuple[int, ...]) -> str:

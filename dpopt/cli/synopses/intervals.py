@@ -11,19 +11,29 @@ import typer
 
 from dpopt.algorithms.terms import N0
 from dpopt.cli import options
-from dpopt.cli.application import command
 from dpopt.cli.synopses import shared
-from dpopt.cli.synopses.histograms import EstimateOption, HistogramFile
+from dpopt.cli.synopses.histograms import HISTOGRAM, EstimateOption
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
+    from dpopt.synopses.histograms.histogram import Histogram
     from dpopt.synopses.intervals.against_trees import TreeBeside
     from dpopt.synopses.intervals.partition_plan import PartitionPlan
+    from dpopt.synopses.intervals.partition_release import PartitionRelease
+    from dpopt.synopses.release import Asked, Request
 
-intervals_group = shared.synopsis_group(
-    "intervals", "Intervals of a column, or boxes of several, found so that each holds nearly equally many records."
+
+def _partition_release() -> type[PartitionRelease]:
+    from dpopt.synopses.intervals.partition_release import PartitionRelease
+
+    return PartitionRelease
+
+
+INTERVALS = shared.Kind(
+    "intervals",
+    "Intervals of a column, or boxes of several, found so that each holds nearly equally many records.",
+    _partition_release,
 )
-IntervalsFile = Annotated[Path, typer.Argument(help="File of 'dpopt intervals release'.")]
 
 
 @dataclass(frozen=True)
@@ -48,104 +58,96 @@ class ShapeOptions:
     confidence: Annotated[float, "Probability with which the stated error holds."] = 0.95
 
 
-@shared.showing("plan", intervals_group)
+@INTERVALS.plans(shared.PlanSizeOptions)
 def plan(
+    request: Request,
     *,
     columns: shared.ColumnsOption = None,
-    where: shared.PlannedBins,
-    asked: shared.PlanOptions,
+    where: shared.BinOptions,
     n: shared.NOption = None,
     n0: N0 = None,
-    n0_counted: options.N0CountedOption = False,
     shape: ShapeOptions,
-) -> shared.Shown:
+) -> shared.Output:
     """Show what would be searched with how much noise, the predicted error, and whether a tree of counts would be better."""
     from dpopt.files.codec import encode
     from dpopt.synopses.intervals.against_trees import tree_beside
     from dpopt.synopses.intervals.release_intervals import plan_partition
 
-    request = asked.request(n0_counted=n0_counted)
     sides = tuple(axis.number for axis in where.axes(request, shared.named_columns(columns)))
     plan = partial(plan_partition, sides, relation=request.relation, **asdict(shape))
     planned = request.plan(plan, n, n0, compared=partial(plan, error=None))
     beside = tree_beside(planned)
-    return shared.Shown(
+    return shared.Output(
         {**planned.to_json(), "tree": {**encode(beside), "better": beside.better}},
         [*planned.in_words(), _proven(planned), _tree(planned, beside)],
     )
 
 
-@command("release", group=intervals_group)
+@INTERVALS.releases(
+    lambda released: (
+        f"{len(released.partition):,} {'intervals' if len(released.axes) == 1 else 'boxes'}, some {released.total:,.0f} "
+        f"records"
+    ),
+    shared.ReleaseSizeOptions,
+)
 def release(
+    how: Asked,
     *,
     table: options.TableArgument,
-    out: shared.OutOption,
     columns: shared.ColumnsOption = None,
     schema: shared.MaybeSchemaOption = None,
     counts: shared.CountsOption = None,
-    asked: shared.ReleaseOptions,
     solving: options.ModelSolverOptions,
     n0: N0 = None,
-    n0_counted: options.N0CountedOption = False,
     shape: ShapeOptions,
     ordered: shared.OrderedOption = False,
-) -> None:
+) -> PartitionRelease:
     """Release intervals of a column of TABLE, or boxes of several, as one file that answers any range or box."""
     from dpopt.synopses.intervals.release_intervals import intervals
 
     names = shared.named_columns(columns)
-    what = "intervals" if len(names) < 2 else "boxes"
-    shared.make(
-        out,
-        asked.asked(schema, n0_counted=n0_counted),
-        lambda how: intervals(
-            table, schema, names, counts=counts, n0=n0, ordered=ordered, **asdict(shape), **asdict(solving), **how
-        ),
-        lambda released: f"{len(released.partition):,} {what}, some {released.total:,.0f} records",
+    return intervals(
+        table, schema, names, counts=counts, n0=n0, ordered=ordered, **asdict(shape), **asdict(solving), **how
     )
 
 
-@shared.showing("answer", intervals_group)
+@INTERVALS.shows("answer")
 def answer(
+    released: PartitionRelease,
     *,
-    file: IntervalsFile,
     query: Annotated[
         list[str] | None,
         "Range a:b, or of several columns one each with commas between them, as in 20:40,0:10; may be repeated. Ranges "
         "as for 'dpopt histogram answer'.",
     ] = None,
     confidence: shared.ConfidenceOption = 0.95,
-) -> shared.Shown:
+) -> shared.Output:
     """Answer ranges or boxes from released intervals, with bounds of their errors. Costs no privacy."""
-    from dpopt.synopses.intervals.partition_release import PartitionRelease
-
-    released = shared.opened(PartitionRelease, file)
-    return shared.boxes_shown(
+    return shared.box_answers(
         released.axes, query, "off by at most", partial(released.answer, confidence=confidence), confidence
     )
 
 
-@command("export", group=intervals_group)
+@INTERVALS.exports("New file: .csv (intervals or boxes with weights) or .png.")
 def export(
-    *,
-    file: IntervalsFile,
-    out: Annotated[Path, "-o", "--out", "New file: .csv (intervals or boxes with weights) or .png."],
-    rows: Annotated[int | None, "For .csv: write this many synthetic records in place of the intervals."] = None,
-) -> None:
+    *, rows: Annotated[int | None, "For .csv: write this many synthetic records in place of the intervals."] = None
+) -> shared.Forms:
     """Write released intervals with their weights, or synthetic records made from them. Costs no privacy."""
     from dpopt.cli.pictures import draw_partition
-    from dpopt.synopses.intervals.partition_release import PartitionRelease, write_boxes, write_records
+    from dpopt.synopses.intervals.partition_release import write_boxes, write_records
 
-    if rows is not None and out.suffix == ".png":
+    def refuse_picture(*_: object) -> None:
         raise PlanError("records are written as .csv")
-    table = write_boxes if rows is None else partial(write_records, records=rows)
-    shared.export(PartitionRelease, file, out, {".csv": table, ".png": draw_partition})
+
+    if rows is not None:
+        return {".csv": partial(write_records, records=rows), ".png": refuse_picture}
+    return {".csv": write_boxes, ".png": draw_partition}
 
 
-@shared.showing("from-histogram", intervals_group)
+@HISTOGRAM.shows("from-histogram", INTERVALS.group)
 def from_histogram(
+    histogram: Histogram,
     *,
-    file: HistogramFile,
     intervals: Annotated[int, "How many intervals."],
     out: Annotated[Path, "-o", "--out", "New file (.csv): intervals with weights."],
     by: Annotated[
@@ -155,15 +157,13 @@ def from_histogram(
     ] = "error",
     estimate: EstimateOption = None,
     solving: options.ModelSolverOptions,
-) -> shared.Shown:
+) -> shared.Output:
     """Join the bins of a released histogram into the best intervals, with weights. Costs no privacy."""
     from dpopt.files.codec import encode
     from dpopt.releases.folder_files import check_new
-    from dpopt.synopses.histograms.histogram import Histogram
     from dpopt.synopses.intervals.joined_bins import join_bins, write_joined
 
     check_new(out)
-    histogram = shared.opened(Histogram, file)
     joined = join_bins(histogram, intervals, by=by, estimate=estimate, **asdict(solving))
     write_joined(histogram, joined, out)
     said = (
@@ -171,7 +171,7 @@ def from_histogram(
         f"the counts of the bins: {joined.root_mean_square:,.4g}; most records in one: {joined.weights.max():,.0f}; "
         f"written to {out}"
     )
-    return shared.Shown(encode(joined), [*filter(None, [joined.solution]), said])
+    return shared.Output(encode(joined), [*filter(None, [joined.solution]), said])
 
 
 def _proven(planned: PartitionPlan) -> str:

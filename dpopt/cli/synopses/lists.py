@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +10,6 @@ import typer
 
 from dpopt.algorithms.terms import N0
 from dpopt.cli import options
-from dpopt.cli.application import command
 from dpopt.cli.synopses import shared
 from dpopt.errors import WorkloadError
 
@@ -21,10 +20,20 @@ if TYPE_CHECKING:
     from dpopt.models.model import Solution
     from dpopt.queries.decision_lists.families import ListFamily
     from dpopt.synopses.decision_lists.list_plan import ListPlan
+    from dpopt.synopses.decision_lists.list_summary import ListSummary
+    from dpopt.synopses.release import Asked, Request
 
-lists_group = shared.synopsis_group(
+
+def _list_summary() -> type[ListSummary]:
+    from dpopt.synopses.decision_lists.list_summary import ListSummary
+
+    return ListSummary
+
+
+LISTS = shared.Kind(
     "lists",
     "Tables whose rows are decision lists, disjunctions or conjunctions; which share of them is true at a point.",
+    _list_summary,
 )
 
 
@@ -62,20 +71,14 @@ class CountedOptions:
     solver: options.ModelSolverOption = None
 
 
-@shared.showing("plan", lists_group)
+@LISTS.plans(shared.PlanBudgetOptions)
 def plan(
-    *,
-    rows: RowOptions,
-    n: shared.NOption = None,
-    n0: N0 = None,
-    spending: options.SpendingOptions,
-    counted: CountedOptions,
-) -> shared.Shown:
+    request: Request, *, rows: RowOptions, n: shared.NOption = None, n0: N0 = None, counted: CountedOptions
+) -> shared.Output:
     """Show which conjunctions would be counted with how much noise, and the predicted error, before any table is read."""
     from dpopt.synopses.decision_lists.list_planning import certified_plan
-    from dpopt.synopses.release import Request
 
-    request, family = Request(**shared.spending(spending)), rows.family()
+    family = rows.family()
     judged: dict[ListPlan, Callable[[], Solution]] = {}
 
     def certified(budget: Budget, size: int | None) -> ListPlan:
@@ -98,46 +101,37 @@ def plan(
     ]
     table = shared.noise_table(("conjunctions of", "number", "noise: scale in rows"), lines, gaussian=planned.gaussian)
     solved = {} if counted.solver is None else {"model_decision_lists": str(judged[planned]())}
-    return shared.Shown(
+    return shared.Output(
         {**planned.to_json(), **solved},
         [table, _prediction(planned), *(f"model decision_lists by {said}" for said in solved.values())],
     )
 
 
-@command("release", group=lists_group)
+@LISTS.releases(
+    lambda released: f"{sum(noisy.size for noisy in released.noisy):,} noisy counts; {_prediction(released.plan)}",
+    shared.ReleaseBudgetOptions,
+)
 def release(
+    how: Asked,
     *,
     lists: Annotated[Path, typer.Argument(help="Text file (also .gz), one row on each line. Private.")],
-    out: shared.OutOption,
     rows: RowOptions,
-    spending: options.SpendingOptions,
-    paying: options.PayingOptions,
     n0: N0 = None,
     counted: CountedOptions,
     encoding: options.EncodingOption = None,
-) -> None:
+) -> ListSummary:
     """Release noisy counts of LISTS that give at every point the share of rows that are true there."""
-    from dataclasses import asdict
-
     from dpopt.private.readers.table_reading import TableReading
     from dpopt.synopses.decision_lists.release_lists import decision_lists
 
-    shared.make(
-        out,
-        {
-            **shared.spending(spending),  # type: ignore[typeddict-item]  # as in `shared`
-            "reading": TableReading(encoding=encoding),
-            "budget": paying.ledger(),
-        },
-        lambda how: decision_lists(lists, n0=n0, **asdict(rows), **asdict(counted), **how),
-        lambda released: f"{sum(noisy.size for noisy in released.noisy):,} noisy counts; {_prediction(released.plan)}",
-    )
+    how["reading"] = TableReading(encoding=encoding)
+    return decision_lists(lists, n0=n0, **asdict(rows), **asdict(counted), **how)
 
 
-@shared.showing("answer", lists_group)
+@LISTS.shows("answer")
 def answer(
+    summary: ListSummary,
     *,
-    file: Annotated[Path, typer.Argument(help="File of 'dpopt lists release'.")],
     query: Annotated[
         list[str] | None, "A point: x1=1,x2=0,... with every variable, or digits such as 010. May be repeated."
     ] = None,
@@ -145,22 +139,21 @@ def answer(
         Path | None, "File of points: CSV with the variables on its first line, or an .npy array."
     ] = None,
     confidence: shared.ConfidenceOption = 0.95,
-) -> shared.Shown:
+) -> shared.Output:
     """Give the share of rows that are true at points, from a released summary, with bounds. Costs no privacy."""
     import numpy as np
 
-    from dpopt.synopses.decision_lists.list_summary import ListSummary, read_points
+    from dpopt.synopses.decision_lists.list_summary import read_points
 
     if (query_file is None) == (not query):
         raise WorkloadError("expected points: --query once or more, or --query-file, not both")
-    summary = shared.opened(ListSummary, file)
     family, own = summary.plan.family, summary.plan.approximation
     asked = (
         np.stack([family.point(one) for one in query or ()]) if query_file is None else read_points(query_file, family)
     )
     points = ["".join(map(str, bits)) for bits in asked.tolist()]
     bound, found = summary.bound(confidence), list(zip(points, summary.answers(asked).tolist(), strict=True))
-    return shared.Shown(
+    return shared.Output(
         {
             "variables": list(family.variables),
             "bound": bound,

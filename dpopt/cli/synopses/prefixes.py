@@ -14,7 +14,14 @@ from dpopt.cli.synopses import shared
 if TYPE_CHECKING:
     from dpopt.synopses.histograms.prefixes import Prefixes
 
-group = shared.synopsis_group("prefixes", "Counts up to each step of a column, answered as the steps pass.")
+
+def _prefixes() -> type[Prefixes]:
+    from dpopt.synopses.histograms.prefixes import Prefixes
+
+    return Prefixes
+
+
+PREFIXES = shared.Kind("prefixes", "Counts up to each step of a column, answered as the steps pass.", _prefixes)
 
 StepsOption = Annotated[
     int,
@@ -25,7 +32,7 @@ FileArgument = Annotated[Path, typer.Argument(help="File of 'dpopt prefixes rele
 TimeOption = Annotated[str, "The column that says when, declared in --schema; its bins are all steps."]
 
 
-@command("release", group=group)
+@command("release", group=PREFIXES.group)
 def release(
     *,
     table: options.TableArgument,
@@ -34,15 +41,15 @@ def release(
     schema: shared.SchemaOption,
     steps: StepsOption,
     ordered: shared.OrderedOption = False,
-    asked: shared.ReleaseOptions,
+    terms: shared.ReleaseOptions,
 ) -> None:
     """Charge for all steps of a column, and release the counts up to each of the first ones."""
     from dpopt.synopses.histograms.prefixes import prefixes
 
-    _said(prefixes(table, schema, column, steps=steps, out=out, ordered=ordered, **asked.asked(schema)), out)
+    _report(prefixes(table, schema, column, steps=steps, out=out, ordered=ordered, **terms.keywords(schema)), out)
 
 
-@command("grow", group=group)
+@command("grow", group=PREFIXES.group)
 def grow(
     *,
     file: FileArgument,
@@ -61,34 +68,29 @@ def grow(
     made = prefixes.grow(
         file, table, schema, column, steps=steps, reading=reading.reading(declared), accept_draft=accept_draft
     )
-    _said(made, file)
+    _report(made, file)
 
 
-@shared.showing("answer", group)
+@PREFIXES.shows("answer")
 def answer(
+    made: Prefixes,
     *,
-    file: FileArgument,
     query: Annotated[
         list[int] | None, "Ask for the first so many steps. May be repeated; all that were measured if left out."
     ] = None,
     confidence: shared.ConfidenceOption = 0.95,
-) -> shared.Shown:
+) -> shared.Output:
     """Say how many records there were up to steps, with errors. Costs no privacy."""
-    from dpopt.cli.reports.reports import warn_if_not_private
-    from dpopt.synopses.histograms.prefixes import Prefixes
-
-    made = Prefixes.read(file)
-    warn_if_not_private(made.privacy)
     asked = list(range(1, made.noisy.size + 1)) if query is None else query
     found = [made.answer(step, confidence=confidence) for step in asked]
     names = [f"{step:,}: {made.bins.label(step - 1)}" for step in asked]
-    return shared.Shown(
+    return shared.Output(
         {"column": made.bins.name, "answers": shared.answers_json(list(map(str, asked)), found)},
         [shared.interval_table(f"up to {made.bins.name}", "standard error", names, found, confidence)],
     )
 
 
-def _said(made: Prefixes, file: Path) -> None:
+def _report(made: Prefixes, file: Path) -> None:
     from dpopt.cli.reports.reports import print_spent
 
     print_spent(made.privacy)

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
@@ -18,8 +18,10 @@ from dpopt.errors import PlanError
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from dpopt.private.readers.table_reading import TableReading
     from dpopt.queries.ranges.bins import Bins
     from dpopt.schema.schema import Schema
+    from dpopt.synopses.histograms.prefixes import Prefixes
     from dpopt.synopses.release import Asked, Request
     from dpopt.synopses.synopsis import Synopsis
 
@@ -45,26 +47,55 @@ ConfidenceOption = Annotated[float, "Confidence level of the intervals or bounds
 WholeOption = Annotated[bool, "For .csv: round the estimate to whole numbers."]
 _SHOWN = 40  # characters of what was found
 
-_Parameters = ParamSpec("_Parameters")
-_Released = TypeVar("_Released", bound="Synopsis")
+_Result = TypeVar("_Result")
+_Command: TypeAlias = Callable[..., _Result]
+_Decorator: TypeAlias = Callable[[_Command[_Result]], _Command[_Result]]
+Forms: TypeAlias = Mapping[str, Callable[[Any, Path], object]]
+"""What writes a release to a file, by the end of its name."""
 
 
 @dataclass(frozen=True)
-class PlanOptions(options.UnitOptions, options.SpendingOptions):
-    """What every plan takes: the budget, and for whom it holds."""
+class PlanBudgetOptions(options.SpendingOptions):
+    """What every plan takes: the budget, and from where a release would be paid."""
+
+    budget: Annotated[
+        Path | None,
+        "The owner's budget over many releases (a file of 'dpopt budget create') from which the release would be paid: "
+        "it decides the noise. A plan charges nothing.",
+    ] = None
+
+    def request(self) -> Request:
+        """Return what is asked."""
+        from dpopt.synopses.release import Request
+        from dpopt.transcript.budget_ledger import BudgetLedger
+
+        return Request(**spending(self), budget=None if self.budget is None else BudgetLedger(self.budget))
+
+
+@dataclass(frozen=True)
+class PlanOptions(options.UnitOptions, PlanBudgetOptions):
+    """What every plan for a table with a schema takes: the budget, and for whom it holds."""
 
     accept_draft: AcceptDraftOption = False
 
-    def request(self, *, n0_counted: bool = False) -> Request:
+    def request(self) -> Request:
         """Return what is asked."""
-        from dpopt.synopses.release import Request
-
-        reading = self.reading(n0_counted=n0_counted)
-        return Request(**spending(self), reading=reading, accept_draft=self.accept_draft)
+        return replace(super().request(), reading=self.reading(), accept_draft=self.accept_draft)
 
 
 @dataclass(frozen=True)
-class PlannedBins:
+class PlanSizeOptions(PlanOptions):
+    """The same where the number of records can be declared (--n0)."""
+
+    n0_counted: options.N0CountedOption = False
+
+    def reading(self, layout: str | None = None, *, n0_counted: bool = False) -> TableReading:
+        """Return how the planned table would be read."""
+        return super().reading(layout, n0_counted=n0_counted or self.n0_counted)
+
+
+@dataclass(frozen=True)
+class BinOptions:
     """Which bins are planned for, in place of the names of columns or with these."""
 
     bins: Annotated[str | None, "In place of a schema: the number of bins; for several columns as in 74x100."] = None
@@ -89,13 +120,31 @@ class PlannedBins:
 
 
 @dataclass(frozen=True)
-class ReleaseOptions(options.ReadingOptions, options.PayingOptions, options.SpendingOptions):
-    """What every release of a table takes: the budget, from where it is paid, and how the table is read."""
+class ReleaseBudgetOptions(options.PayingOptions, options.SpendingOptions):
+    """What every release takes: the budget, and from where it is paid."""
+
+    def keywords(self, schema: Path | None = None) -> Asked:
+        """Return the keywords of the release; without a header line the columns are those of the schema, in order."""
+        return {**spending(self), "budget": self.ledger()}  # type: ignore[typeddict-item]  # the fields have the keys' names
+
+
+@dataclass(frozen=True)
+class TextReleaseOptions(options.TextOptions, ReleaseBudgetOptions):
+    """What releases take whose rows follow no schema."""
+
+    def keywords(self, schema: Path | None = None) -> Asked:
+        """Return the keywords of the release."""
+        return {**super().keywords(schema), "reading": self.text()}
+
+
+@dataclass(frozen=True)
+class ReleaseOptions(options.ReadingOptions, ReleaseBudgetOptions):
+    """What every release of a table takes: how the table is read, besides."""
 
     accept_draft: AcceptDraftOption = False
 
-    def asked(self, schema: Path | None = None, *, n0_counted: bool = False) -> Asked:
-        """Return what is asked; without a header line the columns are those of the schema, in order."""
+    def keywords(self, schema: Path | None = None) -> Asked:
+        """Return the keywords of the release."""
         from dpopt.schema.schema import Schema
 
         declared: Schema | None = None
@@ -103,25 +152,18 @@ class ReleaseOptions(options.ReadingOptions, options.PayingOptions, options.Spen
             if schema is None:
                 raise PlanError("--no-header: the columns are those of the schema, in order; give --schema")
             declared = Schema.read(schema)
-        return {
-            **spending(self),  # type: ignore[typeddict-item]  # the fields have the names of the keys
-            "reading": replace(self.reading(declared), n0_counted=n0_counted),
-            "accept_draft": self.accept_draft,
-            "budget": self.ledger(),
-        }
+        return {**super().keywords(schema), "reading": self.reading(declared), "accept_draft": self.accept_draft}
 
 
 @dataclass(frozen=True)
-class TextReleaseOptions(options.TextOptions, options.PayingOptions, options.SpendingOptions):
-    """What releases take whose rows follow no schema."""
+class ReleaseSizeOptions(ReleaseOptions):
+    """The same where the number of records can be declared (--n0)."""
 
-    def asked(self, on_invalid: str = "error") -> Asked:
-        """Return what is asked."""
-        return {
-            **spending(self),  # type: ignore[typeddict-item]  # as above
-            "reading": self.text(on_invalid),
-            "budget": self.ledger(),
-        }
+    n0_counted: options.N0CountedOption = False
+
+    def reading(self, schema: Schema | None = None) -> TableReading:
+        """Return how the table is read."""
+        return replace(super().reading(schema), n0_counted=self.n0_counted)
 
 
 def spending(given: options.SpendingOptions) -> dict[str, Any]:
@@ -129,45 +171,144 @@ def spending(given: options.SpendingOptions) -> dict[str, Any]:
     return {one.name: getattr(given, one.name) for one in fields(options.SpendingOptions)}
 
 
-def synopsis_group(name: str, about: str) -> typer.Typer:
-    """Return the group of a kind's commands."""
-    group = typer.Typer(help=about, no_args_is_help=True, pretty_exceptions_enable=False)
-    application.add_typer(group, name=name)
-    return group
-
-
 @dataclass(frozen=True)
-class Shown:
+class Output:
     """What a command shows: as JSON, or as lines and tables."""
 
     json: dict[str, Any]
     text: Sequence[str | Table]
 
 
-def showing(name: str, group: typer.Typer) -> Callable[[Callable[_Parameters, Shown]], Callable[_Parameters, Shown]]:
-    """Register a command that returns what it shows; --json chooses the form."""
+@dataclass(frozen=True)
+class Kind:
+    """A kind of synopsis, with the group of its commands.
 
-    def register(function: Callable[_Parameters, Shown]) -> Callable[_Parameters, Shown]:
+    A command is a function with the kind's own options. Its first parameter stands for what the command of every kind
+    does before it: a plan is given what is asked (`Request`), a release its keywords (`Asked`), and what shows or exports
+    a released file, the release that was read from it.
+    """
+
+    name: str
+    """The name of the group."""
+    about: str
+    """Its help."""
+    file_class: Callable[[], type[Synopsis | Prefixes]]
+    """Imports the class of its files: the help loads none."""
+
+    @functools.cached_property
+    def group(self) -> typer.Typer:
+        """The group of its commands."""
+        group = typer.Typer(help=self.about, no_args_is_help=True, pretty_exceptions_enable=False)
+        application.add_typer(group, name=self.name)
+        return group
+
+    def plans(self, terms: type[PlanBudgetOptions] = PlanOptions) -> _Decorator[Output]:
+        """Register `plan`, which shows what a release would measure; `terms` are the options of its budget."""
+
+        def plan(function: _Command[Output], *, terms: PlanBudgetOptions, as_json: bool, **given: Any) -> None:
+            _show(function(terms.request(), **given), as_json=as_json)
+
+        return _registration("plan", self.group, plan, terms=terms, as_json=options.JsonOption)
+
+    def releases(
+        self, holds: Callable[[Any], str], terms: type[ReleaseBudgetOptions] = ReleaseOptions
+    ) -> _Decorator[Synopsis]:
+        """Register `release`, which makes and writes a release, and says what was spent.
+
+        Parameters
+        ----------
+        holds
+            Says what a release holds, once it is written.
+        terms
+            The options of its budget and of how its table is read.
+        """
+
+        def release(function: _Command[Synopsis], *, out: Path, terms: ReleaseBudgetOptions, **given: Any) -> None:
+            from dpopt.cli.reports.progress import TerminalProgress
+            from dpopt.cli.reports.reports import print_spent
+            from dpopt.releases.folder_files import check_new
+
+            keywords = terms.keywords(given.get("schema"))
+            check_new(out)
+            with TerminalProgress() as progress:
+                made = function({**keywords, "progress": progress}, **given)
+                made.write(out)
+            print_spent(made.privacy)
+            for line in made.solved_in_words():
+                say(line)
+            say(f"{holds(made)}; written to {out}")
+
+        return _registration("release", self.group, release, out=OutOption, terms=terms)
+
+    def shows(self, name: str, group: typer.Typer | None = None) -> _Decorator[Output]:
+        """Register a command that shows something of a released file, such as `answer`."""
+
+        def show(function: _Command[Output], *, file: Path, as_json: bool, **given: Any) -> None:
+            _show(function(self.open(file), **given), as_json=as_json)
+
+        return _registration(name, group or self.group, show, file=self._file, as_json=options.JsonOption)
+
+    def exports(self, forms: str) -> _Decorator[Forms]:
+        """Register `export`: the function returns what writes a file, by the end of its name; `forms` is their help."""
+
+        def export(function: _Command[Forms], *, file: Path, out: Path, **given: Any) -> None:
+            from dpopt.releases.folder_files import check_new
+
+            writers = function(**given)
+            if out.suffix not in writers:
+                raise PlanError(f"found the file {out.name}; expected a name that ends in {' or '.join(writers)}")
+            check_new(out)
+            writers[out.suffix](self.open(file), out)
+            say(f"written to {out}")
+
+        place: Any = Annotated[Path, "-o", "--out", forms]
+        return _registration("export", self.group, export, file=self._file, out=place)
+
+    def open(self, file: Path) -> Any:
+        """Read a release; say so if it is not private."""
+        from dpopt.cli.reports.reports import warn_if_not_private
+
+        made: Synopsis | Prefixes = self.file_class().read(file)
+        warn_if_not_private(made.privacy)
+        for note in made.notes():
+            typer.echo(f"warning: {note.text}", err=True)
+        return made
+
+    @property
+    def _file(self) -> Any:
+        return Annotated[Path, typer.Argument(help=f"File of 'dpopt {self.name} release'.")]
+
+
+def _registration(name: str, group: typer.Typer, run: Callable[..., None], **added: Any) -> _Decorator[_Result]:
+    """Return what registers `run`, given a function, as a command with that function's options and the added ones."""
+
+    def register(function: _Command[_Result]) -> _Command[_Result]:
         @functools.wraps(function)
-        def shown(*, as_json: bool, **given: Any) -> None:
-            from dpopt.cli.commands.plan import print_json
-            from dpopt.cli.reports.reports import console
+        def complete(**given: Any) -> None:
+            run(function, **given)
 
-            found = function(**given)  # type: ignore[call-arg]  # keywords alone
-            if as_json:
-                print_json(found.json)
-                return
-            for part in found.text:
-                console().print(part)
-
-        own, keyword = inspect.signature(function), inspect.Parameter.KEYWORD_ONLY
-        chosen = inspect.Parameter("as_json", keyword, default=False)
-        shown.__signature__ = own.replace(parameters=[*own.parameters.values(), chosen])  # type: ignore[attr-defined]
-        shown.__annotations__ = {**function.__annotations__, "as_json": options.JsonOption, "return": None}
-        command(name, group=group)(shown)
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        own = [one for one in inspect.signature(function).parameters.values() if one.kind is keyword]
+        for option, kind in added.items():
+            default = False if kind is options.JsonOption else inspect.Parameter.empty
+            own.append(inspect.Parameter(option, keyword, default=default, annotation=kind))
+        complete.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]  # what `command` reads
+        complete.__annotations__ = {one.name: one.annotation for one in own}
+        command(name, group=group)(complete)
         return function
 
     return register
+
+
+def _show(found: Output, *, as_json: bool) -> None:
+    from dpopt.cli.commands.plan import print_json
+    from dpopt.cli.reports.reports import console
+
+    if as_json:
+        print_json(found.json)
+        return
+    for part in found.text:
+        console().print(part)
 
 
 def named_columns(text: str | None) -> tuple[str, ...]:
@@ -175,46 +316,6 @@ def named_columns(text: str | None) -> tuple[str, ...]:
     if text is None:
         return ()
     return tuple(name.replace("\0", ",").strip() for name in text.replace(",,", "\0").split(","))
-
-
-def make(out: Path, asked: Asked, release: Callable[[Asked], _Released], said: Callable[[_Released], str]) -> None:
-    """Make a release, write it, and say what was spent and what it holds."""
-    from dpopt.cli.reports.progress import TerminalProgress
-    from dpopt.cli.reports.reports import print_spent
-    from dpopt.releases.folder_files import check_new
-
-    check_new(out)
-    with TerminalProgress() as progress:
-        made = release({**asked, "progress": progress})
-        made.write(out)
-    print_spent(made.privacy)
-    for line in made.solved_in_words():
-        say(line)
-    say(f"{said(made)}; written to {out}")
-
-
-def opened(kind: type[_Released], file: Path) -> _Released:
-    """Read a release; say so if it is not private."""
-    from dpopt.cli.reports.reports import warn_if_not_private
-
-    made = kind.read(file)
-    warn_if_not_private(made.privacy)
-    for note in made.notes():
-        typer.echo(f"warning: {note.text}", err=True)
-    return made
-
-
-def export(
-    kind: type[_Released], file: Path, out: Path, forms: Mapping[str, Callable[[_Released, Path], object]]
-) -> None:
-    """Write a release in the form that the name of a new file says."""
-    from dpopt.releases.folder_files import check_new
-
-    if out.suffix not in forms:
-        raise PlanError(f"found the file {out.name}; expected a name that ends in {' or '.join(forms)}")
-    check_new(out)
-    forms[out.suffix](opened(kind, file), out)
-    say(f"written to {out}")
 
 
 def say(text: str) -> None:
@@ -261,13 +362,13 @@ def interval_table(heading: str, error: str, asked: Sequence[str], found: Sequen
     return table_of((heading, "records", error, f"{100 * confidence:.12g}% interval"), rows)
 
 
-def boxes_shown(
+def box_answers(
     axes: Sequence[Bins], queries: Sequence[str] | None, error: str, answer: Callable[[str], object], confidence: float
-) -> Shown:
+) -> Output:
     """Return the answers to boxes of these columns; to the whole grid where nothing is asked."""
     asked = queries or [",".join(":" for _ in axes)]
     found, names = [answer(text) for text in asked], [bins.name for bins in axes]
-    return Shown(
+    return Output(
         {"columns": names, "answers": answers_json(asked, found)},
         [interval_table(", ".join(names), error, asked, found, confidence)],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,9 +15,17 @@ from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
     from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
+    from dpopt.synopses.release import Asked
 
-sorted_group = shared.synopsis_group("sorted", "Counts in order: how many values have how many records.")
-degrees_group = shared.synopsis_group("degrees", "Degree sequences of graphs whose edges are private.")
+
+def _sorted_counts_release() -> type[SortedCountsRelease]:
+    from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
+
+    return SortedCountsRelease
+
+
+SORTED = shared.Kind("sorted", "Counts in order: how many values have how many records.", _sorted_counts_release)
+DEGREES = shared.Kind("degrees", "Degree sequences of graphs whose edges are private.", _sorted_counts_release)
 
 EstimateOption = Annotated[
     str | None,
@@ -36,8 +44,6 @@ PublicNOption = Annotated[
 EdgesOption = Annotated[
     int | None, "Number of edges, if it is public; the estimate then has this total. Not needed under replace."
 ]
-DegreesFile = Annotated[Path, typer.Argument(help="File of 'dpopt degrees release'.")]
-SortedFile = Annotated[Path, typer.Argument(help="File of 'dpopt sorted release'.")]
 NOISY = "noisy"
 _SHOWN = 40  # characters of what was found
 
@@ -51,33 +57,36 @@ class TableOptions:
     sequence: Annotated[Path | None, "New CSV file beside it: the counts themselves, the largest first."] = None
 
 
-@command("release", group=sorted_group)
+@SORTED.releases(
+    lambda released: (
+        f"{released.counts.size:,} counts, some {released.counts.sum():,} records, largest count about "
+        f"{released.counts[-1]:,}"
+    )
+)
 def release(
+    how: Asked,
     *,
     table: options.TableArgument,
-    out: shared.OutOption,
     column: shared.ColumnOption = None,
     schema: shared.MaybeSchemaOption = None,
     counts: shared.CountsOption = None,
-    asked: shared.ReleaseOptions,
     solving: options.ModelSolverOptions,
-) -> None:
+) -> SortedCountsRelease:
     """Release the counts of a column's values in order: how many values have how many records, and not which values."""
     from dpopt.synopses.histograms.sorted.release_sorted import sorted_counts
 
-    shared.make(
-        out,
-        asked.asked(schema),
-        lambda how: sorted_counts(table, schema, column, counts=counts, **asdict(solving), **how),
-        lambda released: (
-            f"{released.counts.size:,} counts, some {released.counts.sum():,} records, largest count about "
-            f"{released.counts[-1]:,}"
-        ),
-    )
+    return sorted_counts(table, schema, column, counts=counts, **asdict(solving), **how)
 
 
-@command("release", group=degrees_group)
+@DEGREES.releases(
+    lambda released: (
+        f"{released.counts.size:,} nodes, some {released.counts.sum() // 2:,} edges, largest degree about "
+        f"{released.counts[-1]:,}"
+    ),
+    shared.TextReleaseOptions,
+)
 def release_degrees(
+    how: Asked,
     *,
     edges: Annotated[
         Path,
@@ -91,7 +100,6 @@ def release_degrees(
         "The declared number of nodes, those without an edge included; or 'noisy': the number of nodes with an edge is "
         "measured with 5 % of the budget. It is never read off the file.",
     ],
-    out: shared.OutOption,
     columns: shared.ColumnsOption = None,
     ranked: Annotated[
         int | None,
@@ -102,57 +110,53 @@ def release_degrees(
             show_default="ten times the scale of the noise",
         ),
     ] = None,
-    asked: shared.TextReleaseOptions,
     solving: options.ModelSolverOptions,
     on_invalid: Annotated[
         str, "Lines that are no edge, loops and second copies: error, or drop (they do not count; no line ends a run)."
     ] = "error",
-) -> None:
+) -> SortedCountsRelease:
     """Release the degree sequence of a graph: how many nodes have how many edges, and not which nodes."""
     from dpopt.synopses.histograms.sorted.release_sorted import degrees
 
     declared, ends = _number(nodes), shared.named_columns(columns)
     if ends and (len(ends) != 2 or not all(ends)):
         raise PlanError(f"found --columns {columns}; expected the two ends of an edge, as in from,to")
-    shared.make(
-        out,
-        asked.asked(on_invalid),
-        lambda how: degrees(
-            edges, declared, columns=(ends[0], ends[1]) if ends else None, ranked=ranked, **asdict(solving), **how
-        ),
-        lambda released: (
-            f"{released.counts.size:,} nodes, some {released.counts.sum() // 2:,} edges, largest degree about "
-            f"{released.counts[-1]:,}"
-        ),
-    )
+    how["reading"] = replace(how["reading"], on_invalid=on_invalid)
+    pair = (ends[0], ends[1]) if ends else None
+    return degrees(edges, declared, columns=pair, ranked=ranked, **asdict(solving), **how)
 
 
-@shared.showing("answer", sorted_group)
+@SORTED.shows("answer")
 def answer(
-    *, file: SortedFile, query: LeastOption, estimate: EstimateOption = None, n: PublicNOption = None
-) -> shared.Shown:
+    released: SortedCountsRelease, *, query: LeastOption, estimate: EstimateOption = None, n: PublicNOption = None
+) -> shared.Output:
     """Say how many values have at least so many records. Costs no privacy."""
-    return _answers(_opened(file, "counts", n), query, estimate, "records")
+    return _answers(_with_total(released, "counts", n), query, estimate, "records")
 
 
-@shared.showing("answer", degrees_group)
+@DEGREES.shows("answer")
 def answer_degrees(
-    *, file: DegreesFile, query: LeastOption, estimate: EstimateOption = None, edges: EdgesOption = None
-) -> shared.Shown:
+    released: SortedCountsRelease, *, query: LeastOption, estimate: EstimateOption = None, edges: EdgesOption = None
+) -> shared.Output:
     """Say how many nodes have at least so many edges. Costs no privacy."""
-    return _answers(_opened(file, "degrees", edges), query, estimate, "edges")
+    return _answers(_with_total(released, "degrees", edges), query, estimate, "edges")
 
 
-@command("export", group=sorted_group)
-def export(*, file: SortedFile, written: TableOptions, n: PublicNOption = None) -> None:
+@command("export", group=SORTED.group)
+def export(
+    *,
+    file: Annotated[Path, typer.Argument(help="File of 'dpopt sorted release'.")],
+    written: TableOptions,
+    n: PublicNOption = None,
+) -> None:
     """Write how many values have how many records, and the counts in order. Costs no privacy."""
     _export(file, written, "counts", n)
 
 
-@command("export", group=degrees_group)
+@command("export", group=DEGREES.group)
 def export_degrees(
     *,
-    file: DegreesFile,
+    file: Annotated[Path, typer.Argument(help="File of 'dpopt degrees release'.")],
     written: TableOptions,
     edges: EdgesOption = None,
     graphical: Annotated[
@@ -175,18 +179,15 @@ def _number(nodes: str) -> int | None:
     return number
 
 
-def _opened(file: Path, what: str, n: int | None) -> SortedCountsRelease:
-    from dpopt.synopses.histograms.sorted.sorted_counts import DEGREES, SortedCountsRelease
-
-    released = shared.opened(SortedCountsRelease, file)
+def _with_total(released: SortedCountsRelease, what: str, n: int | None) -> SortedCountsRelease:
     if released.what != what:
-        other = "dpopt sorted" if what == DEGREES else "dpopt degrees"
-        raise PlanError(f"{file.name} holds {released.what}, expected {what}; use '{other}'")
+        other = SORTED if what == "degrees" else DEGREES
+        raise PlanError(f"the file holds {released.what}, expected {what}; use 'dpopt {other.name}'")
     if n is None:
         return released
     if released.solved:
         shared.say(f"with this total the estimates are dpopt's own; {released.solved[0].solver} solved without it")
-    return released.with_total(2 * n if what == DEGREES else n)
+    return released.with_total(2 * n if what == "degrees" else n)
 
 
 def _chosen(released: SortedCountsRelease, estimate: str | None) -> str:
@@ -195,10 +196,10 @@ def _chosen(released: SortedCountsRelease, estimate: str | None) -> str:
     return released.default.value if released.solved else "posterior"
 
 
-def _answers(released: SortedCountsRelease, queries: list[int], estimate: str | None, heading: str) -> shared.Shown:
+def _answers(released: SortedCountsRelease, queries: list[int], estimate: str | None, heading: str) -> shared.Output:
     found = [(least, released.answer(least, estimate=_chosen(released, estimate))) for least in queries]
     rows = [(f"at least {least:,}", f"{one:,}") for least, one in found]
-    return shared.Shown(
+    return shared.Output(
         {"answers": [{"query": least, "value": value} for least, value in found]},
         [shared.table_of((heading, "number"), rows)],
     )
@@ -216,7 +217,7 @@ def _export(
         check_new(new)
     if written.sequence == written.out:
         raise PlanError(f"found {written.out.name} for both tables; give --sequence another name")
-    released = _opened(file, what, n)
+    released = _with_total(SORTED.open(file), what, n)
     estimate = _chosen(released, written.estimate)
     counts = released.estimate(estimate)
     if graphical is not None:

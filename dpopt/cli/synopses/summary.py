@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-
-import typer
 
 from dpopt.algorithms.terms import N0
 from dpopt.cli import options
-from dpopt.cli.application import command
 from dpopt.cli.synopses import shared
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from dpopt.synopses.release import Asked, Request
     from dpopt.synopses.summaries.alternatives import Alternatives
+    from dpopt.synopses.summaries.summary import Summary
     from dpopt.synopses.summaries.summary_plan import SummaryPlan
 
-summary_group = shared.synopsis_group(
+
+def _summary() -> type[Summary]:
+    from dpopt.synopses.summaries.summary import Summary
+
+    return Summary
+
+
+SUMMARY = shared.Kind(
     "summary",
     "Summaries that answer conjunctions, disjunctions and r-of-k queries without the data, each with its bound.",
+    _summary,
 )
 
 
@@ -52,24 +58,23 @@ class SummaryOptions:
     solver: options.ModelSolverOption = None
 
 
-@shared.showing("plan", summary_group)
+@SUMMARY.plans(shared.PlanSizeOptions)
 def plan(
+    request: Request,
     *,
     schema: shared.SchemaOption,
     n: shared.NOption = None,
     n0: N0 = None,
-    n0_counted: options.N0CountedOption = False,
-    asked: shared.PlanOptions,
     columns: shared.ColumnsOption = None,
     about: SummaryOptions,
-) -> shared.Shown:
+) -> shared.Output:
     """Show which conjunctions would be counted with how much noise, and the predicted error, before any table is read."""
     from dpopt.queries.conjunctions.literals import ChosenLiterals
     from dpopt.synopses.summaries.alternatives import alternatives
     from dpopt.synopses.summaries.release_summary import refuse_inaccurate
     from dpopt.synopses.summaries.summary_plan import plan_summary
 
-    request, names = asked.request(n0_counted=n0_counted), shared.named_columns(columns) or None
+    names = shared.named_columns(columns) or None
     chosen = ChosenLiterals.of(request.declared(schema), names, about.literals)
     planned = request.plan(
         lambda budget, size: plan_summary(
@@ -88,7 +93,7 @@ def plan(
     if about.error is not None:
         refuse_inaccurate(planned, about.error, about.small_queries)
     others = alternatives(planned)
-    return shared.Shown(
+    return shared.Output(
         {
             **{key: value for key, value in planned.to_json().items() if key != "literals"},
             "guaranteed_error_of_marginals_and_projection": others.marginals,
@@ -99,37 +104,33 @@ def plan(
     )
 
 
-@command("release", group=summary_group)
+@SUMMARY.releases(
+    lambda released: (
+        f"{sum(noisy.size for noisy in released.noisy):,} noisy counts; queries of {released.plan.width} conditions within "
+        f"{released.plan.predicted:.4g}, all of them with probability 95 %"
+    ),
+    shared.ReleaseSizeOptions,
+)
 def release(
+    how: Asked,
     *,
     table: options.TableArgument,
     schema: shared.SchemaOption,
-    out: shared.OutOption,
-    asked: shared.ReleaseOptions,
     columns: shared.ColumnsOption = None,
     n0: N0 = None,
-    n0_counted: options.N0CountedOption = False,
     about: SummaryOptions,
-) -> None:
+) -> Summary:
     """Release a summary of TABLE that answers queries of up to k conditions."""
     from dpopt.synopses.summaries.release_summary import summary
 
     names = shared.named_columns(columns) or None
-    shared.make(
-        out,
-        asked.asked(schema, n0_counted=n0_counted),
-        lambda how: summary(table, schema, columns=names, n0=n0, **asdict(about), **how),
-        lambda released: (
-            f"{sum(noisy.size for noisy in released.noisy):,} noisy counts; queries of {about.k} conditions within "
-            f"{released.plan.predicted:.4g}, all of them with probability 95 %"
-        ),
-    )
+    return summary(table, schema, columns=names, n0=n0, **asdict(about), **how)
 
 
-@shared.showing("answer", summary_group)
+@SUMMARY.shows("answer")
 def answer(
+    released: Summary,
     *,
-    file: Annotated[Path, typer.Argument(help="File of 'dpopt summary release'.")],
     query: Annotated[
         list[str],
         "Conditions with commas between them, as in smoker=yes,age>=50; also !=, <, <=, >. A comma in a value is "
@@ -145,16 +146,13 @@ def answer(
     ] = "consistent",
     confidence: shared.ConfidenceOption = 0.95,
     solver: options.ModelSolverOption = None,
-) -> shared.Shown:
+) -> shared.Output:
     """Answer queries from a released summary, with bounds. Costs no privacy."""
-    from dpopt.synopses.summaries.summary import Summary
-
-    released = shared.opened(Summary, file)
     found = [
         released.answer(text, predicate, confidence=confidence, estimate=estimate, solver=solver) for text in query
     ]
     answers = list(zip(query, found, strict=True))
-    return shared.Shown(
+    return shared.Output(
         {"predicate": predicate, "answers": shared.answers_json(query, found)},
         [
             shared.shares_table(

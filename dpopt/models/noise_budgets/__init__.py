@@ -9,5 +9,5 @@
 | strategy.py | which sums are measured at all: the least variance of any workload, by a semidefinite program or our own steps |
 | least_variance.py | bounds on that in closed form, however many bins there are |
 | continual_counting.py | how prefixes that grow are factored, with the least largest variance; its bound |
-| solved_budget.py | a budget that a named solver spread, beside that of our own method |
+| budget_program.py | the one program of levels, marginals and residuals; budgets that a named solver finds, checked |
 """

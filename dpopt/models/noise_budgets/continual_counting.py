@@ -27,8 +27,8 @@ import numpy as np
 
 from dpopt.errors import ProgramError
 from dpopt.models.model import Model
+from dpopt.models.noise_budgets.strategy import factored
 from dpopt.programs.building import Builder
-from dpopt.programs.conic import Cone
 
 LARGEST_MODEL = 128
 """Steps of a model at most: it holds all pairs of them."""
@@ -50,32 +50,8 @@ def continual_counting(steps: int) -> Model:
     """
     if not isinstance(steps, int) or not 1 <= steps <= LARGEST_MODEL:
         raise ProgramError(f"continual_counting: found {steps!r} steps; expected 1 to {LARGEST_MODEL}")
-    row, column = np.tril_indices(steps)
-    diagonal, pairs, most = row == column, row.size, float(steps)  # X = 1 has v = T
-
-    def names() -> list[str]:
-        return [f"{a},{b}" for a, b in zip((row + 1).tolist(), (column + 1).tolist(), strict=True)]
-
-    build = Builder()
-    least = np.where(diagonal, 0.0, -1.0)
-    x = build.variables("X", pairs, lower=least, upper=2.0 + least, inside=names)
-    v = build.variables("V", pairs, lower=np.where(diagonal, 0.0, -most), upper=most, inside=names)
+    build, each, most = Builder(), np.arange(steps), float(steps)  # X = 1 has v = T
+    v = factored(build, np.tri(steps), ("CC-2", "CC-4"), most=most)
     worst = build.variables("v", 1, upper=most, objective=1.0)
-    each = np.arange(steps)
-    build.rows("CC-2", steps, (each, x[diagonal], 1.0), upper=1.0)
-    build.rows("CC-3", steps, (each, v[diagonal], 1.0), (each, worst[0], -1.0), upper=0.0)
-    constants = np.zeros((2 * steps, 2 * steps))
-    constants[steps:, :steps] = np.tri(steps)
-    members = np.full((2 * steps, 2 * steps), -1)
-    triangle = np.tril_indices(2 * steps)
-    members[triangle] = np.arange(triangle[0].size)
-    build.cones(
-        "CC-4",
-        Cone.SEMIDEFINITE,
-        1,
-        triangle[0].size,
-        (members[row, column], x, 1.0),
-        (members[steps + row, steps + column], v, 1.0),
-        constants=constants[triangle],
-    )
+    build.rows("CC-3", steps, (each, v, 1.0), (each, worst[0], -1.0), upper=0.0)
     return Model.of("continual_counting", build)

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze, whole
 from dpopt.errors import ProgramError
 from dpopt.models.model import Answer, Model
-from dpopt.models.noise_budgets.solved_budget import SolvedBudget, budget_solved_by
+from dpopt.models.noise_budgets.budget_program import LevelBudgets, budget_solved_by, descended
 from dpopt.programs.building import Builder
 from dpopt.programs.conic import Cone
 from dpopt.programs.solver import Solver
@@ -124,20 +124,6 @@ class HierarchyProgram:
         value, slopes = self.evaluate(amounts)
         best = (1.0 - self.least) * slopes[self.first :].min() + self.least * slopes[-1]
         return value - float(slopes @ amounts) + self.amount * float(best)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class HierarchyBudgets:
-    """What each level gets."""
-
-    amounts: NDArray[np.float64]
-    """Shape (D + 1,). b_d in epsilon or rho, from the root's level down; 0 for levels that are not measured."""
-    variance: float
-    """The objective, in records squared."""
-    gap: float | None
-    """No other amounts have less than (1 - gap) times the objective; proven for Gaussian noise, None otherwise."""
-    solved: SolvedBudget | None = None
-    """How the amounts compare with those of the descent, where a solver found them."""
 
 
 MOST_ENTRIES = 1_000_000
@@ -279,13 +265,13 @@ def _hierarchy_model(program: HierarchyProgram, dense: _DenseHierarchy) -> Model
 
 def best_hierarchy_budgets(
     program: HierarchyProgram, solver: str | Solver | None = None, model: Model | None = None
-) -> HierarchyBudgets:
+) -> LevelBudgets:
     """Return amounts of least objective, from many starts for Laplace noise; levels that hardly count are left out.
 
     A `solver` finds them in place of the descent, by the `model` of the same program; errors as of `budget_solved_by`.
     """
     if _nothing_varies(program):
-        return HierarchyBudgets(freeze(_bins_alone(program)), 0.0, 0.0 if program.gaussian else None)
+        return LevelBudgets(freeze(_bins_alone(program)), freeze(np.zeros(1)), 0.0 if program.gaussian else None)
     shares, solved = _best_shares(program), None
     if solver is not None and model is not None:
         own = program.spread(shares)[program.first :]
@@ -297,7 +283,7 @@ def best_hierarchy_budgets(
     kept = program.spread(_without_small(program, shares, amounts))
     value = program.evaluate(kept)[0]
     gap = max(0.0, 1.0 - program.lower_bound(amounts) / value) if program.gaussian else None
-    return HierarchyBudgets(freeze(kept), value, gap, solved)
+    return LevelBudgets(freeze(kept), freeze(np.array([value])), gap, solved)
 
 
 def _best_shares(program: HierarchyProgram) -> NDArray[np.float64]:
@@ -330,7 +316,6 @@ def _shares(point: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _descend(program: HierarchyProgram, start: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
     """Return square roots of shares of less objective."""
-    from scipy.optimize import minimize
 
     def logarithm(point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         shares, free = _shares(point), (1.0 - program.least) * program.amount
@@ -339,14 +324,7 @@ def _descend(program: HierarchyProgram, start: NDArray[np.float64], steps: int) 
         gradient = 2.0 * point / float(point @ point) * (by_share - by_share @ shares)
         return float(np.log(value)), np.asarray(gradient)
 
-    found = minimize(
-        logarithm,
-        start,
-        jac=True,
-        method="BFGS",  # few variables: what L-BFGS-B saves is less than what its library's threads cost
-        options={"maxiter": steps, "gtol": 1e-7},
-    )
-    return np.asarray(found.x, dtype=np.float64)
+    return descended(logarithm, start, steps)
 
 
 def _starts(program: HierarchyProgram) -> list[NDArray[np.float64]]:

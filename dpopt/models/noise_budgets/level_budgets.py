@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -33,11 +34,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpopt.arrays import freeze, frozen, whole
 from dpopt.errors import ProgramError
-from dpopt.models.model import Answer, Model
+from dpopt.models.model import Model
+from dpopt.models.noise_budgets.budget_program import LevelBudgets, budget_solved_by, descended, ratio_model
 from dpopt.models.noise_budgets.hierarchy_budgets import DROPPED, noise_precisions, precision_rates
-from dpopt.models.noise_budgets.solved_budget import SolvedBudget, budget_solved_by
 from dpopt.programs.building import Builder, dense
-from dpopt.programs.conic import product_multipliers
 from dpopt.programs.solver import Solver
 
 _LOSS = 0.001
@@ -49,20 +49,6 @@ _SHARPER = (64.0, 512.0, 4096.0)
 _GAP = 5e-4  # Gaussian noise: above it the search begins again nearby
 _AGAIN = 4  # times at most
 _LIFTED = 0.01  # share of the budget that all levels get alike before that
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LevelBudgets:
-    """What each level gets."""
-
-    amounts: NDArray[np.float64]
-    """Shape (L + 1,). b_h in epsilon or rho, from single bins up; 0 for levels that are not measured."""
-    variances: NDArray[np.float64]
-    """Shape (g,). Predicted mean variance of the ranges of each group, in records squared."""
-    gap: float | None
-    """No other amounts have less than (1 - gap) times the objective; proven for Gaussian noise, None otherwise."""
-    solved: SolvedBudget | None = None
-    """How the amounts compare with those of the descent, where a solver found them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -224,34 +210,32 @@ def level_model(program: LevelProgram) -> Model:
             "level budgets with Laplace noise are no convex program, and solvers take no others; use Gaussian noise "
             "(rho)"
         )
-    equal = np.full(program.blocks.size, program.amount / program.blocks.size)
-    most, gathered = program.objective(equal), program.gathered(equal)
     loads = program.loads / program.references[:, None]
     parts = np.flatnonzero(loads.max(axis=0) > 0)
-    groups, number = len(loads), parts.size
+    number = parts.size
     gains = program.informative[parts] * program.blocks * 2.0 / program.sensitivity
-    scale = 1.0 / gathered[parts] ** 2
     build = Builder()
     b = build.variables("b", program.blocks.size, upper=program.amount, start=0)
-    # With equal amounts the objective is `most`: no term of the best amounts is larger.
-    v = build.variables("v", number, upper=most / loads[:, parts].max(axis=0), inside=parts.tolist)
-    t = build.variables("t", objective=1.0, upper=most)
-    build.rows("LB-2", 1, (0, b, 1.0), lower=program.amount, upper=program.amount, single=True)
-    build.rows("LB-1", groups, (np.arange(groups), t, 1.0), dense(-loads[:, parts], v), lower=0.0)
-    build.products(
-        "LB-3", [(np.arange(number), v, 1.0)], [dense(gains, b)], np.ones(number), scale=scale, inside=parts.tolist
-    )
 
-    def by_descent() -> Answer:
+    def by_descent() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         amounts = _best_amounts(program, None)
-        reached = program.gathered(amounts)[parts]
-        mixture, slopes = program.best_mixture(amounts)
-        first = mixture @ loads[:, parts]
-        pulls = product_multipliers(first, first / reached**2, scale)
-        duals = np.concatenate(([(mixture @ slopes).min()], mixture, pulls))
-        return np.concatenate((amounts, 1.0 / reached, [program.objective(amounts)])), duals
+        return amounts, program.best_mixture(amounts)[0]
 
-    return Model.of("level_budgets", build, closed_form=by_descent, method="descent")
+    return ratio_model(
+        "level_budgets",
+        build,
+        b,
+        symbol="v",
+        labels=("LB-2", "LB-1", "LB-3"),
+        gains=dense(gains, b),
+        floors=np.ones(number),
+        start=np.full(b.size, program.amount / b.size),
+        own=by_descent,
+        method="descent",
+        total=program.amount,
+        groups=dense(loads[:, parts], np.arange(number)),
+        names=parts.tolist,
+    )
 
 
 def best_level_budgets(
@@ -310,17 +294,7 @@ def _nearer(program: LevelProgram, amounts: NDArray[np.float64]) -> NDArray[np.f
 
 
 def _descend(program: LevelProgram, start: NDArray[np.float64], sharpness: float) -> NDArray[np.float64]:
-    from scipy.optimize import minimize
-
-    found = minimize(
-        _soft_objective,
-        start,
-        args=(program, sharpness),
-        jac=True,
-        method="BFGS",  # L-BFGS-B of SciPy 1.17 spends its time in threads of BLAS on vectors as short as these
-        options={"maxiter": 500, "gtol": 1e-7},
-    )
-    return np.asarray(found.x, dtype=np.float64)
+    return descended(partial(_soft_objective, program=program, sharpness=sharpness), start, 500)
 
 
 def _starts(program: LevelProgram) -> list[NDArray[np.float64]]:

@@ -25,21 +25,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpopt.arrays import freeze, frozen, whole
-from dpopt.errors import ProgramError
-from dpopt.models.model import Answer, Model
-from dpopt.models.noise_budgets.solved_budget import SolvedBudget, budget_solved_by
+from dpopt.arrays import freeze, frozen
+from dpopt.errors import ProgramError, WorkloadError
+from dpopt.models.model import Model
+from dpopt.models.noise_budgets.budget_program import SolvedBudget, budget_solved_by, ratio_model, workload_of
 from dpopt.programs.building import Builder
-from dpopt.programs.conic import product_multipliers
 from dpopt.programs.solver import Solver
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.schema.domains import Domains
+from dpopt.queries.residuals import largest_parts, subsets_of
 
 SIGNAL = 0.2  # theta: what one more attribute leaves of a component's squared norm; chosen by experiment
 CLOSE = 1e-6  # gap, as a part of the objective, at which the steps end
 MOST_STEPS = 20_000
 DROPPED = 0.02  # shares below this part of an equal share are given to the others
-MOST_SUBSETS = 1 << 22
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,8 +77,8 @@ class AllocationProgram:
         Candidate A, component B and 2 rho / (sensitivity N(A - B)) for each pair with B in A (NA-3).
     """
 
-    candidates: NDArray[np.int32]
-    """Shape (S, k). Attributes of each candidate, increasing, -1 after the last; every component B is a candidate."""
+    candidates: MarginalSet
+    """By number of attributes, which increase within each; every component B is a candidate."""
     supersets: NDArray[np.int64]
     components: NDArray[np.int64]
     gains: NDArray[np.float64]
@@ -152,9 +150,11 @@ def allocate_noise(
     shares = np.where(best * best.size < DROPPED, 0.0, best)
     shares /= shares.sum()
     kept = np.flatnonzero(shares)
+    rows = program.candidates.attributes[kept]
+    width = int(program.candidates.widths()[kept].max())
     predicted = program.objective(shares)
     return Allocation(
-        MarginalSet(marginals.domains, freeze(_trimmed(program.candidates[kept]))),
+        MarginalSet(marginals.domains, freeze(np.ascontiguousarray(rows[:, :width]))),
         freeze(shares[kept] / shares[kept].sum()),
         program.squared_error(shares) / (program.cells * float(size) ** 2),
         max(0.0, 1.0 - program.lower_bound(best) / predicted) if predicted else 0.0,
@@ -176,37 +176,31 @@ def allocation_program(
     """Return the arrays of NA-1 to NA-5; arguments as of `allocate_noise`."""
     if not len(marginals):
         raise ProgramError("noise allocation: found no marginal, expected at least one")
-    counts = marginals.domains.counts.astype(np.float64)
-    workload = np.sort(marginals.attributes, axis=1)  # padding first
-    rows, _ = _subsets(workload)
-    candidates = np.unique(rows, axis=0)
-    subsets, supersets = _subsets(candidates)
-    found, components = np.unique(np.concatenate((candidates, subsets)), axis=0, return_inverse=True)
-    if len(found) != len(candidates):
-        raise ProgramError("noise allocation: the subsets of the candidates are not all candidates")
-    components = components.reshape(-1)[len(candidates) :]
-    shapes = np.where(candidates >= 0, counts[candidates], 1.0)
-    cells = shapes.prod(axis=1)
+    try:
+        candidates, wholes, parts = subsets_of(marginals, smallest=1)
+        _, supersets, components = subsets_of(candidates, smallest=1)
+    except WorkloadError as problem:
+        raise ProgramError(f"noise allocation: {problem}") from problem
+    used = candidates.attributes >= 0
+    falling = np.where(used, -candidates.attributes, np.iinfo(np.int32).min)[components]
+    order = np.lexsort((*falling.T[::-1], supersets))  # sums in the steps are rounded as in plans on file
+    supersets, components = supersets[order], components[order]
+    cells, widths, sizes = candidates.cells().astype(np.float64), candidates.widths(), marginals.domains.counts
     ratios = cells[components] / cells[supersets]  # 1 / N(A - B)
-    dimensions = np.where(candidates >= 0, counts[candidates] - 1.0, 1.0).prod(axis=1)
-    _, wanted = np.unique(np.concatenate((candidates, workload)), axis=0, return_inverse=True)
-    asked = np.bincount(wanted.reshape(-1)[len(candidates) :], minlength=len(candidates))
+    dimensions = np.where(used, sizes[candidates.attributes] - 1.0, 1.0).prod(axis=1)
+    asked = np.bincount(largest_parts(marginals, wholes, parts), minlength=len(candidates))
     errors = dimensions * np.bincount(components, ratios * asked[supersets], len(candidates))
     weights = asked / np.sqrt(cells)
     costs = dimensions * np.bincount(components, ratios * weights[supersets], len(candidates))  # NA-4
-    widths = np.count_nonzero(candidates >= 0, axis=1)
     prior = np.maximum(dimensions, 1.0) / (signal**widths * float(size) ** 2)  # NA-5
-    by_width = np.lexsort((*np.flip(candidates, axis=1).T, widths))
-    place = np.empty_like(by_width)
-    place[by_width] = np.arange(by_width.size)
     return AllocationProgram(
-        candidates=_padded_last(candidates[by_width]),
-        supersets=place[supersets],
-        components=place[components],
+        candidates=candidates,
+        supersets=supersets,
+        components=components,
         gains=2.0 * rho / sensitivity * ratios,
-        costs=costs[by_width],
-        prior=prior[by_width],
-        errors=errors[by_width],
+        costs=costs,
+        prior=prior,
+        errors=errors,
         cells=marginals.number_of_cells,
     )
 
@@ -237,51 +231,31 @@ def noise_allocation(
     >>> found.value["s"].round(3).tolist()
     [0.429, 0.429, 0.142]
     """
-    counts = whole(sizes)
-    if counts.ndim != 1 or (counts < 1).any() or any(a < 0 for row in marginals for a in row):
-        raise ProgramError(
-            f"noise_allocation: found attributes of {counts.tolist()!s:.80} codes, and marginals "
-            f"{list(marginals)!s:.80}; expected a list of sizes from 1, and attributes from 0"
-        )
-    codes = np.concatenate([np.arange(count, dtype=np.int32) for count in counts.tolist()] or [np.zeros(0, np.int32)])
-    starts = np.cumsum(counts) - counts
-    rows = np.full((len(marginals), max(map(len, marginals), default=1)), -1, dtype=np.int32)
-    for row, attributes in zip(rows, marginals, strict=True):
-        row[: len(attributes)] = whole(attributes)
+    workload = workload_of(sizes, marginals, name="noise_allocation")
     _require(rho, size, sensitivity, signal)
-    workload = MarginalSet(Domains(counts, starts, codes), rows)
     return allocation_model(allocation_program(workload, rho=rho, size=size, sensitivity=sensitivity, signal=signal))
 
 
 def allocation_model(program: AllocationProgram) -> Model:
     """Return the arrays of NA-1 to NA-5 as a model: v_B, the error of a component, is at least c_B / tau_B."""
     number = program.prior.size
-    names = [",".join(str(a) for a in row if a >= 0) for row in program.candidates.tolist()]
-    equal = np.full(number, 1.0 / number)
-    precisions = program.precisions(equal)
-    scale = np.where(program.costs > 0, program.costs / precisions**2, 1.0)
-    build, each = Builder(), np.arange(number)
+    names = [",".join(str(a) for a in row if a >= 0) for row in program.candidates.attributes.tolist()]
+    build = Builder()
     s = build.variables("s", number, upper=1.0, inside=lambda: names)
-    # Equal shares have this error in all; no component of the best ones has more.
-    v = build.variables("v", number, objective=1.0, upper=program.objective(equal), inside=lambda: names)
-    build.rows("NA-2", 1, (0, s, 1.0), lower=1.0, upper=1.0, single=True)
-    build.products(
-        "NA-3",
-        [(each, v, 1.0)],
-        [(program.components, s[program.supersets], program.gains)],
-        program.costs,
+    return ratio_model(
+        "noise_allocation",
+        build,
+        s,
+        symbol="v",
+        labels=("NA-2", "", "NA-3"),
+        gains=(program.components, s[program.supersets], program.gains),
+        floors=program.costs,
         constants=program.prior,
-        scale=scale,
-        inside=lambda: names,
+        start=np.full(number, 1.0 / number),
+        own=lambda: (solve_allocation(program), np.ones(1)),
+        method="multiplicative-steps",
+        names=lambda: names,
     )
-
-    def by_steps() -> Answer:
-        shares = solve_allocation(program)
-        tau = program.precisions(shares)
-        pulls = product_multipliers(np.ones(number), program.costs / tau**2, scale)
-        return np.concatenate((shares, program.costs / tau)), np.append(-program.slopes(shares).max(), pulls)
-
-    return Model.of("noise_allocation", build, closed_form=by_steps, method="multiplicative-steps")
 
 
 def solve_allocation(program: AllocationProgram) -> NDArray[np.float64]:
@@ -294,30 +268,3 @@ def solve_allocation(program: AllocationProgram) -> NDArray[np.float64]:
         shares *= np.sqrt(slopes)  # NA-6
         shares /= shares.sum()
     return shares
-
-
-def _subsets(rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return all non-empty subsets of each row's attributes, and whose they are; rows sorted, padding (-1) first."""
-    width = rows.shape[1]
-    numbers = np.count_nonzero(rows >= 0, axis=1)
-    if float((2.0**numbers).sum()) > MOST_SUBSETS or width > 62:
-        raise ProgramError(
-            f"noise allocation: {len(rows):,} marginals of up to {width} attributes have more than {MOST_SUBSETS:,} "
-            f"subsets; use fewer or smaller marginals"
-        )
-    owners = np.repeat(np.arange(len(rows)), (1 << numbers) - 1)
-    masks = np.arange(owners.size) - np.repeat(np.cumsum((1 << numbers) - 1), (1 << numbers) - 1)
-    masks += np.repeat((1 << numbers) - 1, (1 << numbers) - 1) + 1  # 1, 2, ..., 2^number - 1 for each owner
-    chosen = (masks[:, None] >> np.arange(width - 1, -1, -1)) & 1
-    return np.sort(np.where(chosen == 1, rows[owners], np.int32(-1)), axis=1), owners
-
-
-def _padded_last(rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return sorted rows with their padding moved from the front to the end."""
-    order = np.argsort(rows < 0, axis=1, kind="stable")
-    return np.take_along_axis(rows, order, axis=1)
-
-
-def _trimmed(rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the rows without columns of padding only."""
-    return np.ascontiguousarray(rows[:, : int(np.count_nonzero(rows >= 0, axis=1).max())])

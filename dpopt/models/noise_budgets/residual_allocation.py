@@ -32,14 +32,13 @@ from math import log
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpopt.arrays import frozen, whole
+from dpopt.arrays import frozen
 from dpopt.errors import ProgramError, WorkloadError
-from dpopt.models.model import Answer, Model
+from dpopt.models.model import Model
+from dpopt.models.noise_budgets.budget_program import ratio_model, workload_of
 from dpopt.programs.building import Builder
-from dpopt.programs.conic import product_multipliers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import subsets_of
-from dpopt.schema.domains import Domains
 
 Numbers = NDArray[np.float64]
 
@@ -213,10 +212,6 @@ def prices(sets: MarginalSet) -> Numbers:
     return np.asarray(np.where(used, 1 - 1 / sets.domains.counts[sets.attributes], 1.0).prod(axis=1), np.float64)
 
 
-def _largest(program: ResidualProgram, precisions: Numbers) -> float:
-    return float((program.weights * program.errors(precisions)).max())
-
-
 def solve_residuals(program: ResidualProgram, *, largest: bool = False) -> tuple[Numbers, float, Numbers]:
     """Return precisions (S,), a number that no objective is below, and the multipliers of RA-4, (M,), or all 1."""
     if not largest:
@@ -324,21 +319,11 @@ def residual_allocation(
     >>> found.value["b"].round(3).tolist(), round(found.objective, 3)
     ([0.25, 0.25, 0.5], 7.111)
     """
-    counts = whole(sizes)
-    if counts.ndim != 1 or (counts < 1).any() or any(a < 0 for row in marginals for a in row):
-        raise ProgramError(
-            f"residual_allocation: found attributes of {counts.tolist()!s:.80} codes, and marginals "
-            f"{list(marginals)!s:.80}; expected a list of sizes from 1, and attributes from 0"
-        )
     if variances is not None and size is not None:
         raise ProgramError("residual_allocation: found variances and a size; give one of the two, or neither")
-    codes = np.concatenate([np.arange(count) for count in counts.tolist()] or [np.zeros(0)]).astype(np.int32)
-    rows = np.full((len(marginals), max(map(len, marginals), default=1)), -1, dtype=np.int32)
-    for row, attributes in zip(rows, marginals, strict=True):
-        row[: len(attributes)] = whole(attributes)
+    workload = workload_of(sizes, marginals, name="residual_allocation")
+    prior: ResidualPrior | float | None = size
     try:
-        workload = MarginalSet(Domains(counts, np.cumsum(counts) - counts, codes), rows)
-        prior: ResidualPrior | float | None = size
         if variances is not None:
             each, sets = np.asarray(variances, dtype=np.float64), subsets_of(workload)[0]
             prior = ResidualPrior(np.tile(each, (len(sets), 1)), np.full((len(sets), each.size), 1 / each.size))
@@ -353,53 +338,37 @@ def _model(program: ResidualProgram, *, largest: bool) -> Model:
     of_set, scale_of = np.nonzero(program.prior.chances)
     chances = program.prior.chances[of_set, scale_of]
     rest = program.known[of_set] + 1.0 / program.prior.variances[of_set, scale_of]
-    weights, each = program.weights[program.wholes], np.arange(of_set.size)
     names = [",".join(str(a) for a in row if a >= 0) for row in program.sets.attributes.tolist()]
     equal = np.full(program.prices.size, program.budget / program.prices.sum())
-    worst = float(program.weights @ program.errors(equal))
-    totals = (0.9 * _least(program) + 0.1 * equal)[of_set] + rest  # near the optimum, to scale cones by
-    costs = program.costs
+    near = 0.9 * _least(program) + 0.1 * equal  # scales cones as the optimum does
+    costs, groups = program.costs, None
     floors = costs[of_set] * chances
+    if largest:  # of each pair of a marginal and a residual, all scales of the residual
+        first = np.searchsorted(of_set, program.parts)
+        numbers = np.searchsorted(of_set, program.parts, side="right") - first
+        pair = np.repeat(np.arange(program.parts.size), numbers)
+        place = np.arange(pair.size) + np.repeat(first - np.cumsum(numbers) + numbers, numbers)
+        parts_of_costs = program.spreads * program.weights[program.wholes] / costs[program.parts]
+        groups = (program.wholes[pair], place, parts_of_costs[pair])
+
+    def own() -> tuple[Numbers, Numbers]:
+        precisions, _, pulls = solve_residuals(program, largest=largest)
+        return precisions * program.prices / program.budget, pulls if largest else np.ones(1)
+
     build = Builder()
     b = build.variables("b", len(names), upper=1.0, inside=lambda: names)
-    # Equal precisions have this error in all; no part of the best ones has more.
-    e = build.variables(
-        "e", of_set.size, objective=0.0 if largest else 1.0, upper=np.minimum(worst, floors / np.maximum(rest, 1e-300))
-    )
-    build.rows("RA-2", 1, (0, b, 1.0), upper=1.0, single=True)
-    if largest:
-        t = build.variables("t", 1, objective=1.0, upper=worst)
-        # Of each pair of a marginal and a residual, all scales of the residual.
-        numbers = np.bincount(of_set, minlength=len(names))
-        pair = np.repeat(np.arange(program.parts.size), numbers[program.parts])
-        first = (np.cumsum(numbers) - numbers)[program.parts[pair]]
-        within = np.arange(pair.size) - np.repeat(
-            np.cumsum(numbers[program.parts]) - numbers[program.parts], numbers[program.parts]
-        )
-        parts_of_costs = program.spreads * weights / costs[program.parts]
-        entries = (program.wholes[pair], e[first + within], -parts_of_costs[pair])
-        build.rows("RA-4", program.weights.size, (np.arange(program.weights.size), t, 1.0), entries, lower=0.0)
-    build.products(
-        "RA-3",
-        [(each, e, 1.0)],
-        [(each, b[of_set], (program.budget / program.prices)[of_set])],
-        floors,
+    return ratio_model(
+        "residual_allocation",
+        build,
+        b,
+        symbol="e",
+        labels=("RA-2", "RA-4", "RA-3"),
+        gains=(np.arange(of_set.size), b[of_set], (program.budget / program.prices)[of_set]),
+        floors=floors,
         constants=rest,
-        scale=floors / totals**2,
+        start=near * program.prices / program.budget,
+        own=own,
+        method="bisection",
+        exact=False,
+        groups=groups,
     )
-
-    def own() -> Answer:
-        precisions, pulls = solve_residuals(program, largest=largest)[::2]
-        pulled = replace(program, weights=program.weights * pulls)
-        slopes = pulled.costs * program.moments(precisions, 2)
-        totals_now = precisions[of_set] + rest
-        first = (pulled.costs / costs)[of_set]
-        parts = [precisions * program.prices / program.budget, floors / totals_now]
-        multipliers = [np.array([-program.budget * float((slopes / program.prices).max())])]
-        if largest:
-            parts.append(np.array([_largest(program, precisions)]))
-            multipliers.append(pulls)
-        multipliers.append(product_multipliers(first, first * floors / totals_now**2, floors / totals**2))
-        return np.concatenate(parts), np.concatenate(multipliers)
-
-    return Model.of("residual_allocation", build, closed_form=own, method="bisection")

@@ -182,42 +182,62 @@ def strategy(workload: ArrayLike, weights: ArrayLike | None = None) -> Model:
     return _model(root)
 
 
-def _model(root: Numbers) -> Model:
-    """Return the model for R (q, n)."""
+def factored(
+    build: Builder, root: Numbers, labels: tuple[str, str], *, most: float, objective: float = 0.0
+) -> NDArray[np.int64]:
+    """Add X and V with [[X, R'], [R, V]] semidefinite and X_jj <= 1, R of shape (q, n), and return the V_qq, (q,).
+
+    Parameters
+    ----------
+    labels
+        Of the rows X_jj <= 1, and of the cone.
+    most
+        V_qq at most.
+    objective
+        Coefficient of each V_qq.
+    """
     queries, bins = root.shape
-    pairs, kept = bins * (bins + 1) // 2, queries * (queries + 1) // 2
     row, column = np.tril_indices(bins)
-    least, most = (np.where(row == column, 0.0, -1.0), float((root**2).sum()))  # X = 1 is a strategy of this variance
     first, second = np.tril_indices(queries)
 
     def names(one: NDArray[np.int64], two: NDArray[np.int64]) -> list[str]:
         return [f"{a},{b}" for a, b in zip((one + 1).tolist(), (two + 1).tolist(), strict=True)]
 
-    build = Builder()
-    x = build.variables("X", pairs, lower=least, upper=2.0 + least, inside=lambda: names(row, column))
+    least, diagonal = np.where(row == column, 0.0, -1.0), first == second
+    x = build.variables("X", row.size, lower=least, upper=2.0 + least, inside=lambda: names(row, column))
     v = build.variables(
         "V",
-        kept,
-        lower=np.where(first == second, 0.0, -most),
+        first.size,
+        lower=np.where(diagonal, 0.0, -most),
         upper=most,
-        objective=np.where(first == second, 1.0, 0.0),
+        objective=np.where(diagonal, objective, 0.0),
         inside=lambda: names(first, second),
     )
-    build.rows("ST-2", bins, (np.arange(bins), x[row == column], 1.0), upper=1.0)
+    build.rows(labels[0], bins, (np.arange(bins), x[row == column], 1.0), upper=1.0)
     side = bins + queries
     constants = np.zeros((side, side))
     constants[bins:, :bins] = root
+    triangle = np.tril_indices(side)
     members = np.full((side, side), -1)
-    members[np.tril_indices(side)] = np.arange(side * (side + 1) // 2)
+    members[triangle] = np.arange(triangle[0].size)
     build.cones(
-        "ST-3",
+        labels[1],
         Cone.SEMIDEFINITE,
         1,
-        side * (side + 1) // 2,
+        triangle[0].size,
         (members[row, column], x, 1.0),
         (members[bins + first, bins + second], v, 1.0),
-        constants=constants[np.tril_indices(side)],
+        constants=constants[triangle],
     )
+    return np.asarray(v[diagonal])
+
+
+def _model(root: Numbers) -> Model:
+    """Return the model for R (q, n)."""
+    queries, bins = root.shape
+    side, build = bins + queries, Builder()
+    # X = 1 is a strategy of this variance.
+    factored(build, root, ("ST-2", "ST-3"), most=float((root**2).sum()), objective=1.0)
 
     def by_steps() -> Answer:
         found = best_strategy(root.T @ root)

@@ -1,4 +1,4 @@
-"""What a release of decision lists measures: the coefficients, the sizes of conjunctions, and the noise; all of it public."""
+"""The plan of a release of decision lists: coefficients, sizes of conjunctions, and noise; all of it public."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from dpopt.synopses.summaries.noise_bounds import deviations_for
 MOST_COUNTED = 20_000_000
 """Conjunctions of all sizes together, at most: they are counted, get noise and are kept."""
 _STARTS: tuple[float, ...] = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 2.0, 4.0, 10.0, 30.0)
-"""The program knows a bound of the sensitivity only: it is solved for cheaper and dearer noise, and the best plan is taken."""
+"""The program knows only a bound of the sensitivity: dpopt tries cheaper and dearer noise, and takes the best plan."""
 _STARTS_OF_THE_PAPER = (1.0, 2.0, 4.0)
 _LAPLACE_ROUNDS = 2
 _DEAREST = 1e6
@@ -156,7 +156,7 @@ class _Asked:
         return self.relation is NeighbouringRelation.REPLACE_ONE
 
     def plans(self, start: float, most: int, solver: Solver) -> list[tuple[ListPlan, Callable[[], Solution]]]:
-        """Return the plans met from weights that are `start` times those of the noise, and how good each solution is."""
+        """Return the plans met from weights `start` times those of the noise, and how good each solution is."""
         base = self._base(most)
         slopes, found = base, []
         for _ in range(1 if self.gaussian else _LAPLACE_ROUNDS):

@@ -32,7 +32,7 @@ def decision_lists(
     solver: str | Solver | None = None,
     **asked: Unpack[Asked],
 ) -> ListSummary:
-    """Release a summary of rows that are decision lists, which gives at each point of {0, 1}^m the share of rows that are 1.
+    """Release a summary of decision lists, one a row: at each point of {0, 1}^m the share of rows that are 1.
 
     Parameters
     ----------

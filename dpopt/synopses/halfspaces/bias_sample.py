@@ -1,12 +1,12 @@
 """How far an estimate from sides of known halfspaces is off for points of a margin, on a large public sample of points.
 
-With weights w, a record x counts g(x) = sum_k w_k s_k(x) instead of its sign, which is in error by e(x) = (g(x) - 1) / 2
-records if <x, y> > 0 (and by -e(-x) else: all is odd). For records that do not depend on the projections, x is to them as a
-point turned at random about y, since the distribution of the projections is (nearly) the same in all directions. So the mean
-of |e|^p over such turns, at the worst <x, y> from gamma to 1, bounds that of the error of the whole table, which is a mean
-of e over its records (Jensen); and by Markov's inequality the table's bias stays below (M_p / beta)^(1/p) with probability 1
-- beta. Where a share s of the records is nearer than gamma, with N_p the worst mean there (from 0 to gamma), it stays below
-((1 - s) M_p^(1/p) + s N_p^(1/p)) / beta^(1/p) (Minkowski).
+With weights w, a record x counts g(x) = sum_k w_k s_k(x) instead of its sign, which is in error by e(x) =
+(g(x) - 1) / 2 records if <x, y> > 0 (and by -e(-x) else: all is odd). For records that do not depend on the
+projections, x is to them as a point turned at random about y, since the distribution of the projections is (nearly) the
+same in all directions. So the mean of |e|^p over such turns, at the worst <x, y> from gamma to 1, bounds that of the
+error of the whole table, which is a mean of e over its records (Jensen); and by Markov's inequality the table's bias
+stays below (M_p / beta)^(1/p) with probability 1 - beta. Where a share s of the records is nearer than gamma, with N_p
+the worst mean there (from 0 to gamma), it stays below ((1 - s) M_p^(1/p) + s N_p^(1/p)) / beta^(1/p) (Minkowski).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Bias:
 
 
 def moment_bound(moments: tuple[float, ...], beta: float) -> float:
-    """Return the least of (M_p / beta)^(1/p): above it something with these moments is with probability beta at most."""
+    """Return the least (M_p / beta)^(1/p): a variable with these moments exceeds it with probability at most beta."""
     return float(min((moment / beta) ** (1.0 / power) for moment, power in zip(moments, _POWERS, strict=True)))
 
 

@@ -37,7 +37,7 @@ BETA = 0.05
 
 
 def printed_parameters(columns: int, margin: float, alpha: float, epsilon: float) -> TheoryParameters:
-    """Return the parameters as ReleaseHalfspaces and Theorem 6.9 print them: m |U| ln(2 m |U| / beta) / epsilon records."""
+    """Return ReleaseHalfspaces' parameters as in Theorem 6.9, with m |U| ln(2 m |U| / beta) / epsilon records."""
     _check(columns, margin, alpha, epsilon)
     dimension = ceil(20.0 / (margin / 4.0) ** 2 * log(8.0 / alpha))
     number = ceil(16.0 / alpha**2 * columns * (log(4.0 * sqrt(columns) / margin) + log(1.0 / BETA)))
@@ -153,7 +153,7 @@ class Answering:
 
 
 def _rounded_up(scales: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return scales in steps of 1 %, none smaller than it was, and how many there are of each: few numbers stand for many."""
+    """Round scales up to steps of 1 %, so that there are few; return them and how many there are of each."""
     if not scales.max() > 0.0:
         return np.zeros(1), np.ones(1)
     levels = np.floor(np.log(np.maximum(scales / scales.max(), 1e-9)) / _STEP)

@@ -1,4 +1,4 @@
-"""The plan of a halfspace release: which projections, what is measured of them with how much noise, and what to expect."""
+"""The plan of a halfspace release: its projections, its measurements with their noise, and its predicted errors."""
 
 from __future__ import annotations
 
@@ -128,5 +128,5 @@ class HalfspacePlan(SynopsisPlan):
         return super().from_json({key: part for key, part in stated.items() if key not in REMOVED})
 
     def derived(self) -> dict[str, Any]:
-        """Return what follows from the fields: how many canonical directions there are, and how many numbers are released."""
+        """Return the numbers that follow from the fields: of canonical directions, and of released values."""
         return {**super().derived(), "canonical_directions": 2 * self.directions, "numbers": self.numbers}

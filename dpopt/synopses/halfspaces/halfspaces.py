@@ -94,7 +94,7 @@ class Halfspaces(PlannedSynopsis):
 
     @cached_property
     def signed_sums(self) -> NDArray[np.float64]:
-        """For each projection and direction, records on the positive side less those on the other one, (m, h). Unbiased."""
+        """For each projection and direction, records on the positive side less those on the other, (m, h). Unbiased."""
         plan = self.plan
         released = self.noisy[-1].reshape(plan.number, plan.directions).astype(np.float64)
         return released if plan.relation is NeighbouringRelation.ADD_REMOVE else 2.0 * released - plan.size

@@ -1,4 +1,4 @@
-"""Making plans of halfspace releases: noise from the budget, errors predicted on public points, and the best of some shapes."""
+"""Plan halfspace releases: noise from the budget, errors predicted on public points, and the best of some shapes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
 from dpopt.synopses.summaries.noise_bounds import noise_bound
 
 BETA = 0.05
-"""The probability with which some query may be off by more than predicted: half for the projections, half for the noise."""
+"""The probability that some query is off by more than predicted: half for the projections, half for the noise."""
 RECORDS_SHARE = 0.02
 """The share of the budget that the number of records gets under add-remove."""
 _TRIED = 12  # public queries that predictions are made with

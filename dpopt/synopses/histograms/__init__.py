@@ -9,7 +9,8 @@
 | in_rounds.py | blocks measured in rounds, the largest first, none with few records divided further |
 | least_possible.py | how near a plan is to the least variance that can be |
 | release_histogram.py | from a table, or from counts, to a histogram |
-| histogram.py | the releases: noisy counts, and what is made of them; released counts as CSV files |
+| released_counts.py | a release over one axis or several: estimates, answers to boxes, cells as CSV files |
+| histogram.py | the release of one column: quantiles, ranges, and its models |
 | prefixes.py | prefixes that grow: answered as steps pass, in a journal |
 | estimates.py | the estimates that a user may choose from, by name |
 | grids/ | histograms of several columns: grids of cells |

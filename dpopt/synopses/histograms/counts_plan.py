@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import exp, prod
@@ -24,7 +24,9 @@ from dpopt.accounting.measurements import (
 )
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
-from dpopt.models.noise_budgets.solved_budget import SolvedBudget
+from dpopt.models.noise_budgets.budget_program import SolvedBudget
+from dpopt.private.curators.counting_curator import Counted
+from dpopt.queries.ranges.grids import Level
 from dpopt.synopses.synopsis import SynopsisPlan
 
 _MOST_DIGITS = 18  # thousands of digits are refused by Python, with another error
@@ -109,6 +111,24 @@ class CountsPlan(SynopsisPlan, ABC):
     @abstractmethod
     def level_names(self) -> tuple[str, ...]:
         """The measured levels in words; they name the measurements and their charges."""
+
+    @property
+    @abstractmethod
+    def cells_shape(self) -> tuple[int, ...]:
+        """Bins of each axis."""
+
+    @abstractmethod
+    def level_shapes(self) -> list[tuple[int, ...]]:
+        """Return how many nodes or blocks each measured level has, along each axis."""
+
+    @abstractmethod
+    def measurements(self) -> Iterator[Counted]:
+        """Return what is asked of the curator at each level, but of levels in rounds."""
+
+    @property
+    def round_levels(self) -> tuple[Level, ...]:
+        """The measured shapes of blocks, single cells first, if they are measured in rounds; otherwise none."""
+        return ()
 
     @property
     def expected_error(self) -> float:

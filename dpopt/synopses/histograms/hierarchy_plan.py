@@ -80,6 +80,7 @@ def plan_hierarchy(
     ranges: str = NODES,
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
     size: int | None = None,
+    uniform: bool = False,
     solver: str | Solver | None = None,
     on_solved: OnSolved = unheard,
 ) -> HierarchyPlan:
@@ -99,6 +100,9 @@ def plan_hierarchy(
         "nodes" (each level's mean over its groups), "all", "sizes:1,64,1024" (each size's mean), or "file:PATH".
     size
         The number of records, under replace-one.
+    uniform
+        Give each level that is not known the same part of the budget, as Hay et al. 2010 do for their trees
+        (`Tree.balanced`); nothing is optimized then.
     solver, on_solved
         As of `plan_blocks`; for "nodes" of a hierarchy whose bins all have the same depth.
     """
@@ -116,13 +120,18 @@ def plan_hierarchy(
         **noise.program(),
         least=LEAST_SHARE_OF_BINS,
     )
-    model = None if solver is None else _model(hierarchy, text, program)
-    found = best_hierarchy_budgets(program, solver, model)
-    on_solved(found.solved, found.gap)
-    depths = tuple(np.flatnonzero(found.amounts)[::-1].tolist())
+    if uniform:
+        amounts = np.full(program.levels, program.amount / (program.levels - program.first))
+        amounts[: program.first] = 0.0
+    else:
+        model = None if solver is None else _model(hierarchy, text, program)
+        found = best_hierarchy_budgets(program, solver, model)
+        on_solved(found.solved, found.gap)
+        amounts = found.amounts
+    depths = tuple(np.flatnonzero(amounts)[::-1].tolist())
     plan = HierarchyPlan(
         bins=named.number,
-        **noise.plan(found.amounts, depths, size),
+        **noise.plan(amounts, depths, size),
         ranges=text,
         predicted={},
         hierarchy=hierarchy,

@@ -13,15 +13,15 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
-from dpopt.inference.histograms.grid_least_squares import grid_precisions
 from dpopt.models.model_size import ModelSize
-from dpopt.models.noise_budgets.level_budgets import LevelBudgets, LevelProgram, best_level_budgets
+from dpopt.models.noise_budgets.budget_program import LevelBudgets
+from dpopt.models.noise_budgets.level_budgets import LevelProgram, best_level_budgets
 from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import Level
 from dpopt.queries.ranges.tree import Tree
 from dpopt.queries.ranges.weighted_ranges import height_of
-from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, noise_variance, unheard
+from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, unheard
 from dpopt.synopses.histograms.range_workload import WORST, RangeWorkload, worst_ranges
 from dpopt.synopses.histograms.tree_plan import LEAST_SHARE_OF_BINS, SINGLE_BINS, MeasuredLevel, TreePlan, check_bins
 
@@ -60,21 +60,14 @@ class HistogramPlan(TreePlan):
             for above, (height, scale) in enumerate(zip(self.heights, self.scales, strict=True))
         )
 
-    @cached_property
-    def part_variances(self) -> NDArray[np.float64]:
-        """One over the precision of each part (LB-7 of one column), (L + 1,); 0 for a public total."""
-        precisions: dict[Level, float] = {
-            (height,): 1.0 / noise_variance(scale, gaussian=self.gaussian)
-            for height, scale in zip(self.heights, self.scales, strict=True)
-        }
-        found = 1.0 / grid_precisions((self.bins,), precisions)
-        if self.size is not None:
-            found[-1] = 0.0
-        return freeze(found)
-
     def model_sizes(self) -> dict[str, ModelSize]:
         """Return kind and size of the models of a release; none of one in rounds."""
         return {} if self.rounds else super().model_sizes()
+
+    @property
+    def round_levels(self) -> tuple[Level, ...]:
+        """The heights of the measured blocks, if they are measured in rounds; otherwise none."""
+        return tuple((height,) for height in self.heights) if self.rounds else ()
 
     def blocks(self, height: int) -> int:
         """Return how many blocks a level has."""
@@ -134,14 +127,7 @@ def plan_blocks(
     asked = RangeWorkload.parse(ranges, bins) if isinstance(ranges, str) else ranges
     workload, found = _spread(asked, number, noise, solver)
     on_solved(found.solved, found.gap)
-    measured = np.flatnonzero(found.amounts).tolist()
-    return HistogramPlan(
-        bins=number,
-        heights=tuple(measured),
-        ranges=workload.text,
-        **noise.plan(found.amounts, measured, size),
-        predicted=_predicted(workload, found),
-    )
+    return _plan(number, noise, size, workload, found)
 
 
 def plan_rounds(
@@ -169,14 +155,27 @@ def plan_rounds(
     if workload.text == WORST:
         raise PlanError("found rounds for the ranges 'worst', which they do not know before; measure blocks for these")
     program = workload.program(**noise.program(), known_total=noise.known_total)
-    measured = list(range(0, max(height_of(number) - 1, 1), ROUND_HEIGHT))
+    measured = range(0, max(height_of(number) - 1, 1), ROUND_HEIGHT)
     amounts = np.zeros(program.blocks.size)
     amounts[measured] = program.amount / len(measured)
     found = LevelBudgets(freeze(amounts), freeze(program.variances(amounts)), None)
+    return _plan(number, noise, size, workload, found, rounds=True)
+
+
+def _plan(
+    bins: int,
+    noise: LevelNoise,
+    size: int | None,
+    workload: RangeWorkload,
+    found: LevelBudgets,
+    *,
+    rounds: bool = False,
+) -> HistogramPlan:
+    measured = np.flatnonzero(found.amounts).tolist()
     return HistogramPlan(
-        bins=number,
+        bins=bins,
         heights=tuple(measured),
-        rounds=True,
+        rounds=rounds,
         ranges=workload.text,
         **noise.plan(found.amounts, measured, size),
         predicted=_predicted(workload, found),

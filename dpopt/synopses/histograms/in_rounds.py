@@ -33,15 +33,10 @@ def halved_level(shape: Sequence[int], depth: int) -> Level:
     return tuple(heights)
 
 
-def measured_in_rounds(
-    run: Reserved, counts: BinCounts, plan: CountsPlan, shape: Sequence[int], levels: Sequence[Level]
-) -> tuple[NDArray[np.int64], ...]:
-    """Return what the rounds of a plan give, that of single cells first: nodes and noisy counts, (2, m) each.
-
-    `levels` are those of the plan, single cells first.
-    """
-    curator, found = run.curator(counts), list[Round]()
-    rounds = list(zip(plan.level_names, plan.scales, levels, strict=True))[::-1]
+def measured_in_rounds(run: Reserved, counts: BinCounts, plan: CountsPlan) -> tuple[NDArray[np.int64], ...]:
+    """Return what the rounds of a plan give, that of single cells first: nodes and noisy counts, (2, m) each."""
+    curator, found, shape = run.curator(counts), list[Round](), plan.cells_shape
+    rounds = list(zip(plan.level_names, plan.scales, plan.round_levels, strict=True))[::-1]
     variances = [noise_variance(scale, gaussian=plan.gaussian) for _, scale, _ in rounds]
     with run.stage("measuring"):
         for place, (name, scale, level) in enumerate(rounds):
@@ -57,14 +52,14 @@ def measured_in_rounds(
     return tuple(freeze(np.stack((one.nodes, one.counts))) for one in reversed(found))
 
 
-def rounds_of(plan: CountsPlan, shape: Sequence[int], noisy: Sequence[NDArray[np.int64]]) -> list[Round]:
+def rounds_of(plan: CountsPlan, noisy: Sequence[NDArray[np.int64]]) -> list[Round]:
     """Return the rounds of a release, the first one first."""
     for name, values in zip(plan.level_names, noisy, strict=True):
         if values.ndim != 2 or len(values) != 2:
             raise TranscriptError(
                 f"found noisy counts of {name} of shape {values.shape}; expected two rows, of nodes and of counts"
             )
-        groups_of(shape, values[0])
+        groups_of(plan.cells_shape, values[0])
     return [
         Round(values[0], values[1], noise_variance(scale, gaussian=plan.gaussian))
         for values, scale in zip(noisy[::-1], plan.scales[::-1], strict=True)

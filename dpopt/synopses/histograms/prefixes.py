@@ -31,12 +31,12 @@ from dpopt.private.curators.prefix_curator import MOST_STEPS, PrefixCurator, Pre
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, Noise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
-from dpopt.releases.description import notes_of
+from dpopt.releases.description import Note, notes_of
 from dpopt.releases.folder_files import check_new
 from dpopt.releases.ledgers import open_account, reserved_ledger
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
-from dpopt.synopses.histograms.histogram import CONFIDENCE, RangeAnswer, range_answers
+from dpopt.synopses.histograms.released_counts import CONFIDENCE, RangeAnswer, range_answers
 from dpopt.synopses.release import Asked, Request
 from dpopt.synopses.synopsis import SynopsisPlan
 from dpopt.transcript.growing import SEEDED, Grown, read_grown
@@ -112,9 +112,13 @@ class Prefixes(Shown):
         return [
             repr(self.bins.name),
             measured,
-            *(note.brief for note in notes_of({"privacy": self.privacy})),
+            *(note.brief for note in self.notes()),
             *spending_in_words(self.privacy),
         ]
+
+    def notes(self) -> list[Note]:
+        """Return what a reader is warned of."""
+        return notes_of({"privacy": self.privacy})
 
     @cached_property
     def values(self) -> NDArray[np.float64]:

@@ -10,12 +10,12 @@ from dpopt.accounting.budget import Budget
 from dpopt.errors import PlanError
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.tree import read_hierarchy
+from dpopt.queries.ranges.tree import Tree, read_hierarchy
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import OnSolved, unheard
 from dpopt.synopses.histograms.hierarchy_plan import plan_hierarchy
 from dpopt.synopses.histograms.histogram import Histogram
-from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_blocks, plan_rounds
+from dpopt.synopses.histograms.histogram_plan import plan_blocks, plan_rounds
 from dpopt.synopses.histograms.in_rounds import ROUNDS, measured_in_rounds
 from dpopt.synopses.histograms.range_workload import ALL, NODES
 from dpopt.synopses.histograms.tree_plan import TreePlan
@@ -37,20 +37,29 @@ def planned_histogram(
     *,
     ranges: str | None = None,
     hierarchy: str | os.PathLike[str] | None = None,
+    branching: int | None = None,
     measure: str = BLOCKS,
     solver: str | None = None,
     on_solved: OnSolved = unheard,
 ) -> TreePlan:
-    """Return the plan for these bins from public values: waves, blocks, blocks in rounds, or a declared hierarchy."""
+    """Return the plan for these bins from public values: waves, blocks, blocks in rounds, or a hierarchy."""
     relation = request.relation
     if measure not in MEASURED:
         raise PlanError(f"found {measure!r} to be measured; expected one of {', '.join(MEASURED)}")
-    if measure != BLOCKS and (hierarchy is not None or solver is not None):
-        raise PlanError(f"{measure} have neither a hierarchy nor a solver: leave these out, or measure blocks")
+    if measure != BLOCKS and any(one is not None for one in (hierarchy, branching, solver)):
+        raise PlanError(f"{measure} have no hierarchy, branching or solver: leave these out, or measure blocks")
+    if branching is not None and (hierarchy is not None or solver is not None):
+        raise PlanError(
+            "a branching gives the hierarchy and the same budget to each of its levels: leave out the declared hierarchy "
+            "and the solver, or the branching"
+        )
     if measure == ROUNDS:
         return plan_rounds(bins, budget, ranges=ranges or ALL, relation=relation, size=size)
     if measure == WAVES:
         return plan_waves(bins.number, budget, ranges=ranges or ALL, relation=relation)
+    if branching is not None:
+        tree = Tree.balanced(bins.number, branching)
+        return plan_hierarchy(tree, budget, bins=bins, ranges=ranges or ALL, relation=relation, size=size, uniform=True)
     if hierarchy is None:
         return plan_blocks(
             bins, budget, ranges=ranges or ALL, relation=relation, size=size, solver=solver, on_solved=on_solved
@@ -74,6 +83,7 @@ def plan_histogram(
     n: int | None = None,
     ranges: str | None = None,
     hierarchy: str | os.PathLike[str] | None = None,
+    branching: int | None = None,
     measure: str = BLOCKS,
     ordered: bool = False,
     **asked: Unpack[Asked],
@@ -84,7 +94,7 @@ def plan_histogram(
     ----------
     n : int, optional
         The number of records, under replace.
-    schema, column, ranges, hierarchy, measure, ordered, **asked
+    schema, column, ranges, hierarchy, branching, measure, ordered, **asked
         As for `dpopt.histogram`.
 
     Returns
@@ -104,7 +114,9 @@ def plan_histogram(
     """
     request = Request(**asked)
     (bins,) = request.declared_bins(schema, (column,), ordered=ordered)
-    plan = partial(planned_histogram, bins, request, ranges=ranges, hierarchy=hierarchy, measure=measure)
+    plan = partial(
+        planned_histogram, bins, request, ranges=ranges, hierarchy=hierarchy, branching=branching, measure=measure
+    )
     return plan(request.noise(plan, n), n)
 
 
@@ -116,6 +128,7 @@ def histogram(
     counts: str | None = None,
     ranges: str | None = None,
     hierarchy: str | os.PathLike[str] | None = None,
+    branching: int | None = None,
     measure: str = BLOCKS,
     ordered: bool = False,
     **asked: Unpack[AskedOfModels],
@@ -138,6 +151,10 @@ def histogram(
         hierarchy "nodes", "all", "sizes:..." or "file:PATH". "all" if left out, or "nodes".
     hierarchy : path, optional
         Public JSON file of nested lists of bins: the levels of this hierarchy are measured.
+    branching : int, optional
+        At least 2. The tree of Hay et al. 2010, in which each node joins this many, all levels with the same part of the
+        budget; its estimate "least-squares" is their H-bar. Without it the plan chooses levels and budgets, with less
+        error.
     measure : str
         "blocks" (of 1, 2, 4, ... bins), or "waves": of the least variance for "all" ranges or "prefixes", with Gaussian
         noise under add-remove; better where most bins hold records, and often worse where most are empty. "rounds"
@@ -176,7 +193,7 @@ def histogram(
         () if column is None else (column,),
         counts=counts,
         plan=lambda axes, budget, size: planned_histogram(
-            axes[0], request, budget, size, ranges=ranges, hierarchy=hierarchy, measure=measure
+            axes[0], request, budget, size, ranges=ranges, hierarchy=hierarchy, branching=branching, measure=measure
         ),
         measure=lambda axes: partial(release_histogram, bins=axes[0]),
         ordered=ordered,
@@ -190,11 +207,8 @@ def release_histogram(counts: BinCounts, plan: TreePlan, bins: Bins | None = Non
     """
     (named,) = named_axes((plan.bins,), (Bins("bins", plan.bins) if bins is None else bins,))
     run = Reserved.of(plan, how)
-    if isinstance(plan, HistogramPlan) and plan.rounds:
-        levels = [(height,) for height in plan.heights]
-        noisy = measured_in_rounds(run, counts, plan, (plan.bins,), levels)
-    else:
-        noisy = run.measured(counts, map(plan.measurement, plan.levels))
+    in_rounds = bool(plan.round_levels)
+    noisy = measured_in_rounds(run, counts, plan) if in_rounds else run.measured(counts, plan.measurements())
     with run.stage("making the counts consistent"):
         released = Histogram(named, plan, noisy, run.privacy())
         _ = released.counts

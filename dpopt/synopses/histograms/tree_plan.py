@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,7 @@ from dpopt.arrays import freeze
 from dpopt.errors import PlanError
 from dpopt.inference.histograms.tree_least_squares import range_variances
 from dpopt.models.model_size import ModelSize
+from dpopt.private.curators.counting_curator import Counted
 from dpopt.private.measurements.bin_measurement import GroupSums
 from dpopt.programs.solver import Capability
 from dpopt.queries.ranges.tree import Tree
@@ -64,13 +66,7 @@ class TreePlan(CountsPlan):
 
     def derived(self) -> dict[str, Any]:
         """Return what follows from the fields: how many nodes each level has among it."""
-        return {**super().derived(), "nodes": [self.number_of_nodes(level) for level in self.levels]}
-
-    def measurement(self, level: MeasuredLevel) -> GroupSums:
-        """Return what is asked of the curator at a level."""
-        sizes = self.tree.size[self.nodes(level)]
-        groups = np.repeat(np.arange(sizes.size, dtype=np.int64), sizes)
-        return GroupSums(level.name, level.scale, self.gaussian, groups, sizes.size)
+        return {**super().derived(), "nodes": [nodes for (nodes,) in self.level_shapes()]}
 
     def model_sizes(self) -> dict[str, ModelSize]:
         """Return kind and size of the models of a release."""
@@ -80,10 +76,21 @@ class TreePlan(CountsPlan):
         """Return the nodes of a measured level."""
         return self.tree.levels[level.depth]
 
-    def number_of_nodes(self, level: MeasuredLevel) -> int:
-        """Return how many nodes a measured level has."""
-        nodes = self.nodes(level)
-        return int(nodes.stop - nodes.start)
+    @property
+    def cells_shape(self) -> tuple[int, ...]:
+        """The number of bins."""
+        return (self.bins,)
+
+    def level_shapes(self) -> list[tuple[int, ...]]:
+        """Return how many nodes each measured level has."""
+        return [(nodes.stop - nodes.start,) for nodes in map(self.nodes, self.levels)]
+
+    def measurements(self) -> Iterator[Counted]:
+        """Return what is asked of the curator at each level."""
+        for level in self.levels:
+            sizes = self.tree.size[self.nodes(level)]
+            groups = np.repeat(np.arange(sizes.size, dtype=np.int64), sizes)
+            yield GroupSums(level.name, level.scale, self.gaussian, groups, sizes.size)
 
     def node_values(self, noisy: tuple[NDArray[np.int64], ...]) -> NDArray[np.float64]:
         """Return what was measured of each node, (v,): 0 where nothing was; a public number of records is the root's."""

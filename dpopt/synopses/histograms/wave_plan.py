@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -75,9 +76,9 @@ class WavePlan(TreePlan):
         """Return what follows from the fields: which kind of plan it is among it."""
         return {**super().derived(), "measured": WAVES}
 
-    def measurement(self, level: MeasuredLevel) -> WaveSums:  # type: ignore[override]  # of all bins, not of groups
+    def measurements(self) -> Iterator[WaveSums]:
         """Return what is asked of the curator."""
-        return self._sums
+        yield self._sums
 
     def node_values(self, noisy: tuple[NDArray[np.int64], ...]) -> NDArray[np.float64]:
         """Return the least-squares count of each node, (v,)."""

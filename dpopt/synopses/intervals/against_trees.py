@@ -38,7 +38,7 @@ class TreeBeside:
 
 
 def tree_beside(plan: PartitionPlan) -> TreeBeside:
-    """Return what a tree of counts with the budget of a plan is predicted to do, with Laplace noise where that is better.
+    """Predict the error of a tree of counts with a plan's budget, with Laplace noise where that is better.
 
     Of several columns cubes of cells are taken for the blocks, which are planned in a moment; `dpopt grid` may find
     better ones. Bounds under Laplace noise hold for any weights of noisy counts with this variance (`noise_bounds`),

@@ -1,4 +1,4 @@
-"""A partition of a grid into boxes, the tree of the cuts that led to them, and which part of each box other boxes hold."""
+"""A partition of a grid into boxes, the tree of its cuts, and the part of each box that other boxes hold."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from dpopt.queries.ranges.grids import sides_of
 from dpopt.releases.declared_size import Total
 from dpopt.synopses.histograms.counts_plan import noise_variance
 from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes, tree_inferences
-from dpopt.synopses.histograms.histogram import CONFIDENCE
+from dpopt.synopses.histograms.released_counts import CONFIDENCE
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
 from dpopt.synopses.intervals.partition import Partition
 from dpopt.synopses.intervals.partition_plan import MODEL, PartitionPlan

@@ -34,7 +34,7 @@ from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import box_of_cells, cut_boxes, whole_box
 from dpopt.releases.progress import Progress
 from dpopt.schema.schema import Schema
-from dpopt.synopses.histograms.histogram import CONFIDENCE
+from dpopt.synopses.histograms.released_counts import CONFIDENCE
 from dpopt.synopses.intervals.interval_plan import MASSES, IntervalPlan, plan_intervals
 from dpopt.synopses.intervals.partition import Partition, interval_partition
 from dpopt.synopses.intervals.partition_plan import PartitionPlan

@@ -165,7 +165,7 @@ def plan_split(
     error: float | None = None,
     beta: float = BETA,
 ) -> SplitPlan:
-    """Return the plan that is expected to give large boxes the least bounds, or with a wanted error the least proven one.
+    """Return the plan with the least expected bounds of large boxes, or with a wanted error the least proven one.
 
     minimize 2 D 2^(rounds (D - 1)) M + r over the number of cuts of each axis, and the share of the budget for counts
 

@@ -73,7 +73,7 @@ class SanitizerFigures:
         return CoefficientSums(f"coefficients of {self.name}", self.unit, self.scale, self.gaussian)
 
     def error_bound(self, monomials: int, beta: float, *, queries: int = 1) -> float:
-        """Return how far answers that add up so many monomials are off at most, with probability 1 - beta for all of them."""
+        """Bound the errors of answers that add up this many monomials, with probability 1 - beta for all of them."""
         noise = noise_bound(
             np.array([self.scale * self.unit / self.size]),
             np.array([float(monomials)]),

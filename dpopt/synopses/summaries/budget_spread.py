@@ -41,7 +41,7 @@ class Measured:
     """The probability with which it may fail."""
 
     def scales(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the scale of the noise of a count of each size, as a share of the records; inf where no budget is spent."""
+        """Return the noise scale of a count of each size, as a share of the records; inf where no budget is spent."""
         with np.errstate(divide="ignore"):
             if self.gaussian:
                 return np.asarray(np.sqrt(self.sensitivity / (2.0 * self.amount * shares)) / self.size)

@@ -1,4 +1,4 @@
-"""Between which shares an answer lies if the noisy counts are those of records: bands that hold together, and proven ends."""
+"""The interval of an answer if the noisy counts are those of records: bands that hold together, and proven ends."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ROUNDING = 1e-12  # bands are wider by so much, relatively, than what floating-
 MOST_ADDED = 200_000
 """Conjunctions that the rows of one size add up, at most; larger sizes have no rows."""
 SUMS = 0.5
-"""The part of the probability that some band fails which is for sums over all sets of a size; the rest is for single sets."""
+"""Of the probability that some band fails, the part for sums over all sets of a size; the rest is for single sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def consistent_interval(
 
 
 def _end(program: MixedIntegerProgram, solver: Solver) -> tuple[float, bool, float]:
-    """Return the end that is proven, in records; whether the solver says that there is none; how far its point is from it."""
+    """Return the proven end, in records; whether the solver says that there is none; how far its point is off."""
     records = float(program.row_upper[-1])
     end = records if program.maximize else 0.0
     found = verified(program, suggested_point(solver, program, _LIMITS)[1])

@@ -1,4 +1,4 @@
-"""How far noise goes at most with a stated probability: that of a weighted sum of noisy counts, and that of comparisons."""
+"""Bounds of noise that hold with a stated probability: of a weighted sum of noisy counts, and of comparisons."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _UPWARD = 1.0 + 1e-12
 
 
 def one_sided_reach(scale: float, tail: float, *, gaussian: bool) -> int:
-    """Return a whole number that integer noise exceeds with probability at most `tail`; the same holds below its negative.
+    """Return a whole number that integer noise exceeds, or is below its negative, with probability at most `tail` each.
 
     Laplace: P(X > t) = a^(t + 1) / (1 + a) with a = exp(-1 / b), exactly. Gaussian: the least of exp(-m^2 / (2
     sigma^2)) and the normal tail from m - 1 on, m = t + 1; discrete Gaussian noise is below both (Canonne, Kamath and
@@ -93,7 +93,7 @@ def one_sided_reach(scale: float, tail: float, *, gaussian: bool) -> int:
 def reach_of_sums(
     weights: NDArray[np.float64], scales: NDArray[np.float64], beta: float, *, gaussian: bool, queries: int = 1
 ) -> NDArray[np.float64]:
-    """Return what sums of weighted noise stay below on either side, (q,), each with probability 1 - beta, or all together.
+    """Bound sums of weighted noise on either side, (q,): each holds with probability 1 - beta, or all together.
 
     With u_i = (weight_i scale_i)^2 the log moment of Laplace noise is at most -sum_i ln(1 - t^2 u_i), and -ln(1 - t^2
     u) is convex in u and 0 at 0, so that it is at most what sum_i u_i / max_i u_i equal parts have: `noise_bound` takes
@@ -121,7 +121,7 @@ def reach_of_sums(
 
 
 def reach_of_variance(largest: float, parts: float, beta: float, *, gaussian: bool, queries: int = 1) -> float:
-    """Return what sums of noise stay below whose squared weighted scales add up to `parts` times the largest one squared.
+    """Bound sums of noise whose squared weighted scales add up to `parts` times the largest one squared.
 
     Parameters
     ----------

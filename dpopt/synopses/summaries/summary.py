@@ -69,7 +69,7 @@ class SummaryAnswer:
 
 
 def polynomial_share(approximation: float, bound: float) -> float:
-    """Return the part of the probability of failure that is for the polynomial's bound; the rest is for consistent counts.
+    """Return the polynomial's part of the probability of failure; the rest is for consistent counts.
 
     Half of it; but nine tenths where the bound is mostly that of noise. Then other counts say little more, and the
     bound is hardly larger than the polynomial's alone. Both numbers are known before any count is looked at.
@@ -120,7 +120,7 @@ class Summary(PlannedSynopsis):
         return [f"{len(groups.sizes)} columns", f"{groups.literals} literals", f"k={self.plan.width}"]
 
     def totals(self) -> list[Total]:
-        """Return what counts say of the number of records: a column's values hold all of them, no conjunction more than all."""
+        """Bound the number of records by counts: a column's values hold all of them, no conjunction more than all."""
         plan, codes = self.plan, self.plan.literals.codes
         whole = [len(own) == one.size for own, one in zip(codes, plan.literals.schema.attributes, strict=True)]
         found = []

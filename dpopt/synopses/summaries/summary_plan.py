@@ -1,4 +1,4 @@
-"""The plan of a summary: conjunctions of which sizes are counted, with how much noise; made from public numbers alone."""
+"""The plan of a summary: the sizes of the counted conjunctions, and their noise; made from public numbers alone."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def countable(literals: ChosenLiterals, width: int) -> int:
 
 
 def columns_that_do(literals: ChosenLiterals, width: int) -> int:
-    """Return how many columns, those with the fewest literals, have at most 20,000,000 conjunctions of up to `width`."""
+    """Return how many columns, fewest literals first, have at most 20,000,000 conjunctions of up to `width`."""
     sizes = sorted(literals.groups.sizes)
 
     def too_many(columns: int) -> bool:

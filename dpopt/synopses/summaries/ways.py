@@ -66,7 +66,7 @@ class Way:
         return groups.numbers(np.concatenate(chosen))
 
     def sets_of(self, groups: LiteralGroups, size: int) -> Iterator[NDArray[np.int64]]:
-        """Yield the numbers of the conjunctions of each set of `size` sets, in the order of combinations of all of them."""
+        """Yield the numbers of the conjunctions of each set of `size` sets, in the order of their combinations."""
         every = (*self.counted, *self.negated)
         if all(len(one) == 1 for one in every):
             rows = np.sort(np.array(list(combinations([one[0] for one in every], size)), dtype=np.int64), axis=1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import cache
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -87,12 +88,10 @@ def lost_between(one: Sequence[Drawn], two: Sequence[Drawn], budget: Budget) -> 
 def check_draws(rows: int) -> Decimal:
     """Check a run of DualQuery; return the largest share of the person's pure epsilon that is lost."""
     game = Game.of(ONE_QUERY, rounds=2, draws=2, step="0.8", size=2, relation=ADD_REMOVE)
-    reached = Decimal(0)
+    reached, charges, distribution = Decimal(0), cache(game.charges), cache(game.distribution)
     for one, two in persons(rows, universe(game.workload.schema)):
         if one:
-            reached = max(
-                reached, check_person(game.charges(one), game.distribution(one), game.distribution(two), rows)
-            )
+            reached = max(reached, check_person(charges(one), distribution(one), distribution(two), rows))
     return reached
 
 

@@ -17,9 +17,10 @@ from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.tree import Tree
 from dpopt.synopses.histograms.estimates import Estimate
 from dpopt.synopses.histograms.hierarchy_plan import plan_hierarchy
-from dpopt.synopses.histograms.histogram import Histogram, write_table
+from dpopt.synopses.histograms.histogram import Histogram
 from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_blocks
 from dpopt.synopses.histograms.release_histogram import release_histogram
+from dpopt.synopses.histograms.released_counts import write_cells
 
 BUDGET = Budget(None, 1e-9, 0.02, Accountant.ZCDP)
 NAMES = ["divided", "least-squares", "nonnegative"]
@@ -111,17 +112,17 @@ def test_answers_and_quantiles_follow_the_estimate(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_tables_follow_the_estimate(name: str, tmp_path: Path) -> None:
     found = released()
-    write_table(found, tmp_path / "table.csv", estimate=name)
+    write_cells(found, tmp_path / "table.csv", estimate=name)
     rows = list(csv.DictReader((tmp_path / "table.csv").read_text(encoding="utf-8").splitlines()))
     assert [float(row["count"]) for row in rows] == pytest.approx(found.estimate(name), rel=1e-5, abs=1e-9)
-    write_table(found, tmp_path / "whole.csv", estimate=name, whole=True)
+    write_cells(found, tmp_path / "whole.csv", estimate=name, whole=True)
     rows = list(csv.DictReader((tmp_path / "whole.csv").read_text(encoding="utf-8").splitlines()))
     assert [int(row["count"]) for row in rows] == found.whole_counts(name).tolist()
 
 
 def test_large_whole_counts_keep_their_digits(tmp_path: Path) -> None:
     found = released(counts=np.array([123_456_789, 0, 5, 987_654_321]))
-    write_table(found, tmp_path / "table.csv", whole=True)
+    write_cells(found, tmp_path / "table.csv", whole=True)
     rows = list(csv.DictReader((tmp_path / "table.csv").read_text(encoding="utf-8").splitlines()))
     assert [int(row["count"]) for row in rows] == found.whole_counts().tolist()
 

@@ -15,6 +15,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import DpoptError, PlanError, TranscriptError, WorkloadError
 from dpopt.inference.histograms.tree_least_squares import range_variances
+from dpopt.private.measurements.bin_measurement import GroupSums
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.tree import Tree, hierarchy_of
@@ -68,7 +69,8 @@ def test_a_plan_spends_its_budget_and_no_more(
 def test_a_record_lies_in_one_group_of_each_measured_level(relation: NeighbouringRelation, size: int | None) -> None:
     """Over all neighbours of a table: what the charge of a level is computed from."""
     plan = measured_everywhere(relation, size)
-    measurements = [plan.measurement(level) for level in plan.levels]
+    measurements = [one for one in plan.measurements() if isinstance(one, GroupSums)]
+    assert len(measurements) == len(plan.levels)
     exact = [one.exact(BinCounts.from_counts(COUNTS)) for one in measurements]
     moves = [np.eye(11, dtype=np.int64)[place] for place in range(11)]
     if relation is REPLACE:
@@ -228,3 +230,31 @@ def test_a_plan_that_contradicts_itself_is_refused() -> None:
     for damage in damages:
         with pytest.raises(TranscriptError):
             Histogram.from_json({**good, **damage})
+
+
+@EVERYWHERE
+@pytest.mark.parametrize("budget", [PURE, ZCDP])
+@pytest.mark.parametrize("branching", [2, 3, 16])
+def test_trees_of_equal_budgets_are_those_of_the_paper(
+    branching: int, budget: Budget, relation: NeighbouringRelation, size: int | None
+) -> None:
+    """Hay et al. 2010: all levels of a k-ary tree with the same noise, and H-bar, the least-squares answers of theorem 3.
+
+    Under add-remove l levels take Laplace noise of scale l / epsilon. Under replace-one the root is known, and a record
+    that is replaced changes two nodes of each other level. The predicted variances are those of dense least squares.
+    """
+    bins = 11
+    tree = Tree.balanced(bins, branching)
+    plan = plan_hierarchy(tree, budget, ranges="all", relation=relation, size=size, uniform=True)
+    levels, moved = (len(tree.levels), 1) if size is None else (len(tree.levels) - 1, 2)
+    assert len(plan.depths) == levels
+    expected = moved * levels / 1.0 if budget is PURE else np.sqrt(moved * levels / (2 * 0.5))
+    assert plan.scales == pytest.approx([expected] * levels, rel=1e-6)
+    assert budget.allows(plan.charges())
+
+    nodes = [np.arange(start, start + size) for start, size in zip(tree.start, tree.size, strict=True)]
+    rows = np.array([np.isin(np.arange(bins), node) for node in nodes], dtype=np.float64)
+    precisions = 1.0 / np.maximum(plan.variances, 1e-6)  # the root's is 0 where it is known
+    covariance = np.linalg.inv(rows.T @ (precisions[:, None] * rows))
+    each = [covariance[low:high, low:high].sum() for low, high in combinations(range(bins + 1), 2)]
+    assert plan.predicted["all ranges"] == pytest.approx(np.mean(each), rel=1e-5)

@@ -5,5 +5,5 @@
 | box_workload.py | which boxes are to be answered well |
 | grid_plan.py | the plan of several columns |
 | release_grid.py | from a table to a histogram of several columns |
-| grid_histogram.py | the release: noisy counts of cells, and what is made of them; released cells as CSV files |
+| grid_histogram.py | the release of several columns: least squares of cells, variances of boxes, and its model |
 """

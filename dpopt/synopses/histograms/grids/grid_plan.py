@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -17,7 +18,9 @@ from dpopt.errors import PlanError
 from dpopt.inference.histograms.grid_least_squares import grid_precisions
 from dpopt.models.histograms.grid_consistency import grid_coefficients
 from dpopt.models.model_size import ModelSize
-from dpopt.models.noise_budgets.level_budgets import LevelBudgets, best_level_budgets
+from dpopt.models.noise_budgets.budget_program import LevelBudgets
+from dpopt.models.noise_budgets.level_budgets import best_level_budgets
+from dpopt.private.curators.counting_curator import Counted
 from dpopt.private.measurements.bin_measurement import GroupSums
 from dpopt.programs.solver import Capability, Solver
 from dpopt.queries.ranges.grids import Level, block_of_cells, blocks_shape, grid_heights, grid_levels
@@ -70,10 +73,25 @@ class GridPlan(CountsPlan):
         """The measured shapes of blocks in words."""
         return tuple(blocks_name(level) for level in self.levels)
 
-    def measurement(self, level: Level, scale: float) -> GroupSums:
-        """Return what is asked of the curator at a level."""
-        blocks = prod(blocks_shape(self.shape, level))
-        return GroupSums(blocks_name(level), scale, self.gaussian, block_of_cells(self.shape, level), blocks)
+    @property
+    def cells_shape(self) -> tuple[int, ...]:
+        """Bins of each column."""
+        return self.shape
+
+    @property
+    def round_levels(self) -> tuple[Level, ...]:
+        """The measured shapes of blocks, if they are measured in rounds; otherwise none."""
+        return self.levels if self.rounds else ()
+
+    def level_shapes(self) -> list[tuple[int, ...]]:
+        """Return how many blocks each measured level has along each axis."""
+        return [blocks_shape(self.shape, level) for level in self.levels]
+
+    def measurements(self) -> Iterator[Counted]:
+        """Return what is asked of the curator at each level."""
+        for level, scale, blocks in zip(self.levels, self.scales, self.level_shapes(), strict=True):
+            groups = block_of_cells(self.shape, level)
+            yield GroupSums(blocks_name(level), scale, self.gaussian, groups, prod(blocks))
 
     def model_sizes(self) -> dict[str, ModelSize]:
         """Return kind and size of the model of a release: `least-squares`; none of one in rounds."""
@@ -100,8 +118,7 @@ class GridPlan(CountsPlan):
 
     def derived(self) -> dict[str, Any]:
         """Return what follows from the fields: how many blocks each level has among it."""
-        blocks = [list(blocks_shape(self.shape, level)) for level in self.levels]
-        return {**super().derived(), "blocks": blocks}
+        return {**super().derived(), "blocks": [list(blocks) for blocks in self.level_shapes()]}
 
 
 def check_shape(shape: tuple[int, ...]) -> None:

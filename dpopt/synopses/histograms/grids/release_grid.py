@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Unpack
 
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
-from dpopt.queries.ranges.grids import blocks_shape
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, plan_grid
@@ -101,13 +100,11 @@ def release_grid(
     """
     named = named_axes(plan.shape, axes)
     run = Reserved.of(plan, how)
-    if plan.rounds:
-        noisy = measured_in_rounds(run, counts, plan, plan.shape, plan.levels)
+    if plan.round_levels:
+        noisy = measured_in_rounds(run, counts, plan)
     else:
-        flat = run.measured(counts, map(plan.measurement, plan.levels, plan.scales))
-        noisy = tuple(
-            values.reshape(blocks_shape(plan.shape, level)) for level, values in zip(plan.levels, flat, strict=True)
-        )
+        flat = run.measured(counts, plan.measurements())
+        noisy = tuple(values.reshape(shape) for values, shape in zip(flat, plan.level_shapes(), strict=True))
     with run.stage("making the counts consistent"):
         released = GridHistogram(named, plan, noisy, run.privacy())
         _ = released.counts
