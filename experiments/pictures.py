@@ -7,8 +7,6 @@ import re
 import sys
 from typing import Any
 
-from experiments.accuracy_leader.__main__ import with_peers_on_file
-from experiments.accuracy_leader.picture import draw as draw_errors
 from experiments.approximate_degree.picture import draw as draw_degrees
 from experiments.approximate_degree.picture import draw_breakdown
 from experiments.benchmarks.cases import growth, random_bits
@@ -28,7 +26,6 @@ from experiments.wide_data.pictures import draw as draw_wide
 
 def main() -> int:
     """Draw all of them."""
-    draw_errors(with_peers_on_file(_results("accuracy_leader")["results"]), HERE / "accuracy_leader" / "errors.svg")
     degrees = _results("approximate_degree")
     draw_degrees(degrees, HERE / "approximate_degree" / "degrees.svg")
     draw_breakdown(degrees, HERE / "approximate_degree" / "breakdown.svg")

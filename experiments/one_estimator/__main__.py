@@ -20,7 +20,7 @@ from experiments.one_estimator.measuring import beside, errors, real_accuracy
 from experiments.one_estimator.methods import OWN, PAIRS, Method, Task, method
 from experiments.one_estimator.summary import markdown, rows
 from experiments.one_estimator.tables import KINDS, QUICK, TABLES, asked, load, settings
-from experiments.peers.measure import PeerFailedError
+from experiments.peers.run import PeerFailedError
 from experiments.tables import MissingDataError
 
 EPSILONS = (0.1, 1.0, 10.0, 0.03, 0.3, 3.0)

@@ -21,7 +21,7 @@ from dpopt.algorithms.registry import OPTIONS
 from experiments.labels import MEASURED, options_of
 from experiments.one_estimator.ablations import ABLATIONS, ablated
 from experiments.one_estimator.tables import Marginal, Table, pairs_of
-from experiments.peers.measure import PeerTable, run_peer
+from experiments.peers.run import PeerTable, run_peer
 
 TODAY = ("projection", "adaptive")
 INDEPENDENCE, PAIRS = "independence", "pairs"
@@ -169,7 +169,7 @@ def _peer(peer: str, name: str, task: Task, *, environments: Path, limit: float)
         order=len(task.marginals[0]),
         limit=limit,
     )
-    return Released(made.records, made.weights, None, made.processor_seconds)
+    return Released(made.records, processor_seconds=made.processor_seconds)
 
 
 def _plugged(file: Path) -> Method:

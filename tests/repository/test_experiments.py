@@ -35,7 +35,6 @@ if not (ROOT / "experiments").is_dir():
     pytest.skip("the experiments are not part of this copy", allow_module_level=True)
 
 from experiments import runs
-from experiments.accuracy_leader.summary import markdown
 from experiments.benchmarks import __main__ as benchmarks
 from experiments.benchmarks.markdown import tables
 from experiments.benchmarks.registry import Bar, Case, Result, Setting
@@ -343,19 +342,6 @@ def test_quick_results_are_never_mixed_with_others(figures: dict[str, float], tm
     assert report["quick"]
 
 
-def test_the_accuracy_leader_runs_without_data_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    file = tmp_path / "results.json"
-    options = ["--quick", "--parts", "adult7", "--no-predict", "--json", str(file), "--algorithms"]
-    _passed("accuracy_leader", *options, "noise")
-    first = json.loads(file.read_text(encoding="utf-8"))["results"]
-    assert [result["algorithm"] for result in first] == ["noise"]
-    out = _passed("accuracy_leader", *options, "noise", "projection")
-    second = json.loads(file.read_text(encoding="utf-8"))["results"]
-    assert second[0] == first[0]
-    assert [result["algorithm"] for result in second] == ["noise", "projection"]
-    assert "| adult7 | 20 | add-remove | projection | 1 |" in out
-
-
 def test_one_estimator_goes_on_where_it_stopped_and_takes_a_method_from_a_file(tmp_path: Path) -> None:
     """A method that returns the table itself has no error, and is compared with what was measured before it."""
     mine, file = tmp_path / "mine.py", tmp_path / "results.jsonl"
@@ -379,25 +365,6 @@ def test_one_estimator_is_judged_by_the_differences_of_all_cells(values: int) ->
     expected = {"tv": 0.25, "largest": 0.25, "mean": 0.5 / (2 * values)}
     assert errors(table, [(0, 1)], released) == pytest.approx(expected)
     assert errors(table, [(0, 1)], Released(codes)) == {"tv": 0, "largest": 0, "mean": 0}
-
-
-def _result(algorithm: str, error: float, **more: Any) -> dict[str, Any]:
-    figures = {"max_error": 10 * error, "mean_error": error, "seconds": 1.0, "peak_mb": 100, "failed": None}
-    labels = {"part": "adult7", "run": 0, "epsilon": 1.0, "algorithm": algorithm, "neighbours": "add-remove"}
-    return {**labels, **figures, **more}
-
-
-def test_the_tables_name_the_leader_and_hold_it_against_the_best_peer() -> None:
-    plan = _result("plan", 1.0, chosen={"algorithm": "adaptive", "considered": {"adaptive": {"mean_error": 0.015}}})
-    runs = [_result("projection", 0.01), _result("adaptive", 0.02), _result("dpmm aim", 0.012, peer="dpmm"), plan]
-    text = "\n".join(markdown(runs))
-    assert (
-        "| adult7 | 1 | projection 0.1; then dpmm aim 0.12 | projection 0.01; then dpmm aim 0.012 | adaptive | 2.00 "
-        "(!) |" in text
-    )
-    assert "| adult7 | 1 | mean error | 0.012 | the best peer | projection 0.01 | yes |" in text
-    failed = [_result("projection", 0.013), _result("dpmm aim", 0.012, peer="dpmm")]
-    assert "| projection 0.013 | **no** |" in "\n".join(markdown(failed))
 
 
 def test_the_sparse_table_is_the_same_for_ever_and_for_all_threads() -> None:

@@ -18,7 +18,6 @@ from experiments.papers import EXPERIMENTS, compared, report_of
 
 FOLDER = ROOT / "experiments"
 TABLES = (
-    "accuracy_leader",
     "approximate_degree",
     "audit",
     "boxes",
