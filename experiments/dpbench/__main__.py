@@ -17,10 +17,11 @@ from experiments.dpbench.hdmm import hdmm
 from experiments.dpbench.ours import DIVIDED, LEAST_SQUARES, answered, in_rounds, scales
 from experiments.dpbench.peers import GRIDS, LINES, Numbers
 from experiments.experiment import Report, Result, carry_out, parser_of
-from experiments.tables import data_file
+from experiments.histograms import GRIDS as GRID_FILE
+from experiments.histograms import LINES as LINE_FILE
+from experiments.histograms import dpbench
 
 ASKED, SEED = 2_000, 4096
-LINE_FILE, GRID_FILE = "hist/dpbench-1d-4096.npz", "hist/dpbench-2d-256x256.npz"
 ROUNDS = "rounds"
 SHRUNKEN = "shrunken"  # of blocks without rounds: removed from dpopt, its figures are kept
 OURS, COVERED = (LEAST_SQUARES, DIVIDED, SHRUNKEN, ROUNDS), (SHRUNKEN, ROUNDS)
@@ -62,9 +63,7 @@ def sets(*, quick: bool) -> Iterator[tuple[str, Numbers]]:
         yield "made up, two columns", (counts[:, None] * (counts[None, :16] > 0))[:16].astype(np.float64)
         return
     for file in (LINE_FILE, GRID_FILE):
-        with np.load(data_file(file), allow_pickle=False) as held:
-            for name in held.files:
-                yield name, held[name].astype(np.float64)
+        yield from ((histogram.name, histogram.counts.astype(np.float64)) for histogram in dpbench(file))
 
 
 def workloads(shape: tuple[int, ...]) -> tuple[str, ...]:

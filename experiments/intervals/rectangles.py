@@ -15,7 +15,7 @@ from dpopt.synopses.histograms.grids.grid_plan import plan_grid
 from dpopt.synopses.histograms.grids.release_grid import release_grid
 from dpopt.synopses.intervals.release_intervals import release_partition
 from dpopt.synopses.intervals.split_plan import plan_split
-from experiments.boxes.grids import grids
+from experiments.histograms import GRIDS, dpbench
 from experiments.intervals.columns import BETA, BUDGETS
 
 SPLIT, GRID = "boxes at noisy medians", "dpopt grid"
@@ -37,9 +37,8 @@ def cloud(side: int, records: int) -> NDArray[np.int64]:
 def tables(*, quick: bool) -> Iterator[tuple[str, NDArray[np.int64]]]:
     """Yield names and cells."""
     yield SMOOTH, cloud(32 if quick else 1024, 10**6)
-    for name, cells in () if quick else grids():
-        if name in SETS:
-            yield name, cells
+    if not quick:
+        yield from ((histogram.name, histogram.counts) for histogram in dpbench(GRIDS) if histogram.name in SETS)
 
 
 def measure(runs: int, *, quick: bool) -> Iterator[dict[str, Any]]:

@@ -20,7 +20,6 @@ FOLDER = ROOT / "experiments"
 TABLES = (
     "approximate_degree",
     "audit",
-    "boxes",
     "decision_lists",
     "dpbench",
     "figure5",
@@ -35,8 +34,6 @@ TABLES = (
     "multiplicative_weights",
     "papers_sanitizer",
     "polynomial_release",
-    "ranges",
-    "relations",
     "small_databases",
     "wide_data",
 )
