@@ -1,4 +1,4 @@
-"""`python -m experiments.polynomial_release`: errors and cost of summaries, beside predictions and other methods."""
+"""`python -m experiments.polynomial_release`: errors and cost of summaries, beside predictions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 
 from experiments.experiment import Measure, Report, Result, carry_out, parser_of, rounded
-from experiments.polynomial_release import cost, methods, releases
+from experiments.polynomial_release import cost, releases
 from experiments.polynomial_release.markdown import markdown
 from experiments.polynomial_release.picture import draw
 from experiments.polynomial_release.tables import MADE_UP, NAMES, tables
@@ -54,30 +54,14 @@ def _needs_more(predicate: str, width: int) -> bool:
     return predicate.startswith("atleast:") and int(predicate.removeprefix("atleast:")) > width
 
 
-def _methods(options: argparse.Namespace, known: list[Result]) -> Iterator[Result]:
-    if "methods" not in options.parts:
-        return
-    effort = methods.QUICK if options.quick else methods.FULL
-    names = [MADE_UP] if options.quick else [one for one in options.tables or NAMES if one != MADE_UP]
-    done = {one["table"] for one in known}
-    for table in tables([name for name in names if name not in done], quick=options.quick):
-        for one in methods.measure(table, options.rho, effort, _tell):
-            yield rounded(one, DIGITS)
-    known.sort(key=_order)
-
-
 def _cost(options: argparse.Namespace, known: list[Result]) -> Iterator[Result]:
     if "cost" in options.parts:
         for one in cost.measure(options.rho, quick=options.quick, known=list(known)):
             yield rounded(one, DIGITS)
 
 
-def _tell(text: str) -> None:
-    print(text, flush=True)
-
-
 def _order(one: Result) -> tuple[int, int, int, int]:
-    """Return by what results are sorted; runs and methods of a case stay in their order."""
+    """Return by what results are sorted."""
     return (*_order_of(one["table"], one["k"], one["predicate"]), one.get("run", 0))
 
 
@@ -85,7 +69,7 @@ def _order_of(table: str, width: int, predicate: str) -> tuple[int, int, int]:
     return NAMES.index(table), width, PREDICATES.index(predicate)
 
 
-PARTS: dict[str, Measure] = {"releases": _releases, "methods": _methods, "cost": _cost}
+PARTS: dict[str, Measure] = {"releases": _releases, "cost": _cost}
 
 
 if __name__ == "__main__":

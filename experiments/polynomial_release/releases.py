@@ -6,7 +6,7 @@ import resource
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import comb
+from math import comb, sqrt
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,6 @@ from dpopt.synopses.summaries.summary import Summary
 from dpopt.synopses.summaries.summary_plan import BETA, SummaryPlan, plan_summary
 from experiments.polynomial_release.exact import exact_answers, packed
 from experiments.polynomial_release.largest_noise import neighbours, random_sets, sets_of_largest_noise
-from experiments.polynomial_release.other_methods import direct_bound
 from experiments.polynomial_release.tables import SEED, Bits
 
 DELTA = 1e-9
@@ -63,6 +62,15 @@ def plan_for(table: Bits, width: int, predicate: str, rho: float) -> SummaryPlan
         predicate=predicate,
         relation=NeighbouringRelation.REPLACE_ONE,
     )
+
+
+def direct_bound(table: Bits, width: int, rho: float) -> float:
+    """Return what no answer is off by with probability 95 % if each query of k bits was counted with Gaussian noise.
+
+    Replacing a record of zeros by one of ones changes all C(d, k) counts by 1. A share, before it is cut at 0 and 1.
+    """
+    queries = comb(len(table.bits), width)
+    return deviations_for(BETA, queries) * sqrt(queries / (2.0 * rho)) / table.records
 
 
 def confidence_for_all(plan: SummaryPlan) -> float:
