@@ -1,4 +1,4 @@
-"""What a benchmark case is, and the list of cases: each file in `cases` enters itself when it is imported."""
+"""What a benchmark case is, and the list of cases: each file in `cases` enters its own when it is imported."""
 
 from __future__ import annotations
 

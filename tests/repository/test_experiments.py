@@ -37,7 +37,7 @@ if not (ROOT / "experiments").is_dir():
 from experiments import runs
 from experiments.benchmarks import __main__ as benchmarks
 from experiments.benchmarks.markdown import tables
-from experiments.benchmarks.registry import Bar, Case, Result, Setting
+from experiments.benchmarks.registry import Bar, Case, Result, Setting, load_cases
 from experiments.distributional_privacy import exact
 from experiments.distributional_privacy.definition import distributional_privacy
 from experiments.documents import circumstances
@@ -48,7 +48,7 @@ from experiments.one_estimator.methods import Released
 from experiments.wide_tables import biased_bits, netflix_shaped
 
 EXPERIMENTS = ROOT / "experiments"
-CASES = sorted(path.stem for path in (EXPERIMENTS / "benchmarks" / "cases").glob("*.py"))
+CASES = sorted(load_cases())
 TABLES = {
     "adult.json": ("adult/adult-train.csv.gz", "adult/adult-test.csv.gz"),
     "nist-acs.json": ("constrained/nist-acs-national2019.csv.gz",),
