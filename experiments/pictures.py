@@ -8,7 +8,6 @@ import sys
 from typing import Any
 
 from experiments.approximate_degree.picture import draw as draw_degrees
-from experiments.approximate_degree.picture import draw_breakdown
 from experiments.benchmarks.cases import growth, random_bits
 from experiments.distributional_privacy.__main__ import draw as draw_neighbours
 from experiments.documents import rows
@@ -26,9 +25,7 @@ from experiments.wide_data.pictures import draw as draw_wide
 
 def main() -> int:
     """Draw all of them."""
-    degrees = _results("approximate_degree")
-    draw_degrees(degrees, HERE / "approximate_degree" / "degrees.svg")
-    draw_breakdown(degrees, HERE / "approximate_degree" / "breakdown.svg")
+    draw_degrees(_results("approximate_degree"), HERE / "approximate_degree" / "degrees.svg")
     cases = _results("benchmarks")["cases"]
     growth.draw(cases["growth"]["rows"], growth.PLOT)
     random_bits.draw(cases["random_bits"]["rows"], random_bits.PLOT)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from experiments.approximate_degree import measuring
 from experiments.approximate_degree.markdown import markdown
-from experiments.approximate_degree.picture import draw, draw_breakdown
-from experiments.experiment import Measure, Report, Result, carry_out, parser_of
+from experiments.approximate_degree.picture import draw
+from experiments.experiment import Measure, Report, carry_out, parser_of
 
 COEFFICIENTS = (
     (20, 5, "0.1"),
@@ -22,14 +21,6 @@ COEFFICIENTS = (
     (100, 64, "0.1"),
 )
 PREDICTED = ((20, 6, 10_000), (50, 4, 100_000), (50, 8, 1_000_000), (50, 16, 10_000_000), (100, 32, 10**9))
-SIZES = ((8, 5), (16, 9), (32, 15), (64, 21), (64, 40))
-METHODS = ("highs", "glop", "clarabel")
-CASES = tuple(
-    (predicate, width, round(multiple * width**0.5))
-    for width in (50, 96, 200)
-    for predicate in ("or", "and", f"atleast:{width // 2}")
-    for multiple in (1, 2, 4, 6)
-)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -40,8 +31,6 @@ def main(arguments: list[str] | None = None) -> int:
         "constructions": lambda options, _: measuring.constructions(_widths(options)),
         "coefficients": lambda options, _: measuring.coefficients(COEFFICIENTS[: 1 if options.quick else None]),
         "predicted": lambda options, _: measuring.predicted(PREDICTED[: 1 if options.quick else None]),
-        "solvers": _solvers,
-        "approximations": _approximations,
     }
     return carry_out(parser_of("approximate_degree"), arguments, parts, markdown, draw=_draw)
 
@@ -50,17 +39,8 @@ def _widths(options: argparse.Namespace) -> tuple[int, ...]:
     return (8,) if options.quick else (16, 32, 64)
 
 
-def _solvers(options: argparse.Namespace, _: list[Result]) -> Iterator[Result]:
-    return measuring.solvers(*((SIZES[:1], ("highs",)) if options.quick else (SIZES, measuring.all_solvers())))
-
-
-def _approximations(options: argparse.Namespace, _: list[Result]) -> Iterator[Result]:
-    return measuring.approximations(*(((("or", 12, 4),), ("highs",)) if options.quick else (CASES, METHODS)))
-
-
 def _draw(report: Report, folder: Path) -> None:
     draw(report, folder / "degrees.svg")
-    draw_breakdown(report, folder / "breakdown.svg")
 
 
 if __name__ == "__main__":

@@ -16,8 +16,6 @@ def markdown(report: dict[str, Any]) -> Iterator[str]:
         "constructions": _constructions,
         "coefficients": _coefficients,
         "predicted": _predicted,
-        "solvers": _solvers,
-        "approximations": _approximations,
     }
     for name, table in tables.items():
         yield from table(report[name])
@@ -101,64 +99,3 @@ def _predicted(results: list[Result]) -> Iterator[str]:
             f"| {one['d']} | {one['k']} | {one['n']:,} | {one['degree']} | {one['error']:.3f} | {one['predicted']:.3f} "
             f"| {one['direct']:.3g} |"
         )
-
-
-def _solvers(results: list[Result]) -> Iterator[str]:
-    yield 'Solvers on the linear program of "at least 2 of k": error of their polynomial above the exact optimum, and time:'
-    yield ""
-    sizes = list(dict.fromkeys((one["k"], one["degree"]) for one in results))
-    yield from _table("solver", *(f"k = {width}, degree {degree}" for width, degree in sizes))
-    for name in dict.fromkeys(one["solver"] for one in results):
-        cells = []
-        for size in sizes:
-            one = next(row for row in results if row["solver"] == name and (row["k"], row["degree"]) == size)
-            distance = "no answer" if one["distance"] is None else f"{max(one['distance'], 0.0):.1e}"
-            cells.append(f"{'exact' if name == 'exchange' else distance}, {1e3 * one['seconds']:.0f} ms")
-        yield f"| {name} | {' | '.join(cells)} |"
-
-
-def _approximations(results: list[Result]) -> Iterator[str]:
-    yield (
-        "Least errors by exact methods, and by how much more the polynomials of solvers err that solve the page's "
-        "program, in Chebyshev polynomials; evaluated exactly:"
-    )
-    yield ""
-    exact = list(dict.fromkeys(one["method"] for one in results if not one["basis"]))
-    solvers = list(dict.fromkeys(one["method"] for one in results if one["basis"]))
-    cases = list(dict.fromkeys((one["predicate"], one["k"], one["degree"], one["error"]) for one in results))
-    yield from _table("predicate", "k", "degree", "least error", *exact, *solvers)
-    found = {(one["predicate"], one["k"], one["degree"], one["method"], one["basis"]): one for one in results}
-    for predicate, width, degree, error in cases:
-        case = predicate, width, degree
-        times = [_seconds(found.get((*case, name, ""))) for name in exact]
-        cells = [_excess(found[(*case, name, "chebyshev")]) for name in solvers]
-        yield f"| {predicate} | {width} | {degree} | {error:.2e} | {' | '.join([*times, *cells])} |"
-    yield ""
-    yield (
-        "The same for OR as a share of the least error, by the basis whose coefficients are the variables; in brackets "
-        "what a solver said of itself where that was not optimal:"
-    )
-    yield ""
-    bases = ("chebyshev", "binomial", "monomial")
-    yield from _table("k", "degree", *(f"{name}, {basis}" for basis in bases for name in solvers))
-    for predicate, width, degree, _ in cases:
-        if predicate == "or":
-            every = [found[(predicate, width, degree, name, basis)] for basis in bases for name in solvers]
-            yield f"| {width} | {degree} | {' | '.join(map(_share, every))} |"
-
-
-def _seconds(result: Result | None) -> str:
-    return "–" if result is None else f"{result['seconds']:.2g} s"
-
-
-def _excess(result: Result) -> str:
-    above = result["distance"]
-    return f"{'no answer' if above is None else f'{above:.1e}'}, {result['seconds']:.2g} s"
-
-
-def _share(result: Result) -> str:
-    """Say by which share of the least error a polynomial errs more, and whether its solver knew."""
-    if result["distance"] is None:
-        return "no answer"
-    said = "" if result["ended"] == "optimal" else f" ({result['ended']})"
-    return f"{result['distance'] / result['error']:.0e}{said}"
