@@ -19,7 +19,7 @@ from experiments.experiment import Report, Result, carry_out, parser_of, rounded
 from experiments.labels import options_of
 from experiments.multiplicative_weights.binary_adult import bits
 from experiments.multiplicative_weights.measure import measure
-from experiments.tables import load_peers
+from experiments.tables import load_seven_of_adult
 
 Cases = Mapping[str, Mapping[str, Any]]
 MARGINALS: Cases = {
@@ -80,7 +80,7 @@ def _results(options: argparse.Namespace, known: list[Result]) -> Iterator[Resul
 def _table(part: str, *, quick: bool) -> tuple[Schema, PrivateDataset, int]:
     if part == "parities" or quick:
         return bits(6 if quick else 20, quick=quick)
-    schema, codes = load_peers("adult-gem-7")
+    schema, codes = load_seven_of_adult()
     columns = [np.ascontiguousarray(column) for column in codes.T]
     return schema, PrivateDataset.from_codes(schema, columns), len(codes)
 
