@@ -1,4 +1,4 @@
-"""`python -m experiments.intervals`: intervals and boxes of nearly equal counts beside trees of counts."""
+"""`python -m experiments.intervals`: intervals of nearly equal counts beside trees of counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from experiments.documents import table
 from experiments.experiment import Measure, Report, Result, carry_out, parser_of
-from experiments.intervals import columns, picture, printed, rectangles
+from experiments.intervals import columns, picture, printed
 
 PICTURE = Path(__file__).resolve().parent / "errors.svg"
 SIZES, QUICK_SIZES = (10**4, 10**5, 10**6, 10**7), (10**4, 10**5)
@@ -22,7 +22,6 @@ def main(arguments: list[str] | None = None) -> int:
     parts: dict[str, Measure] = {
         "printed": lambda options, _: printed.measure(2 if options.quick else 20),
         "columns": lambda options, _: columns.measure(options.runs, quick=options.quick),
-        "rectangles": lambda options, _: rectangles.measure(options.runs, quick=options.quick),
         "curves": _curves,
     }
     return carry_out(parser, arguments, parts, markdown)
@@ -64,19 +63,6 @@ def markdown(report: Report) -> Iterator[str]:
         for row in report["columns"]
     )
     yield from table(["set | bins | records | largest bin | budget", *columns.METHODS], rows)
-    yield ""
-    yield f"Two columns: worst error / root of the mean squared error over {rectangles.BOXES:,} random boxes, as shares of the"
-    yield "records; of boxes at noisy medians also the mean bound of an answer, and how many of them held."
-    yield ""
-    titles = ["set | cells | records | empty | budget | boxes", rectangles.SPLIT, "their bounds", rectangles.GRID]
-    yield from table(titles, map(_rectangle, report["rectangles"]))
-
-
-def _rectangle(row: Result) -> list[str]:
-    split = row[rectangles.SPLIT]
-    cells = [row["set"], " x ".join(map(str, row["shape"])), f"{row['records']:,}", f"{row['empty']:.0%}"]
-    cells += [row["budget"], f"{row['boxes']:,}", _errors(split), f"{split['bound']:.2g} ({split['kept']:.1%} held)"]
-    return [*cells, _errors(row[rectangles.GRID])]
 
 
 def _errors(found: Result | None) -> str:
