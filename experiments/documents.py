@@ -33,6 +33,16 @@ def table(titles: Iterable[str], rows: Iterable[Iterable[object]]) -> Iterator[s
         yield f"| {' | '.join(map(str, row))} |"
 
 
+def captioned(caption: str, titles: Iterable[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
+    """Yield a caption and the lines of a table, each with an empty line after it."""
+    yield from (caption, "", *table(titles, rows), "")
+
+
+def figure(number: float) -> str:
+    """Return a figure to four digits, whole where it is large."""
+    return f"{number:,.0f}" if number >= 1000 else f"{number:.4g}"
+
+
 def circumstances(report: Mapping[str, Any]) -> str:
     """Return one sentence: date, machine, versions, runs and load."""
     machine, versions = report["machine"], report["versions"]

@@ -68,13 +68,18 @@ def carry_out(
     except MissingDataError as error:
         print(error, file=sys.stderr)
         return 2
-    lines = list(markdown(report))
-    print("\n".join(lines))
-    if options.document is not None:
-        if draw is not None:
-            draw(report, options.document.parent)
-        write_results(options.document, [circumstances(report), "", *lines])
+    present(report, markdown(report), options.document)
+    if options.document is not None and draw is not None:
+        draw(report, options.document.parent)
     return int(failed is not None and failed(report))
+
+
+def present(report: Report, lines: Iterable[str], document: Path | None) -> None:
+    """Print tables, and put them into a document, where one is named, below what they were measured on."""
+    listed = list(lines)
+    print("\n".join(listed))
+    if document is not None:
+        write_results(document, [circumstances(report), "", *listed])
 
 
 def on_file(options: argparse.Namespace, part: str) -> list[Result]:
