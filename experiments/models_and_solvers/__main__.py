@@ -329,7 +329,7 @@ def _cell(row: Result | None) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Solve everything and print the tables."""
+    """Solve everything and print the tables; --quick, the examples by one solver of each library."""
     parser = parser_of("models_and_solvers")
     parser.add_argument("--models", nargs="+", default=["best_response", *CATALOGUE], help="names (all)")
     return carry_out(parser, arguments, {"results": _results}, markdown)
@@ -339,6 +339,8 @@ def _results(options: argparse.Namespace, _: list[Result]) -> Iterator[Result]:
     given, rows = built(options.models, quick=options.quick), list[Result]()
     takes_programs = {Capability.LP, Capability.MIP, Capability.WHOLE, Capability.CONVEX_QP}
     solvers = [name for name in available_solvers() if takes_programs & get_solver(name).capabilities]
+    if options.quick:
+        solvers = list({FORMS.get(name, "arrays"): name for name in reversed(solvers)}.values())
     for name in (CLOSED_FORM, *solvers):
         print(name, file=sys.stderr, flush=True)
         rows += by_solver(name, given)

@@ -60,7 +60,7 @@ def _results(options: argparse.Namespace, known: list[Result]) -> Iterator[Resul
         schema, dataset, size = _table(part, quick=options.quick)
         workload = parse_workload(text, schema)
         for run in range(options.runs):
-            for epsilon in (50.0,) if options.quick else budgets:
+            for epsilon in (5.0,) if options.quick else budgets:
                 for name, chosen in cases.items():
                     if name == REMOVED or (part, epsilon, name, run) in done:
                         continue
@@ -79,7 +79,7 @@ def _results(options: argparse.Namespace, known: list[Result]) -> Iterator[Resul
 
 def _table(part: str, *, quick: bool) -> tuple[Schema, PrivateDataset, int]:
     if part == "parities" or quick:
-        return bits(6 if quick else 20, quick=quick)
+        return bits(5 if quick else 20, quick=quick)
     schema, codes = load_seven_of_adult()
     columns = [np.ascontiguousarray(column) for column in codes.T]
     return schema, PrivateDataset.from_codes(schema, columns), len(codes)

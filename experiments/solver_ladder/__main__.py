@@ -63,11 +63,10 @@ def _measure(recipe: Recipe, folder: Path, seconds: float, *, quick: bool) -> di
     run = make_transcript(recipe, folder, quick=quick)
     default = _default_search(run, long=4_000 if quick else 400_000)
     solvers = [name for name in OTHERS if name.partition(":")[0] in available_solvers()]
-    if quick:
-        solvers = solvers[:2]
-    limits = [str(0.5)] if quick else [str(seconds)]
-    every = _compare(run, "all", EXACT, limits, folder / "every")
-    few = _compare(run, "1" if quick else FEW, ",".join(["local-search", *solvers]), limits, folder / "few")
+    limits = [str(0.1 if quick else seconds)]
+    compared = solvers[0] if quick else ",".join(["local-search", *solvers])
+    few = _compare(run, "all" if quick else FEW, compared, limits, folder / "few")
+    every = few if quick else _compare(run, "all", EXACT, limits, folder / "every")
     if not quick:
         shutil.copy(folder / "few" / "performance_profile.png", PICTURES / f"profile-{recipe.name}.png")
     best = {row["case"]: row["best_value"] for row in every["rows"]}

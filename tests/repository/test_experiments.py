@@ -36,6 +36,8 @@ if not (ROOT / "experiments").is_dir():
 
 from experiments import runs
 from experiments.benchmarks import __main__ as benchmarks
+from experiments.benchmarks import engine_process
+from experiments.benchmarks.cases import dask_workers
 from experiments.benchmarks.markdown import tables
 from experiments.benchmarks.registry import Bar, Case, Result, Setting, load_cases
 from experiments.distributional_privacy import exact
@@ -83,6 +85,17 @@ def _launched(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(command, done.exit_code, done.stdout, done.stderr)
 
 
+def _counted(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+    """Count in this process, where a benchmark starts one for an engine; workers of Dask have processes of their own."""
+    place = command.index(engine_process.__name__)
+    if "kill" in command:
+        return subprocess.run(command, **options)  # noqa: PLW1510  it passes check
+    out = io.StringIO()
+    with redirect_stdout(out):
+        engine_process.main(command[place + 1 :])
+    return subprocess.CompletedProcess(command, 0, out.getvalue(), "")
+
+
 def _run(name: str, *arguments: str) -> Run:
     """Run an experiment in this process, and its commands: libraries are loaded and kernels read once for all of them."""
     program = import_module(f"experiments.{name}.__main__")
@@ -91,6 +104,7 @@ def _run(name: str, *arguments: str) -> Run:
         warnings.simplefilter("default")
         if PROCESSES.isdisjoint(arguments):
             patch.setattr(runs, "subprocess", SimpleNamespace(run=_launched))
+            patch.setattr(dask_workers, "subprocess", SimpleNamespace(run=_counted))
         patch.chdir(ROOT)  # and processes that it starts find the experiments as well
         patch.setenv("PYTHONPATH", os.pathsep.join([*filter(None, [path]), str(ROOT)]))
         with redirect_stdout(out), redirect_stderr(error):
@@ -216,7 +230,7 @@ def test_the_schema_of_nist_acs_declares_the_values_of_the_public_dictionary(dat
         ("killed_runs", "| dualquery | some steps | 2 | 2 |"),
         ("audit", "| histogram, Laplace | 1 | 1.0000 | 1.0000 | 1.0000 |"),
         ("figure5", "| 5 | mwem, T by rule |"),
-        ("multiplicative_weights", "| parities | 50 | pmw |"),
+        ("multiplicative_weights", "| parities | 5 | pmw |"),
         ("models_and_solvers", "| isotonic_regression | 7 | duals |"),
         ("small_databases", "| made up | 0.1 | smalldb | 4 |"),
     ],

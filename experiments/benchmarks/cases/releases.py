@@ -56,7 +56,7 @@ def kdd99(setting: Setting) -> Result:
 )
 def kdd99_measured(setting: Setting) -> Result:
     """Measure the DualQuery coding, by `projection`."""
-    table, options = setting.pick("kdd99-coded", "kdd99-raw"), [*PAPER, "--algorithm", "projection"]
+    table, options = setting.pick("kdd99-coded", "adult-raw"), [*PAPER, "--algorithm", "projection"]
     row = figures(_runs(setting, table, _conjunctions(setting, 500_000), options))
     return Result([row], _bars(row, max_error=0.006, mean_error=0.00006, seconds=60))
 
