@@ -69,7 +69,8 @@ def _roots(options: argparse.Namespace, _: list[Result]) -> Iterator[Result]:
 
 def _solved(options: argparse.Namespace, _: list[Result]) -> Iterator[Result]:
     for about, program in _programs(options, SOLVED_ROUNDS):
-        for row in _solves(program, *((1.0, QUICK_SEARCH) if options.quick else (options.seconds, LONG_SEARCH))):
+        limits = (SOLVERS[-1:], 1.0, QUICK_SEARCH) if options.quick else (SOLVERS, options.seconds, LONG_SEARCH)
+        for row in _solves(program, *limits):
             yield {**about, **row}
 
 
@@ -117,11 +118,11 @@ def _relaxed(problem: MaxCsp, formulation: Formulation) -> MixedIntegerProgram:
     return linear_relaxation(max_csp_as_mip(problem, formulation))
 
 
-def _solves(program: MaxCsp, seconds: float, sweeps: int) -> Iterator[dict[str, Any]]:
+def _solves(program: MaxCsp, solvers: Sequence[str], seconds: float, sweeps: int) -> Iterator[dict[str, Any]]:
     """Yield value, bound and seconds of each solver with each formulation under the same limit."""
     hint = get_solver("local-search").solve(program, SolveLimits(work=1)).require_record()
     best = _best_known(program, sweeps)
-    for name in SOLVERS:
+    for name in solvers:
         for formulation in Formulation:
             solver = AsMip(get_solver(name), formulation)
             result = solver.solve(program, SolveLimits(seconds=seconds), hint=hint)

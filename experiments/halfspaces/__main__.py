@@ -49,7 +49,7 @@ def _results(options: argparse.Namespace, _: list[Result]) -> Iterator[Result]:
 
 
 def _coverage(options: argparse.Namespace, _: list[Result]) -> Iterator[Result]:
-    return coverages(BUDGETS["epsilon 1"], *((2_000, 10, 1) if options.quick else (20_000, 60, 3)))
+    return coverages(BUDGETS["epsilon 1"], *((2_000, 3, 1) if options.quick else (20_000, 60, 3)))
 
 
 def _draw(report: Report, folder: Path) -> None:

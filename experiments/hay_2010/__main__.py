@@ -77,7 +77,7 @@ def markdown(report: dict[str, Any]) -> Iterator[str]:
 
 def _measure(part: str, options: argparse.Namespace) -> Any:
     if part == "example":
-        return unattributed.measure_example()
+        return unattributed.measure_example(200 if options.quick else unattributed.EXAMPLE_SAMPLES)
     if part == "theorem_4":
         levels = range(4, 7) if options.quick else LEVELS
         draws = 200 if options.quick else DRAWS

@@ -51,7 +51,7 @@ def _all_kills(
 ) -> Iterator[Result]:
     with Forks(folder) as forks:
         if options.quick:
-            yield _at_steps(forks, inputs, dualquery(2), folder, generator, most=2)
+            yield _at_steps(forks, inputs, dualquery(2), folder, generator, most=1)
             return
         for part in RANDOM_PARTS:
             for reserved in (False, True):

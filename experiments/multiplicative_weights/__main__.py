@@ -60,7 +60,7 @@ def _results(options: argparse.Namespace, known: list[Result]) -> Iterator[Resul
         schema, dataset, size = _table(part, quick=options.quick)
         workload = parse_workload(text, schema)
         for run in range(options.runs):
-            for epsilon in (5.0,) if options.quick else budgets:
+            for epsilon in (1.0,) if options.quick else budgets:
                 for name, chosen in cases.items():
                     if name == REMOVED or (part, epsilon, name, run) in done:
                         continue

@@ -64,7 +64,7 @@ def _measure(recipe: Recipe, folder: Path, seconds: float, *, quick: bool) -> di
     default = _default_search(run, long=4_000 if quick else 400_000)
     solvers = [name for name in OTHERS if name.partition(":")[0] in available_solvers()]
     limits = [str(0.1 if quick else seconds)]
-    compared = solvers[0] if quick else ",".join(["local-search", *solvers])
+    compared = ",".join(["local-search", *solvers[: 1 if quick else None]])
     few = _compare(run, "all" if quick else FEW, compared, limits, folder / "few")
     every = few if quick else _compare(run, "all", EXACT, limits, folder / "every")
     if not quick:

@@ -74,7 +74,7 @@ def kdd99_two_million(setting: Setting) -> Result:
 
 
 def _conjunctions(setting: Setting, queries: int) -> str:
-    return f"conjunctions:3,count={setting.pick(queries, 300)},seed=7"
+    return f"conjunctions:3,count={setting.pick(queries, 50)},seed=7"
 
 
 def _runs(setting: Setting, name: str, workload: str, options: Sequence[str]) -> list[Run]:
