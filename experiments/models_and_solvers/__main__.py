@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +35,6 @@ FORMS = {
     "cp-sat": CP_SAT,
 }
 """Solvers by the library in whose objects they get a model; the others get its arrays."""
-OBJECTS: Mapping[str, Callable[[Model], object]] = {
-    PULP: Model.to_pulp,
-    CVXPY: Model.to_cvxpy,
-    MATHOPT: Model.to_mathopt,
-    CP_SAT: Model.to_cp_sat,
-}
 _HIGHS = """
 import highspy
 solver = highspy.Highs()
