@@ -16,6 +16,7 @@ from experiments.documents import cell, with_results
 from experiments.papers import EXPERIMENTS, HERE, PART, overview, table
 
 ANSWERS: Mapping[str, Mapping[str, str]] = tomllib.loads((HERE / "answers.toml").read_text(encoding="utf-8"))
+OUTPUTS = " --(?:json|document|output) "
 QUOTED: Mapping[str, Mapping[str, list[str]]] = tomllib.loads((HERE / "quoted.toml").read_text(encoding="utf-8"))
 
 
@@ -26,15 +27,16 @@ def answers() -> Iterator[str]:
     for name, entry in ANSWERS.items():
         document = HERE / name / "README.md"
         text = document.read_text(encoding="utf-8")
-        command = re.search(rf"python -m experiments\.{name}\b[^#\n]*", text)
-        if command is None:
+        runs = (HERE / name / "__main__.py").exists()
+        command = re.search(rf"python -m experiments\.{name if runs else ''}[^#\n]*", text)
+        if runs and command is None:
             raise ValueError(f"{document} shows no command")
-        short = re.split(" --(?:json|document|output) ", command[0])[0].strip()
+        short = "kept figures" if command is None else f"`{re.split(OUTPUTS, command[0])[0].strip()}`"
         answer = _filled(entry["answer"], document)
         picture = re.search(r"\]\(([^)]+\.(?:svg|png))\)", text)
         shown = f"[picture]({name}/{picture[1]})" if picture else ""
         date = max(re.findall(r"\b20\d\d-\d\d-\d\d\b", text))
-        yield f"| [{entry['question']}]({name}/README.md) | {answer} | {shown} | {date} | `{short}` |"
+        yield f"| [{entry['question']}]({name}/README.md) | {answer} | {shown} | {date} | {short} |"
 
 
 def documents() -> Iterator[tuple[Path, str]]:

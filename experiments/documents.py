@@ -10,13 +10,7 @@ RESULTS = "results"
 
 
 def write_results(document: Path, lines: Iterable[str], *, part: str = RESULTS) -> None:
-    """Replace a part of a document, that of the results unless another is named.
-
-    Raises
-    ------
-    ValueError
-        If the document does not hold both marks.
-    """
+    """Replace a part of a document, that of the results unless another is named."""
     document.write_text(with_results(document, lines, part=part), encoding="utf-8")
 
 
@@ -28,6 +22,25 @@ def with_results(document: Path, lines: Iterable[str], *, part: str = RESULTS) -
     if not (found and ended):
         raise ValueError(f"{document} needs the lines {begin.strip()} and {end.strip()} around its {part}")
     return before + begin + "\n" + "\n".join(lines) + "\n\n" + end + after
+
+
+def table(titles: Iterable[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
+    """Yield the lines of a table; a text may hold several titles, as "set | epsilon"."""
+    head = " | ".join(titles)
+    yield f"| {head} |"
+    yield "|" + "---|" * (1 + head.count(" | "))
+    for row in rows:
+        yield f"| {' | '.join(map(str, row))} |"
+
+
+def captioned(caption: str, titles: Iterable[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
+    """Yield a caption and the lines of a table, each with an empty line after it."""
+    yield from (caption, "", *table(titles, rows), "")
+
+
+def figure(number: float) -> str:
+    """Return a figure to four digits, whole where it is large."""
+    return f"{number:,.0f}" if number >= 1000 else f"{number:.4g}"
 
 
 def circumstances(report: Mapping[str, Any]) -> str:
@@ -57,13 +70,7 @@ def rows(document: Path) -> Iterator[dict[str, str]]:
 
 
 def cell(document: Path, entries: Sequence[str], title: str) -> str:
-    """Return what the one row that begins with the first of these entries, and has the others in order, has in a column.
-
-    Raises
-    ------
-    ValueError
-        If no row has them and the column, or several with different values.
-    """
+    """Return what the one row that begins with the first of these entries, and has the others in order, has in a column."""
     found = []
     for row in rows(document):
         values = iter(row.values())

@@ -36,31 +36,21 @@ LECTURE = Paper("Nikolov (2017), lecture 6", "nikolov-2017-lecture-6-private-mul
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """A figure or claim of a paper beside ours.
-
-    Attributes
-    ----------
-    where : str
-        Figure, table or theorem, and the section where it stands.
-    what : str
-        What is compared.
-    paper, ours : str
-        What the paper says, and what came out here.
-    agrees : bool or None
-        Whether both agree; None where there is no figure to compare.
-    says : str
-        One sentence on it.
-    quote : str
-        Words of the paper, as the file of its text has them.
-    """
+    """A figure or claim of a paper beside ours."""
 
     where: str
+    """Figure, table or theorem, and the section where it stands."""
     what: str
+    """What is compared."""
     paper: str
     ours: str
+    """What the paper says, and what came out here."""
     agrees: bool | None
+    """Whether both agree; None where there is no figure to compare."""
     says: str
+    """One sentence on it."""
     quote: str
+    """Words of the paper, as the file of its text has them."""
 
 
 EXPERIMENTS = (

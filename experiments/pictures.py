@@ -7,10 +7,7 @@ import re
 import sys
 from typing import Any
 
-from experiments.accuracy_leader.__main__ import with_peers_on_file
-from experiments.accuracy_leader.picture import draw as draw_errors
 from experiments.approximate_degree.picture import draw as draw_degrees
-from experiments.approximate_degree.picture import draw_breakdown
 from experiments.benchmarks.cases import growth, random_bits
 from experiments.distributional_privacy.__main__ import draw as draw_neighbours
 from experiments.documents import rows
@@ -28,16 +25,13 @@ from experiments.wide_data.pictures import draw as draw_wide
 
 def main() -> int:
     """Draw all of them."""
-    draw_errors(with_peers_on_file(_results("accuracy_leader")["results"]), HERE / "accuracy_leader" / "errors.svg")
-    degrees = _results("approximate_degree")
-    draw_degrees(degrees, HERE / "approximate_degree" / "degrees.svg")
-    draw_breakdown(degrees, HERE / "approximate_degree" / "breakdown.svg")
+    draw_degrees(_results("approximate_degree"), HERE / "approximate_degree" / "degrees.svg")
     cases = _results("benchmarks")["cases"]
     growth.draw(cases["growth"]["rows"], growth.PLOT)
     random_bits.draw(cases["random_bits"]["rows"], random_bits.PLOT)
     draw_neighbours(HERE / "distributional_privacy" / "two_neighbours.svg")
     draw_figure5(_results("figure5")["results"], HERE / "figure5" / "figure5.svg")
-    draw_front(_results("front")["results"], HERE / "front" / "front.svg")
+    draw_front(_results("front")["results"][0], HERE / "front" / "front.svg")
     draw_gaps(_gaps(), HERE / "formulation_strength" / "gaps.svg")
     draw_halfspaces(_results("halfspaces")["results"], HERE / "halfspaces" / "errors.svg")
     draw_hay(_results("hay_2010"), HERE / "hay_2010")

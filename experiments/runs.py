@@ -41,34 +41,20 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A release, and what `dpopt evaluate` says of it.
-
-    Attributes
-    ----------
-    process : Process
-        The process of `dpopt release`.
-    statement : Mapping
-        Its release.json.
-    stages : Mapping
-        Seconds by stage, as the release measured them.
-    errors : Mapping
-        The output of `dpopt evaluate --json`; empty where it was not wanted.
-    """
+    """A release, and what `dpopt evaluate` says of it."""
 
     process: Process
+    """The process of `dpopt release`."""
     statement: Mapping[str, Any]
+    """Its release.json."""
     stages: Mapping[str, float]
+    """Seconds by stage, as the release measured them."""
     errors: Mapping[str, Any]
+    """The output of `dpopt evaluate --json`; empty where it was not wanted."""
 
 
 def run_dpopt(arguments: Sequence[str]) -> Process:
-    """Run a `dpopt` command of this checkout and wait for it.
-
-    Raises
-    ------
-    RuntimeError
-        If it fails; the message holds what it said.
-    """
+    """Run a `dpopt` command of this checkout and wait for it."""
     with tempfile.NamedTemporaryFile(prefix="dpopt-launch-", suffix=".json") as result:
         done = subprocess.run(  # noqa: S603  its arguments are written in this repository
             [sys.executable, "-I", "-S", str(LAUNCHER), result.name, sys.executable, "-m", "dpopt", *arguments],
@@ -127,6 +113,11 @@ def spread(values: Iterable[float]) -> dict[str, float]:
         "least": _rounded(min(listed)),
         "largest": _rounded(max(listed)),
     }
+
+
+def spread_text(figure: Mapping[str, float]) -> str:
+    """Return such a spread in words, to three digits."""
+    return f"{figure['median']:.3g} ({figure['least']:.3g} to {figure['largest']:.3g})"
 
 
 def figures(runs: Sequence[Run]) -> dict[str, Any]:

@@ -29,25 +29,17 @@ class MissingDataError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table on disk.
-
-    Attributes
-    ----------
-    name : str
-        What results call it.
-    path, schema : Path
-        The table and its schema file.
-    rows : int
-        Number of records.
-    header : bool
-        Whether the file starts with a line of names.
-    """
+    """A table on disk."""
 
     name: str
+    """What results call it."""
     path: Path
     schema: Path
+    """The table and its schema file."""
     rows: int
+    """Number of records."""
     header: bool = True
+    """Whether the file starts with a line of names."""
 
     def declared(self) -> list[str]:
         """Return the options of `dpopt` that declare its columns."""
@@ -72,13 +64,20 @@ def data_folder() -> Path:
     return folder.resolve()
 
 
+def data_file(name: str) -> Path:
+    """Return the path of a file in the folder of the data sets, by MissingDataError if it is not there."""
+    path = data_folder() / name
+    if not path.exists():
+        raise MissingDataError(f"{path} is not there; set DPOPT_DATA to the folder of the data sets")
+    return path
+
+
 def prepare(name: str, folder: Path, *, quick: bool = False) -> Table:
     """Return a table, written to `folder` where it is not a data set as it stands.
 
     The names are adult-raw (15 attributes, train part), adult-coded (the DualQuery coding, 235 indicator bits),
     kdd99-raw (42 columns, no header), kdd99-coded (the DualQuery coding, 396 bits) and nist-acs (24 attributes); with rules
-    on records declared: nist-acs-rules, adult-raw-rules and tic-tac-toe-rules (9 squares and a class); in the codings of other
-    projects: adult-gem (13 attributes), adult-gem-7 (seven of them), loans (48) and fire (30).
+    on records declared: nist-acs-rules, adult-raw-rules and tic-tac-toe-rules (9 squares and a class).
     """
     return _made_up(name, folder) if quick else _TABLES[name](folder)
 
@@ -90,16 +89,13 @@ def load_codes(name: str) -> tuple[Schema, NDArray[np.uint8]]:
         return coded_schema(stored["names"].tolist(), stored["sizes"].tolist(), codes), codes
 
 
-def load_peers(name: str) -> tuple[Schema, NDArray[np.int64]]:
-    """Return a table that other projects publish figures on, coded: a schema of codes alone, and its codes (n, d)."""
-    file, wanted = _PEERS[name]
-    with np.load(data_folder() / file, allow_pickle=False) as stored:
+def load_seven_of_adult() -> tuple[Schema, NDArray[np.int64]]:
+    """Return seven columns of Adult in the coding of other projects: a schema of codes alone, and the codes (n, 7)."""
+    with np.load(data_file("peers/adult-gem-13attr.npz"), allow_pickle=False) as stored:
         names, sizes, codes = stored["names"].tolist(), stored["sizes"].tolist(), stored["codes"]
-    kept = [names.index(attribute) for attribute in wanted or names]
-    schema = Schema(
-        tuple(Attribute(names[place], AttributeKind.CATEGORICAL, values=tuple(range(sizes[place]))) for place in kept)
-    )
-    return schema, np.ascontiguousarray(codes[:, kept], dtype=np.int64)
+    places, kind = [names.index(name) for name in _SEVEN], AttributeKind.CATEGORICAL
+    attributes = (Attribute(names[place], kind, values=tuple(range(sizes[place]))) for place in places)
+    return Schema(tuple(attributes)), np.ascontiguousarray(codes[:, places], dtype=np.int64)
 
 
 def coded_schema(names: list[str], sizes: list[int], codes: NDArray[np.integer]) -> Schema:
@@ -124,13 +120,6 @@ def coded_schema(names: list[str], sizes: list[int], codes: NDArray[np.integer])
 def _coded(name: str) -> Callable[[Path], Table]:
     def write(folder: Path) -> Table:
         return _write_coded(name, folder, *load_codes(name))
-
-    return write
-
-
-def _peers(name: str) -> Callable[[Path], Table]:
-    def write(folder: Path) -> Table:
-        return _write_coded(name, folder, *load_peers(name))
 
     return write
 
@@ -171,12 +160,6 @@ _CODINGS = {
     "kdd99-coded": "kdd99/kdd99-dualquery-41attr-396bits.npz",
 }
 _SEVEN = ("sex", "income>50K", "race", "marital-status", "occupation", "education", "age")
-_PEERS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "adult-gem": ("peers/adult-gem-13attr.npz", ()),
-    "adult-gem-7": ("peers/adult-gem-13attr.npz", _SEVEN),
-    "loans": ("peers/loans.npz", ()),
-    "fire": ("peers/fire-30attr.npz", ()),
-}
 _SCHEMAS = {
     "adult-coded": "adult.json",
     "adult-raw": "adult.json",
@@ -196,5 +179,4 @@ _TABLES = {
     "nist-acs-rules": _raw("nist-acs-rules", NIST, 27_253),
     "adult-raw-rules": _raw("adult-raw-rules", "adult/adult-train.csv.gz", 32_561),
     "tic-tac-toe-rules": _raw("tic-tac-toe-rules", "constrained/tic-tac-toe.csv.gz", 958),
-    **{name: _peers(name) for name in _PEERS},
 }

@@ -33,11 +33,11 @@ def third_of(number: int, rounds: int) -> str:
 
 
 def make_transcript(recipe: Recipe, folder: Path, *, quick: bool = False) -> Path:
-    """Release the table of a recipe and return the release folder; quick: three rounds on a made-up table."""
+    """Release the table of a recipe and return the release folder; quick: one round on a made-up table."""
     table = prepare(recipe.table, folder, quick=quick)
     out = folder / f"run-{recipe.name}"
     workload = f"conjunctions:3,count={300 if quick else 500_000},seed=7"
-    size = ["--rounds", "3", "--draws", "60"] if quick else ["--rounds", str(ROUNDS), "--draws", str(recipe.draws)]
+    size = ["--rounds", "1", "--draws", "60"] if quick else ["--rounds", str(ROUNDS), "--draws", str(recipe.draws)]
     options = [*recipe.options, *(["--epsilon", "1e6"] if quick else [])]
     command = [
         "release",

@@ -22,25 +22,17 @@ SPARSE = {
 
 @dataclass(frozen=True, slots=True)
 class WideTable:
-    """A wide table on disk.
-
-    Attributes
-    ----------
-    name : str
-        What results call it.
-    path : Path
-        The file.
-    rows, columns : int
-        Its shape.
-    layout : str
-        npz or bits.
-    """
+    """A wide table on disk."""
 
     name: str
+    """What results call it."""
     path: Path
+    """The file."""
     rows: int
     columns: int
+    """Its shape."""
     layout: str
+    """npz or bits."""
 
     def declared(self) -> list[str]:
         """Return the options of `dpopt` that declare its columns."""

@@ -2,163 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
+from experiments.documents import captioned
+
 Result = dict[str, Any]
+WIDTHS = (4, 8, 16, 32, 48, 64)
 
 
 def markdown(report: dict[str, Any]) -> Iterator[str]:
-    """Yield all tables that were measured."""
-    tables: dict[str, Callable[[list[Result]], Iterator[str]]] = {
-        "degrees": _degrees,
-        "small_errors": _small_errors,
-        "constructions": _constructions,
-        "coefficients": _coefficients,
-        "predicted": _predicted,
-        "solvers": _solvers,
-        "approximations": _approximations,
-    }
-    for name, table in tables.items():
-        yield from table(report[name])
-        yield ""
-
-
-def _table(*names: str) -> Iterator[str]:
-    yield f"| {' | '.join(names)} |"
-    yield "|" + "---|" * len(names)
+    """Yield all tables."""
+    yield from _degrees(report["degrees"])
+    yield from captioned(
+        "Least degrees of OR for small errors beside (k ln(1 / error))^(1/2), and the closed form:",
+        ["k | error | least degree | root | ratio | closed form"],
+        (
+            [
+                *(one["k"], one["error"], one["degree"], f"{one['root']:.1f}"),
+                *(f"{one['degree'] / one['root']:.2f}", one["closed_form"]),
+            ]
+            for one in report["small_errors"]
+        ),
+    )
+    yield from captioned(
+        'The construction for "at least r of k" with the best R, beside the least degree:',
+        ["r | k | error | construction | R | least degree"],
+        ([one[name] for name in ("r", "k", "error", "construction", "R", "least")] for one in report["constructions"]),
+    )
+    yield from captioned(
+        "n times the L1 sensitivity of OR over d attributes; largest coefficients in the binomial basis:",
+        [
+            "d | k | error | degree | closed form, monomial | closed form, binomial | least | written exactly",
+            "largest a of the closed form (bound) | of the least",
+        ],
+        map(_coefficients, report["coefficients"]),
+    )
+    yield from captioned(
+        "Predicted error of all answers to OR together, rho = .1, with probability 95 %:",
+        ["d | k | n | degree | error of the polynomial | with noise | noise on each query"],
+        (
+            [
+                *(one["d"], one["k"], f"{one['n']:,}", one["degree"], f"{one['error']:.3f}"),
+                *(f"{one['predicted']:.3f}", f"{one['direct']:.3g}"),
+            ]
+            for one in report["predicted"]
+        ),
+    )
 
 
 def _degrees(results: list[Result]) -> Iterator[str]:
-    yield "Least degrees, each proved in exact arithmetic; in brackets that of the closed form where it is larger:"
-    yield ""
-    widths = [4, 8, 16, 32, 48, 64]
-    yield from _table("predicate", "error", *(f"k = {width}" for width in widths))
+    rows = []
     for result in results:
-        for error, rows in result["rows"].items():
-            found = {width: (degree, closed) for width, degree, closed in rows}
-            cells = [_degree(*found[width]) if width in found else "" for width in widths]
-            yield f"| {result['predicate']} | {error} | {' | '.join(cells)} |"
-    yield ""
+        for error, found in result["rows"].items():
+            degrees = {width: f"{degree}" + _larger(degree, closed) for width, degree, closed in found}
+            rows.append([result["predicate"], error, *(degrees.get(width, "") for width in WIDTHS)])
+    yield from captioned(
+        "Least degrees, each proved in exact arithmetic; in brackets that of the closed form where it is larger:",
+        ["predicate | error", *(f"k = {width}" for width in WIDTHS)],
+        rows,
+    )
     seconds = ", ".join(f"{one['predicate']} {one['seconds']:g}" for one in results)
     entries = sum(one["entries"] for one in results)
     yield f"{entries:,} entries; seconds with the proofs and their verification: {seconds}."
-
-
-def _degree(degree: int, closed: int | None) -> str:
-    return f"{degree}" if closed in {None, degree} else f"{degree} ({closed})"
-
-
-def _small_errors(results: list[Result]) -> Iterator[str]:
-    yield "Least degrees of OR for small errors beside (k ln(1 / error))^(1/2), and the closed form:"
     yield ""
-    yield from _table("k", "error", "least degree", "root", "ratio", "closed form")
-    for one in results:
-        ratio = one["degree"] / one["root"]
-        yield (
-            f"| {one['k']} | {one['error']} | {one['degree']} | {one['root']:.1f} | {ratio:.2f} | {one['closed_form']} "
-            f"|"
-        )
 
 
-def _constructions(results: list[Result]) -> Iterator[str]:
-    yield 'The construction for "at least r of k" with the best R, beside the least degree:'
-    yield ""
-    yield from _table("r", "k", "error", "construction", "R", "least degree")
-    for one in results:
-        yield (f"| {one['r']} | {one['k']} | {one['error']} | {one['construction']} | {one['R']} | {one['least']} |")
+def _larger(degree: int, closed: int | None) -> str:
+    return "" if closed in {None, degree} else f" ({closed})"
 
 
-def _coefficients(results: list[Result]) -> Iterator[str]:
-    yield "n times the L1 sensitivity of OR over d attributes; largest coefficients in the binomial basis:"
-    yield ""
-    yield from _table(
-        "d",
-        "k",
-        "error",
-        "degree",
-        "closed form, monomial",
-        "closed form, binomial",
-        "least",
-        "written exactly",
-        "largest a of the closed form (bound)",
-        "of the least",
-    )
-    for one in results:
-        sizes = " | ".join(f"{one[name]:,.3g}" for name in ("monomial", "binomial", "least", "exact"))
-        yield (
-            f"| {one['d']} | {one['k']} | {one['error']} | {one['degree']} | {sizes} | {one['largest']:.3g} "
-            f"({one['bound']:.3g}) | {one['largest_of_least']:.3g} |"
-        )
-
-
-def _predicted(results: list[Result]) -> Iterator[str]:
-    yield "Predicted error of all answers to OR together, rho = .1, with probability 95 %:"
-    yield ""
-    yield from _table("d", "k", "n", "degree", "error of the polynomial", "with noise", "noise on each query")
-    for one in results:
-        yield (
-            f"| {one['d']} | {one['k']} | {one['n']:,} | {one['degree']} | {one['error']:.3f} | {one['predicted']:.3f} "
-            f"| {one['direct']:.3g} |"
-        )
-
-
-def _solvers(results: list[Result]) -> Iterator[str]:
-    yield 'Solvers on the linear program of "at least 2 of k": error of their polynomial above the exact optimum, and time:'
-    yield ""
-    sizes = list(dict.fromkeys((one["k"], one["degree"]) for one in results))
-    yield from _table("solver", *(f"k = {width}, degree {degree}" for width, degree in sizes))
-    for name in dict.fromkeys(one["solver"] for one in results):
-        cells = []
-        for size in sizes:
-            one = next(row for row in results if row["solver"] == name and (row["k"], row["degree"]) == size)
-            distance = "no answer" if one["distance"] is None else f"{max(one['distance'], 0.0):.1e}"
-            cells.append(f"{'exact' if name == 'exchange' else distance}, {1e3 * one['seconds']:.0f} ms")
-        yield f"| {name} | {' | '.join(cells)} |"
-
-
-def _approximations(results: list[Result]) -> Iterator[str]:
-    yield (
-        "Least errors by exact methods, and by how much more the polynomials of solvers err that solve the page's "
-        "program, in Chebyshev polynomials; evaluated exactly:"
-    )
-    yield ""
-    exact = list(dict.fromkeys(one["method"] for one in results if not one["basis"]))
-    solvers = list(dict.fromkeys(one["method"] for one in results if one["basis"]))
-    cases = list(dict.fromkeys((one["predicate"], one["k"], one["degree"], one["error"]) for one in results))
-    yield from _table("predicate", "k", "degree", "least error", *exact, *solvers)
-    found = {(one["predicate"], one["k"], one["degree"], one["method"], one["basis"]): one for one in results}
-    for predicate, width, degree, error in cases:
-        case = predicate, width, degree
-        times = [_seconds(found.get((*case, name, ""))) for name in exact]
-        cells = [_excess(found[(*case, name, "chebyshev")]) for name in solvers]
-        yield f"| {predicate} | {width} | {degree} | {error:.2e} | {' | '.join([*times, *cells])} |"
-    yield ""
-    yield (
-        "The same for OR as a share of the least error, by the basis whose coefficients are the variables; in brackets "
-        "what a solver said of itself where that was not optimal:"
-    )
-    yield ""
-    bases = ("chebyshev", "binomial", "monomial")
-    yield from _table("k", "degree", *(f"{name}, {basis}" for basis in bases for name in solvers))
-    for predicate, width, degree, _ in cases:
-        if predicate == "or":
-            every = [found[(predicate, width, degree, name, basis)] for basis in bases for name in solvers]
-            yield f"| {width} | {degree} | {' | '.join(map(_share, every))} |"
-
-
-def _seconds(result: Result | None) -> str:
-    return "–" if result is None else f"{result['seconds']:.2g} s"
-
-
-def _excess(result: Result) -> str:
-    above = result["distance"]
-    return f"{'no answer' if above is None else f'{above:.1e}'}, {result['seconds']:.2g} s"
-
-
-def _share(result: Result) -> str:
-    """Say by which share of the least error a polynomial errs more, and whether its solver knew."""
-    if result["distance"] is None:
-        return "no answer"
-    said = "" if result["ended"] == "optimal" else f" ({result['ended']})"
-    return f"{result['distance'] / result['error']:.0e}{said}"
+def _coefficients(one: Result) -> list[object]:
+    sizes = [f"{one[name]:,.3g}" for name in ("monomial", "binomial", "least", "exact")]
+    closed = f"{one['largest']:.3g} ({one['bound']:.3g})"
+    return [one["d"], one["k"], one["error"], one["degree"], *sizes, closed, f"{one['largest_of_least']:.3g}"]

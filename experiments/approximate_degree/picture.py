@@ -1,4 +1,4 @@
-"""The pictures: least degrees beside the closed form, and by how much solvers miss the least error."""
+"""The picture: least degrees beside the closed form."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import log, sqrt
 from pathlib import Path
 from typing import Any
 
-from dpopt.cli.pictures import COLOURS, logarithmic, picture, series
+from dpopt.cli.pictures import picture, series
 
 
 def draw(report: dict[str, Any], path: Path) -> None:
@@ -35,33 +35,3 @@ def draw(report: dict[str, Any], path: Path) -> None:
                 right.plot(logs, degrees, linestyle=line, label=f"k = {width}, {title}", **series(number))
         right.set(xlabel="ln(1 / error)", ylabel="degree", title="OR, small errors")
         right.legend()
-
-
-def draw_breakdown(report: dict[str, Any], path: Path) -> None:
-    """Draw by how much solvers miss the least error of OR, as a share of it, by degree and basis."""
-    rows = [one for one in report["approximations"] if one["basis"] and one["predicate"] == "or"]
-    names, widths = (list(dict.fromkeys(one[key] for one in rows)) for key in ("method", "k"))
-    with picture(path, (11, 4.6), 1, 3, sharey=True) as panels:
-        for basis, panel in zip(("chebyshev", "binomial", "monomial"), panels[0], strict=True):
-            for number, name in enumerate(names):
-                for width, line in zip(widths, ("-", "--", ":"), strict=False):
-                    mine = [one for one in rows if (one["basis"], one["method"], one["k"]) == (basis, name, width)]
-                    mine = [one for one in mine if one["distance"] is not None]
-                    panel.plot(
-                        [one["degree"] for one in mine],
-                        [max(one["distance"] / one["error"], 1e-16) for one in mine],
-                        linestyle=line,
-                        linewidth=0.9,
-                        label=f"{name}, k = {width}",
-                        **series(number),
-                    )
-            panel.axhline(0.01, color=COLOURS[-1], linewidth=0.8, linestyle="-")
-            panel.set(xlabel="degree", title=f"in {basis} coefficients")
-            logarithmic(panel.yaxis)
-        panels[0, 0].set_ylabel("error above the least, as a share of it")
-        handles, labels = panels[0, 0].get_legend_handles_labels()
-        panels[0, 0].figure.legend(handles, labels, loc="outside lower center", ncols=5)
-        panels[0, 0].figure.suptitle(
-            "Polynomials of floating-point solvers for OR, evaluated exactly (no point: no polynomial)",
-            fontsize="medium",
-        )

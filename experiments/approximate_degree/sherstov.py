@@ -27,34 +27,20 @@ _SLACK = 1e-6  # floating-point errors are evaluated again exactly before anythi
 
 @dataclass(frozen=True, slots=True)
 class Construction:
-    """The construction with the least degree.
-
-    Attributes
-    ----------
-    polynomial : Polynomial
-        g, exact.
-    interpolated : int
-        R; k where the target itself is interpolated.
-    damping : int
-        m.
-    error : Fraction
-        The largest error on 0..k, evaluated exactly.
-    """
+    """The construction with the least degree."""
 
     polynomial: Polynomial
+    """g, exact."""
     interpolated: int
+    """R; k where the target itself is interpolated."""
     damping: int
+    """m."""
     error: Fraction
+    """The largest error on 0..k, evaluated exactly."""
 
 
 def sherstov_polynomial(needed: int, width: int, interpolated: int, damping: int) -> Polynomial:
-    """Return g for r = `needed`, k = `width`, R = `interpolated`, m = `damping`, exactly.
-
-    Raises
-    ------
-    PolynomialError
-        r outside 1..k, R outside r - 1..k - 2, m below 0, or R + m above k.
-    """
+    """Return g, exact: r = `needed` in 1..k, k = `width`, R = `interpolated` in r - 1..k - 2, m = `damping` in 0..k - R."""
     Target.at_least(needed, width)
     if not needed - 1 <= interpolated <= width - 2 or damping < 0 or interpolated + damping > width:
         raise PolynomialError(
@@ -92,11 +78,6 @@ def sherstov_construction(needed: int, width: int, error_limit: Fraction) -> Con
         r and k, 1 <= r <= k.
     error_limit
         >= 0.
-
-    Raises
-    ------
-    PolynomialError
-        A number out of range.
     """
     target = Target.at_least(needed, width)
     if error_limit < 0:

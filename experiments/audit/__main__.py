@@ -16,13 +16,13 @@ from experiments.audit.cells import EPSILONS, Cell, all_cells, audit, audit_host
 from experiments.audit.exact_distributions import LAWS, exact_row
 from experiments.audit.hostile import HOSTILE
 from experiments.audit.markdown import markdown
-from experiments.documents import circumstances, write_results
+from experiments.experiment import present, write_report
 from experiments.machine import describe_circumstances
 
 PARTS = ("claims", "planted", "hostile", "exact")
 CONFIDENCE = 0.99
 QUICK = ("histogram, Laplace", "net")
-HOSTILE_RUNS, QUICK_RUNS = 200, 12
+HOSTILE_RUNS, QUICK_RUNS = 200, 6
 Audit = Callable[[], dict[str, Any]]
 
 
@@ -41,12 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
     for part, key, row in _done(tasks, options.processes):
         report[part][key] = row
         print(part, key, file=sys.stderr, flush=True)
-        if options.json is not None:
-            options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    lines = list(markdown(report))
-    print("\n".join(lines))
-    if options.document is not None:
-        write_results(options.document, [circumstances(report), "", *lines])
+        write_report(options.json, report)
+    present(report, markdown(report), options.document)
     faults = [f"{part}: {key}" for part, key in broken(report)]
     print("\n".join(faults), file=sys.stderr)
     return 1 if faults else 0
@@ -85,7 +81,7 @@ def _tasks(part: str, options: argparse.Namespace) -> Iterator[tuple[str, Audit]
             yield pair.name, partial(audit_hostile, number, min(options.runs, HOSTILE_RUNS), alpha)
     else:
         for name in QUICK if options.quick else LAWS:
-            for epsilon in EPSILONS:
+            for epsilon in (1.0,) if options.quick else EPSILONS:
                 yield f"{name}, {epsilon:g}", partial(exact_row, name, epsilon)
 
 

@@ -41,18 +41,12 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What is claimed of a pair of tables.
-
-    Attributes
-    ----------
-    epsilon, delta : float
-    rho : float or None
-        If not None, the claim is rho-zCDP, and epsilon is what follows from it at delta.
-    """
+    """What is claimed of a pair of tables."""
 
     epsilon: float
     delta: float = 0.0
     rho: float | None = None
+    """If not None, the claim is rho-zCDP, and epsilon is what follows from it at delta."""
 
     @property
     def parameter(self) -> float:

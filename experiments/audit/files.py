@@ -34,23 +34,15 @@ class FilePair:
 
 @dataclass(frozen=True, slots=True)
 class Canary:
-    """Lines of a file: those that stay, and those that are put on top of them.
-
-    Attributes
-    ----------
-    header : str
-        First line; empty where there is none.
-    kept : tuple of str
-        Lines of both files.
-    line, line_in_place : callable
-        The i-th line that the first file has on top, and what stands there in the second one under replace-one.
-    suffix : str
-    """
+    """Lines of a file: those that stay, and those that are put on top of them."""
 
     header: str
+    """First line; empty where there is none."""
     kept: tuple[str, ...]
+    """Lines of both files."""
     line: Callable[[int], str]
     line_in_place: Callable[[int], str]
+    """The i-th line that the first file has on top, and what stands there in the second one under replace-one."""
     suffix: str = ".csv"
 
     def write(self, folder: Path, relation: str, apart: int) -> FilePair:

@@ -26,21 +26,13 @@ VALUES = Schema((Attribute("b", AttributeKind.NUMERIC, edges=(0.0, 1.0, 2.0)),))
 
 @dataclass(frozen=True, slots=True)
 class HostilePair:
-    """A pair of files, one record apart, and how they are released.
-
-    Attributes
-    ----------
-    name : str
-    canary : Canary
-    relation : str
-    release : callable
-        From a file, at epsilon, to what is looked at.
-    """
+    """A pair of files, one record apart, and how they are released."""
 
     name: str
     canary: Canary
     relation: str
     release: Callable[[Path, float], Observation]
+    """From a file, at epsilon, to what is looked at."""
 
     def seen(self, path: Path, epsilon: float) -> Observation:
         """Release a file; an error is an outcome."""

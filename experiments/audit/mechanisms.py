@@ -33,31 +33,23 @@ from experiments.audit.releases import ONE_ROUND, ONE_SELECTION, TWO_ROUNDS, Rel
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """A mechanism, and the pair of files that it is audited on.
-
-    Attributes
-    ----------
-    name : str
-    canary : Canary
-    release : callable
-        From a file to what was released.
-    gaussian : bool
-        Whether the budget is epsilon at delta, accounted for by zCDP.
-    pure : bool
-        Whether the pure epsilon that the release states is held against what is found; else its rho.
-    relations : tuple of str
-    reach : float
-        How many epsilon apart the two files are, at least one record: events of exponential mechanisms, and of noise spread
-        over many counts, are far from their claim on neighbours, and nearer to it where more records differ.
-    """
+    """A mechanism, and the pair of files that it is audited on."""
 
     name: str
     canary: Canary
     release: Release
+    """From a file to what was released."""
     gaussian: bool = False
+    """Whether the budget is epsilon at delta, accounted for by zCDP."""
     pure: bool = True
+    """Whether the pure epsilon that the release states is held against what is found; else its rho."""
     relations: tuple[str, ...] = (ADD_REMOVE,)
     reach: float = 1.0
+    """How many epsilon apart the two files are, at least one record.
+
+    Events of exponential mechanisms, and of noise spread over many counts, are far from their claim on neighbours, and nearer
+    to it where more records differ.
+    """
 
 
 BOTH = (ADD_REMOVE, REPLACE)

@@ -27,7 +27,6 @@ from experiments.audit.files import ADD_REMOVE, ONE_BIT, SCHEMA, SIZE
 from experiments.labels import options_of
 
 DELTA = 1e-6
-LARGEST_STEP = 8.0
 TWO_ROUNDS, ONE_ROUND = {"rounds": 2, "draws": 1}, {"rounds": 1, "draws": 1}
 ONE_SELECTION = {"records": 1, "selections": 1}
 _numbers = count()

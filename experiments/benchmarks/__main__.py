@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.benchmarks.registry import Case, Result, Setting, load_cases
+from experiments.experiment import write_report
 from experiments.machine import describe_circumstances
 from experiments.tables import MissingDataError
 
@@ -38,8 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
         report["cases"][name] = {"question": cases[name].question, "rows": result.rows, "bars": bars}
         if earlier is not None:
             report["cases"][name]["circumstances"] = circumstances
-        if options.json is not None:
-            options.json.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_report(options.json, report)
     return 1 if missed else 0
 
 

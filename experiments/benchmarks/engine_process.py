@@ -29,9 +29,9 @@ from dpopt.schema.schema import Schema
 WARM = 2  # counts after the first one, which loads kernels
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Open, count, count again; print seconds, processor seconds, peak memory, and a digest of the counts."""
-    table, schema_file, workload, engine, *more = sys.argv[1:]
+    table, schema_file, workload, engine, *more = sys.argv[1:] if arguments is None else arguments
     schema = Schema.read(schema_file)
     clauses = parse_workload(workload, schema).clauses
     clock = _Clock()

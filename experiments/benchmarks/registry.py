@@ -1,4 +1,4 @@
-"""What a benchmark case is, and the list of cases: each file in `cases` enters itself when it is imported."""
+"""What a benchmark case is, and the list of cases: each file in `cases` enters its own when it is imported."""
 
 from __future__ import annotations
 
@@ -36,18 +36,12 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a case measured.
-
-    Attributes
-    ----------
-    rows : list of dict
-        One row of figures per thing measured; equal keys mean equal figures.
-    bars : list of Bar
-        Limits at full size.
-    """
+    """What a case measured."""
 
     rows: list[dict[str, Any]]
+    """One row of figures per thing measured; equal keys mean equal figures."""
     bars: list[Bar] = field(default_factory=list)
+    """Limits at full size."""
 
 
 @dataclass(frozen=True, slots=True)

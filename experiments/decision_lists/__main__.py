@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -28,11 +27,11 @@ from dpopt.synopses.decision_lists.list_plan import BETA
 from dpopt.synopses.decision_lists.list_planning import plan_lists
 from dpopt.synopses.decision_lists.release_lists import release_lists
 from experiments.decision_lists.rows import Rows, exact_shares, random_rows, texts
-from experiments.documents import circumstances, write_results
-from experiments.machine import describe_circumstances
+from experiments.documents import table
+from experiments.experiment import Report, Result, carry_out, parser_of
 
 SEED = 20_120
-Result = TypeVar("Result")
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -97,36 +96,12 @@ class NoNoise(OpendpNoise):
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure and print the table."""
-    options = _options(arguments)
-    runs = 1 if options.quick else options.runs
-    report: dict[str, Any] = {**describe_circumstances(), "quick": options.quick, "runs": runs, "results": []}
-    if options.json is not None and options.json.exists():
-        on_file = json.loads(options.json.read_text(encoding="utf-8"))
-        if (on_file["quick"], on_file["runs"]) != (options.quick, runs):
-            print(f"{options.json} holds other results; name another file", file=sys.stderr)
-            return 2
-        report = on_file
+    return carry_out(parser_of("decision_lists", runs=2), arguments, {"results": _results}, markdown, continues=True)
+
+
+def _results(options: argparse.Namespace, known: list[Result]) -> Iterator[Result]:
     for case in QUICK if options.quick else CASES:
-        done = {one["budget"] for one in report["results"] if case.is_that_of(one)}
-        for result in _measured(case, runs, done):
-            report["results"].append(result)
-            print(json.dumps(result), flush=True)
-            if options.json is not None:
-                options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    lines = list(_markdown(report["results"]))
-    print("\n".join(lines))
-    if options.document is not None:
-        write_results(options.document, [circumstances(report), "", *lines])
-    return 0
-
-
-def _options(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m experiments.decision_lists")
-    parser.add_argument("--runs", type=int, default=2, help="releases of each plan (2)")
-    parser.add_argument("--quick", action="store_true", help="tiny tables: shows that it still runs")
-    parser.add_argument("--json", type=Path, help="results: read first, and written after every budget")
-    parser.add_argument("--document", type=Path, help="put the table into this document")
-    return parser.parse_args(arguments)
+        yield from _measured(case, options.runs, {one["budget"] for one in known if case.is_that_of(one)})
 
 
 def _measured(case: Case, runs: int, done: set[str]) -> Iterator[dict[str, Any]]:
@@ -138,31 +113,31 @@ def _measured(case: Case, runs: int, done: set[str]) -> Iterator[dict[str, Any]]
     points = case.asked(generator)
     exact = exact_shares(rows, points)
     family = ListFamily.of(f"x1..x{case.variables}", case.longest, case.kind)
-    table = Table(rows, family)
+    made = Table(rows, family)
     for name, budget in left.items():
         yield {"rows": case.kind, "number": case.rows, "variables": case.variables, "k": case.longest,
                "lengths": case.lengths, "points": len(points), "budget": name,
                "smallest_answer": _short(exact.min()), "largest_answer": _short(exact.max()),
-               **_release(case, table, points, exact, budget, runs)}  # fmt: skip
+               **_release(case, made, points, exact, budget, runs)}  # fmt: skip
 
 
 def _release(
-    case: Case, table: Table, points: NDArray[np.uint8], exact: NDArray[np.float64], budget: Budget, runs: int
+    case: Case, made: Table, points: NDArray[np.uint8], exact: NDArray[np.float64], budget: Budget, runs: int
 ) -> dict[str, Any]:
-    asked, family, number = len(points), table.family, case.rows
+    asked, family, number = len(points), made.family, case.rows
     planning, plan = _timed(lambda: plan_lists(family, budget, size=number, points=asked))
     paper = plan_lists(family, budget, size=number, points=asked, negations=False)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "rows.txt"
-        file.write_text("\n".join(texts(case.kind, table.rows)) + "\n", encoding="utf-8")
+        file.write_text("\n".join(texts(case.kind, made.rows)) + "\n", encoding="utf-8")
         reading, lists = _timed(lambda: read_lists(file, family))
     counting, silent = _timed(lambda: release_lists(lists, plan, noise=NoNoise()))
     approximated = np.abs(silent.answers(points) - exact)
     worst, mean, measuring, answering = [], [], 0.0, 0.0
     for _ in range(runs):
-        seconds, made = _timed(lambda: release_lists(lists, plan))
+        seconds, released = _timed(lambda: release_lists(lists, plan))
         measuring += seconds / runs
-        seconds, answers = _timed(partial(made.answers, points))
+        seconds, answers = _timed(partial(released.answers, points))
         answering += seconds / runs
         errors = np.abs(answers - exact)
         worst.append(float(errors.max()))
@@ -196,7 +171,7 @@ def _direct(points: int, number: int, budget: Budget) -> float:
     return points / budget.epsilon * log(points / BETA) / number
 
 
-def _timed(action: Callable[[], Result]) -> tuple[float, Result]:
+def _timed(action: Callable[[], Answer]) -> tuple[float, Answer]:
     begun = time.perf_counter()
     found = action()
     return time.perf_counter() - begun, found
@@ -206,26 +181,20 @@ def _short(number: float) -> float:
     return float(f"{number:.4g}")
 
 
-def _markdown(results: list[dict[str, Any]]) -> Iterator[str]:
-    errors = (
-        *("rows", "number", "m", "literals", "points", "budget", "sizes counted", "answers from, to"),
-        *("within (predicted)", "of it approximation", "worst measured", "mean measured"),
-        *("approximation measured", "without negations, predicted", "each point alone, predicted"),
-    )
-    yield from _table(errors, (_errors(one) for one in results))
+def markdown(report: Report) -> Iterator[str]:
+    """Yield the tables of errors and of seconds."""
+    errors = [
+        "rows | number | m | literals | points | budget | sizes counted | answers from, to",
+        "within (predicted) | of it approximation | worst measured | mean measured",
+        "approximation measured | without negations, predicted | each point alone, predicted",
+    ]
+    yield from table(errors, map(_errors, report["results"]))
     yield ""
-    cost = (
-        *("rows", "number", "literals", "budget", "noisy counts", "plan, s", "read, s", "count, s"),
-        *("release, s", "all points answered, s", "peak so far, GB"),
-    )
-    yield from _table(cost, (_cost(one) for one in results))
-
-
-def _table(names: Iterable[str], rows: Iterable[list[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(names)} |"
-    yield "|" + "---|" * len(tuple(names))
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
+    cost = [
+        "rows | number | literals | budget | noisy counts | plan, s | read, s | count, s",
+        "release, s | all points answered, s | peak so far, GB",
+    ]
+    yield from table(cost, map(_cost, report["results"]))
 
 
 def _errors(one: dict[str, Any]) -> list[str]:

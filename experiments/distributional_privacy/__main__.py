@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Hashable, Iterator
 from fractions import Fraction
@@ -21,40 +20,25 @@ from experiments.distributional_privacy.exact import (
     mirrored_mod,
     share_of_one_pair,
 )
-from experiments.documents import circumstances, write_results
-from experiments.machine import describe_circumstances
+from experiments.documents import table
+from experiments.experiment import Report, Result, carry_out, parser_of
 
-Report = dict[str, Any]
 PICTURE = "two_neighbours.svg"
 OUTPUTS = range(-12, 17)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Compute the numbers, and print the tables."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.distributional_privacy")
-    parser.add_argument("--quick", action="store_true", help="the smallest cases: shows that it still runs")
-    parser.add_argument("--json", type=Path, help="write the results to this file")
-    parser.add_argument("--document", type=Path, help="put the tables into this document, and the picture beside it")
-    options = parser.parse_args(arguments)
-    report: Report = {**describe_circumstances(), "runs": "no", "quick": options.quick}
-    report["tiny"] = list(_tiny(quick=options.quick))
-    report["mirrored"] = list(_mirrored(quick=options.quick))
-    report["medians"] = list(_medians(quick=options.quick))
-    report["attacks"] = list(_attacks(quick=options.quick))
-    if options.json is not None:
-        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    lines = list(_markdown(report))
-    print("\n".join(lines))
-    if options.document is not None:
-        draw(options.document.parent / PICTURE)
-        write_results(options.document, [circumstances(report), "", *lines])
-    return 0
+    parser = parser_of("distributional_privacy")
+    parser.set_defaults(runs="no")
+    parts = {"tiny": _tiny, "mirrored": _mirrored, "medians": _medians, "attacks": _attacks}
+    return carry_out(parser, arguments, parts, markdown, draw=lambda _, folder: draw(folder / PICTURE))
 
 
-def _tiny(*, quick: bool) -> Iterator[Report]:
+def _tiny(options: argparse.Namespace, _: list[Result]) -> Iterator[Result]:
     """Yield both definitions of a mechanism on sets of a universe: a noisy count, and a noisy mirrored count."""
     epsilon = Fraction(1, 2)
-    for n, size in [(2, 4)] if quick else [(2, 4), (2, 6), (3, 6), (3, 7)]:
+    for n, size in [(2, 4)] if options.quick else [(2, 4), (2, 6), (3, 6), (3, 7)]:
         universe = tuple(range(size))
         for name, value in (
             ("count of odd elements", lambda database: sum(x % 2 for x in database)),
@@ -79,10 +63,10 @@ def _tiny(*, quick: bool) -> Iterator[Report]:
             }
 
 
-def _mirrored(*, quick: bool) -> Iterator[Report]:
+def _mirrored(options: argparse.Namespace, _: list[Result]) -> Iterator[Result]:
     """Yield the numbers of Theorem 7.5."""
-    for m in (4, 8) if quick else (4, 8, 16, 32):
-        bits = 100 if quick else 2_000
+    for m in (4, 8) if options.quick else (4, 8, 16, 32):
+        bits = 100 if options.quick else 2_000
         yield {
             "m": m,
             "epsilon": 2 / m,
@@ -92,15 +76,15 @@ def _mirrored(*, quick: bool) -> Iterator[Report]:
         }
 
 
-def _medians(*, quick: bool) -> Iterator[Report]:
-    for size in (16, 256) if quick else (16, 256, 4_096, 65_536):
+def _medians(options: argparse.Namespace, _: list[Result]) -> Iterator[Result]:
+    for size in (16, 256) if options.quick else (16, 256, 4_096, 65_536):
         chain = median_chain(10, size, "0.5")
         yield {"size": size, "useful": chain.useful, "allowed": chain.allowed, "first": chain.steps[0]}
 
 
-def _attacks(*, quick: bool) -> Iterator[Report]:
-    for dimension in (4, 6) if quick else (4, 6, 8):
-        for epsilon in ("0.5",) if quick else ("0.1", "0.5", "1", "4"):
+def _attacks(options: argparse.Namespace, _: list[Result]) -> Iterator[Result]:
+    for dimension in (4, 6) if options.quick else (4, 6, 8):
+        for epsilon in ("0.5",) if options.quick else ("0.1", "0.5", "1", "4"):
             one = reconstruct(dimension, epsilon)
             yield {
                 "dimension": one.dimension,
@@ -115,42 +99,45 @@ def _attacks(*, quick: bool) -> Iterator[Report]:
             }
 
 
-def _markdown(report: Report) -> Iterator[str]:
+def markdown(report: Report) -> Iterator[str]:
+    """Yield the tables."""
     yield "**Both definitions on tiny universes (Theorem 7.3).**"
     yield ""
-    yield "| mechanism | n | universe | epsilon of DP | beta at this epsilon | beta at half of it | 1 / (n + 1)^2 |"
-    yield "|---|---|---|---|---|---|---|"
-    for one in report["tiny"]:
-        yield (
-            f"| {one['mechanism']} | {one['n']} | {one['universe']} | {one['differential_epsilon']:.4f} | "
-            f"{one['beta_at_epsilon']} | {one['beta_at_half']} | {one['one_pair']} |"
-        )
+    titles = ["mechanism | n | universe | epsilon of DP | beta at this epsilon | beta at half of it"]
+    rows: Iterator[list[object]] = (
+        [
+            *(one["mechanism"], one["n"], one["universe"], f"{one['differential_epsilon']:.4f}"),
+            *(one["beta_at_epsilon"], one["beta_at_half"], one["one_pair"]),
+        ]
+        for one in report["tiny"]
+    )
+    yield from table([*titles, "1 / (n + 1)^2"], rows)
     yield ""
     yield "**The mirrored sum (Theorem 7.5).** P(|Q(D1) - Q(D2)| >= 1 / epsilon) for m = 2 / epsilon."
     yield ""
-    yield "| m | epsilon | uniform values | fair bits | number of bits |"
-    yield "|---|---|---|---|---|"
-    for one in report["mirrored"]:
-        yield (f"| {one['m']} | {one['epsilon']:g} | {one['uniform']:.4f} | {one['fair_bits']:.4f} | {one['bits']:,} |")
+    rows = (
+        [one["m"], f"{one['epsilon']:g}", f"{one['uniform']:.4f}", f"{one['fair_bits']:.4f}", f"{one['bits']:,}"]
+        for one in report["mirrored"]
+    )
+    yield from table(["m | epsilon | uniform values | fair bits | number of bits"], rows)
     yield ""
     yield "**Medians (Theorem 5.1).** n = 10 equal values, epsilon = 0.5: the probability of the one useful answer."
     yield ""
-    yield "| points of the domain | exponential mechanism | any mechanism, at most |"
-    yield "|---|---|---|"
-    for one in report["medians"]:
-        yield f"| {one['size']:,} | {one['useful']:.3g} | {one['allowed']:.3g} |"
+    rows = ([f"{one['size']:,}", f"{one['useful']:.3g}", f"{one['allowed']:.3g}"] for one in report["medians"])
+    yield from table(["points of the domain | exponential mechanism | any mechanism, at most"], rows)
     yield ""
     yield "**Reconstruction (Theorem 3.11).** The net mechanism with all subsets as queries, n = d / 2 records."
     yield ""
-    yield "| d | epsilon | expected largest error | record in T' | other in T' | ratio | e^epsilon | least error | printed |"
-    yield "|---|---|---|---|---|---|---|---|---|"
-    for one in report["attacks"]:
-        printed = "–" if one["printed"] is None else f"{one['printed']:.3f}"
-        yield (
-            f"| {one['dimension']} | {one['epsilon']:g} | {one['error']:.3f} | {one['in_place']:.3f} | "
-            f"{one['elsewhere']:.3f} | {one['ratio']:.3f} | {one['allowed']:.3f} | {one['least_error']:.3f} | "
-            f"{printed} |"
-        )
+    titles = ["d | epsilon | expected largest error | record in T' | other in T' | ratio | e^epsilon"]
+    figures = ("error", "in_place", "elsewhere", "ratio", "allowed", "least_error", "printed")
+    rows = (
+        [
+            *(one["dimension"], f"{one['epsilon']:g}"),
+            *("–" if one[name] is None else f"{one[name]:.3f}" for name in figures),
+        ]
+        for one in report["attacks"]
+    )
+    yield from table([*titles, "least error", "printed"], rows)
 
 
 def draw(path: Path) -> None:

@@ -30,24 +30,16 @@ def median_distribution(values: Sequence[int], size: int, epsilon: str) -> list[
 
 @dataclass(frozen=True)
 class MedianChain:
-    """The chain of the proof: n values 0, one after the other moved to v.
-
-    Attributes
-    ----------
-    size : int
-        Points of the domain.
-    useful : float
-        The probability that the median of n equal values is given as that value, the only useful answer; the same at each v.
-    allowed : float
-        The most that theory leaves: e^(epsilon n) / (size - 1), since v is the least likely answer where all values are 0.
-    steps : tuple of float
-        The probability of the answer v along the chain.
-    """
+    """The chain of the proof: n values 0, one after the other moved to v."""
 
     size: int
+    """Points of the domain."""
     useful: float
+    """Probability that the median of n equal values is given as that value, the only useful answer."""
     allowed: float
+    """Most that theory leaves: e^(epsilon n) / (size - 1), as v is the least likely answer where all values are 0."""
     steps: tuple[float, ...]
+    """The probability of the answer v along the chain."""
 
 
 def median_chain(n: int, size: int, epsilon: str) -> MedianChain:
@@ -64,31 +56,21 @@ def median_chain(n: int, size: int, epsilon: str) -> MedianChain:
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """The attack of Theorem 3.11 on a mechanism, exactly: over all databases and all of what it gives.
-
-    Attributes
-    ----------
-    dimension, epsilon :
-        VC dimension d of the class of all subsets, with n = d / 2 records; the mechanism's epsilon.
-    error : float
-        Its expected largest error.
-    in_place : float
-        P(x in T') for x in T: how often a record of the database is in the reconstruction.
-    elsewhere : float
-        P(x in T') for x not in T.
-    ratio : float
-        The first over the second; differential privacy allows e^epsilon of it.
-    least_error : float
-        1 / (2 (1 + e^epsilon)): below this error (with certainty) the ratio would have to exceed e^epsilon.
-    """
+    """The attack of Theorem 3.11 on a mechanism, exactly: over all databases and all of what it gives."""
 
     dimension: int
     epsilon: float
+    """VC dimension d of the class of all subsets, with n = d / 2 records; the mechanism's epsilon."""
     error: float
+    """Its expected largest error."""
     in_place: float
+    """P(x in T') for x in T: how often a record of the database is in the reconstruction."""
     elsewhere: float
+    """P(x in T') for x not in T."""
     ratio: float
+    """The first over the second; differential privacy allows e^epsilon of it."""
     least_error: float
+    """1 / (2 (1 + e^epsilon)): below this error (with certainty) the ratio would have to exceed e^epsilon."""
 
 
 def reconstruct(dimension: int, epsilon: str) -> Reconstruction:

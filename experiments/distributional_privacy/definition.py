@@ -28,21 +28,14 @@ _ROUNDING = 1e-12  # losses are logarithms in floating-point arithmetic
 
 @dataclass(frozen=True, slots=True)
 class DistributionalPrivacy:
-    """What a mechanism gives away of every pair of databases.
-
-    Attributes
-    ----------
-    universe : tuple
-        The elements of databases.
-    records : int
-        n.
-    losses : mapping
-        Of each ordered pair of databases: the least epsilon with P(A(D1) in E) <= e^epsilon P(A(D2) in E) for all E.
-    """
+    """What a mechanism gives away of every pair of databases."""
 
     universe: tuple[Hashable, ...]
+    """The elements of databases."""
     records: int
+    """n."""
     losses: Mapping[tuple[Database, Database], float]
+    """Of each ordered pair of databases: the least epsilon with P(A(D1) in E) <= e^epsilon P(A(D2) in E) for all E."""
 
     @property
     def differential_epsilon(self) -> float:
@@ -50,13 +43,7 @@ class DistributionalPrivacy:
         return max(value for (one, two), value in self.losses.items() if len(one - two) == 1)
 
     def beta(self, epsilon: float) -> Fraction:
-        """Return the least beta for which the mechanism is (epsilon, beta)-distributionally private, over all sets S.
-
-        Raises
-        ------
-        AccountingError
-            If epsilon is below 0, or no number.
-        """
+        """Return the least beta for which the mechanism is (epsilon, beta)-distributionally private, over all sets S."""
         if isnan(epsilon) or epsilon < 0:
             raise AccountingError(f"found epsilon = {epsilon!r}; expected a number from 0 on")
         beyond = Counter(one | two for (one, two), value in self.losses.items() if value > epsilon * (1 + _ROUNDING))
@@ -81,12 +68,6 @@ def distributional_privacy(
         Different elements, more than `records`.
     records
         n, at least 1: the elements of a database.
-
-    Raises
-    ------
-    AccountingError
-        If elements are equal or too few, there are more than a million pairs of databases or sets, or what the mechanism gives
-        are no probabilities.
 
     Examples
     --------

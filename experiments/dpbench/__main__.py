@@ -3,76 +3,55 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.queries import rectangle_sums
-from experiments.documents import circumstances, write_results
+from experiments.documents import table
 from experiments.dpbench.hdmm import hdmm
 from experiments.dpbench.ours import DIVIDED, LEAST_SQUARES, answered, in_rounds, scales
 from experiments.dpbench.peers import GRIDS, LINES, Numbers
-from experiments.machine import describe_circumstances
-from experiments.tables import MissingDataError, data_folder
+from experiments.experiment import Report, Result, carry_out, parser_of
+from experiments.histograms import GRIDS as GRID_FILE
+from experiments.histograms import LINES as LINE_FILE
+from experiments.histograms import dpbench
 
-Result = dict[str, Any]
 ASKED, SEED = 2_000, 4096
-LINE_FILE, GRID_FILE = "hist/dpbench-1d-4096.npz", "hist/dpbench-2d-256x256.npz"
 ROUNDS = "rounds"
 SHRUNKEN = "shrunken"  # of blocks without rounds: removed from dpopt, its figures are kept
-OURS = (LEAST_SQUARES, DIVIDED, SHRUNKEN, ROUNDS)
+OURS, COVERED = (LEAST_SQUARES, DIVIDED, SHRUNKEN, ROUNDS), (SHRUNKEN, ROUNDS)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure every method on every set, or go on where a file of results ends, and print the tables."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.dpbench")
-    parser.add_argument("--runs", type=int, default=3, help="noise draws of each method (3)")
+    parser = parser_of("dpbench", runs=3)
     parser.add_argument("--epsilon", type=float, nargs="+", default=[0.01, 0.1, 1.0], help="budgets (.01 .1 1)")
     parser.add_argument("--sets", nargs="+", help="some of the sets (all)")
-    parser.add_argument("--quick", action="store_true", help="tiny made-up sets: shows that it still runs")
     parser.add_argument(
         "--own", type=int, default=0, help="measure dpopt again where results are there, with so many noise draws"
     )
-    parser.add_argument("--document", type=Path, help="put the tables into this document")
-    parser.add_argument("--json", type=Path, help="write the results to this file, and take those that are there")
-    options = parser.parse_args(arguments)
-    runs, budgets = (1, [1.0]) if options.quick else (options.runs, options.epsilon)
-    report: Result = {**describe_circumstances(), "runs": runs, "quick": options.quick, "results": []}
-    if options.json is not None and options.json.exists():
-        report = json.loads(options.json.read_text(encoding="utf-8"))
-    done = {(one["set"], one["workload"], one["epsilon"]): place for place, one in enumerate(report["results"])}
-    try:
-        for name, cells in sets(quick=options.quick):
-            if options.sets is not None and name not in options.sets:
+    return carry_out(parser, arguments, {"results": _results}, markdown, continues=True)
+
+
+def _results(options: argparse.Namespace, known: list[Result]) -> Iterator[Result]:
+    """Yield new results; one that is measured again leaves its place for the end."""
+    for name, cells in sets(quick=options.quick):
+        if options.sets is not None and name not in options.sets:
+            continue
+        for epsilon, workload in product([1.0] if options.quick else options.epsilon, workloads(cells.shape)):
+            case = (name, workload, epsilon)
+            kept = next((one for one in known if (one["set"], one["workload"], one["epsilon"]) == case), None)
+            if kept is not None and not options.own:
                 continue
-            for epsilon in budgets:
-                for workload in workloads(cells.shape):
-                    place = done.get((name, workload, epsilon))
-                    kept = None if place is None else report["results"][place]
-                    if kept is not None and not options.own:
-                        continue
-                    result = measure(name, cells, workload, epsilon, options.own or runs, kept)
-                    if place is None:
-                        report["results"].append(result)
-                    else:
-                        report["results"][place] = result
-                    print(json.dumps(result), flush=True)
-                    if options.json is not None:
-                        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    except MissingDataError as error:
-        print(error, file=sys.stderr)
-        return 2
-    lines = list(markdown(report["results"]))
-    print("\n".join(lines))
-    if options.document is not None:
-        write_results(options.document, [circumstances(report), "", *lines])
-    return 0
+            result = measure(name, cells, workload, epsilon, options.own or options.runs, kept)
+            if kept is not None:
+                known.remove(kept)
+            yield result
 
 
 def sets(*, quick: bool) -> Iterator[tuple[str, Numbers]]:
@@ -84,12 +63,7 @@ def sets(*, quick: bool) -> Iterator[tuple[str, Numbers]]:
         yield "made up, two columns", (counts[:, None] * (counts[None, :16] > 0))[:16].astype(np.float64)
         return
     for file in (LINE_FILE, GRID_FILE):
-        path = data_folder() / file
-        if not path.exists():
-            raise MissingDataError(f"{path} is not there; set DPOPT_DATA to the folder of the data sets")
-        with np.load(path, allow_pickle=False) as held:
-            for name in held.files:
-                yield name, held[name].astype(np.float64)
+        yield from ((histogram.name, histogram.counts.astype(np.float64)) for histogram in dpbench(file))
 
 
 def workloads(shape: tuple[int, ...]) -> tuple[str, ...]:
@@ -163,55 +137,46 @@ def best_peer(result: Result) -> tuple[str, float]:
     return name, peers[name]
 
 
-def markdown(results: list[Result]) -> Iterator[str]:
+def markdown(report: Report) -> Iterator[str]:
     """Yield the tables: errors of each case, then geometric means over sets."""
+    results = report["results"]
     yield "Root of the mean squared error, and its ratio to that of the best peer:"
     yield ""
-    yield (
-        "| set | asked | epsilon | best peer | its error | least squares | divided | shrunken | rounds | "
-        "divided over peer | shrunken over peer | rounds over peer | shrunken covered | rounds covered |"
-    )
-    yield "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
-    for one in results:
-        peer, least = best_peer(one)
-        error, coverage = one["error"], one["coverage"]
-        yield (
-            f"| {one['set']} | {one['workload']} | {one['epsilon']:g} | {peer} | {least:,.4g} | "
-            + " | ".join(f"{error.get(method, np.nan):,.4g}" for method in OURS)
-            + " | "
-            + " | ".join(f"{error.get(method, np.nan) / least:.2f}" for method in OURS[1:])
-            + f" | {coverage.get(SHRUNKEN, np.nan):.1%} | {coverage[ROUNDS]:.1%} |"
-        )
+    titles = ["set | asked | epsilon | best peer | its error", *OURS, *(f"{method} over peer" for method in OURS[1:])]
+    yield from table([*titles, *(f"{method} covered" for method in COVERED)], map(_case, results))
     yield ""
     yield "Over the sets: geometric means of the ratios to the best peer, the largest ratio, and the mean coverage of 95 %:"
     yield ""
-    yield (
-        "| asked | epsilon | least squares | divided | shrunken | rounds | "
-        "largest: divided | largest: shrunken | largest: rounds | shrunken covered | rounds covered |"
-    )
-    yield "|---|---|---|---|---|---|---|---|---|---|---|"
-    for workload in dict.fromkeys(one["workload"] for one in results):
-        for epsilon in dict.fromkeys(one["epsilon"] for one in results):
-            part = [one for one in results if (one["workload"], one["epsilon"]) == (workload, epsilon)]
-            if part:
-                yield _summary(workload, f"{epsilon:g}", part)
-    yield _summary("all", "all", results)
+    groups: dict[tuple[str, str], list[Result]] = {}
+    for one in results:
+        groups.setdefault((one["workload"], f"{one['epsilon']:g}"), []).append(one)
+    order = [list(dict.fromkeys(one[key] for one in results)) for key in ("workload", "epsilon")]
+    parts = [(workload, f"{epsilon:g}") for workload, epsilon in product(*order)]
+    rows = [[*part, *_over_sets(groups[part])] for part in parts if part in groups]
+    titles = ["asked", "epsilon", *OURS, *(f"largest: {method}" for method in OURS[1:])]
+    titles += [f"{method} covered" for method in COVERED]
+    yield from table(titles, [*rows, ["all", "all", *_over_sets(results)]])
 
 
-def _summary(workload: str, epsilon: str, part: list[Result]) -> str:
-    ratios = {
-        method: np.array([one["error"].get(method, np.nan) / best_peer(one)[1] for one in part]) for method in OURS
-    }
-    covered = (float(np.mean([one["coverage"].get(method, np.nan) for one in part])) for method in (SHRUNKEN, ROUNDS))
-    return (
-        f"| {workload} | {epsilon} | "
-        + " | ".join(f"{np.exp(np.log(ratios[method]).mean()):.3f}" for method in OURS)
-        + " | "
-        + " | ".join(f"{ratios[method].max():.2f}" for method in OURS[1:])
-        + " | "
-        + " | ".join(f"{one:.1%}" for one in covered)
-        + " |"
-    )
+def _case(one: Result) -> list[str]:
+    peer, least = best_peer(one)
+    errors = [one["error"].get(method, np.nan) for method in OURS]
+    return [
+        *(one["set"], one["workload"], f"{one['epsilon']:g}", peer, f"{least:,.4g}"),
+        *(f"{error:,.4g}" for error in errors),
+        *(f"{error / least:.2f}" for error in errors[1:]),
+        *(f"{one['coverage'].get(method, np.nan):.1%}" for method in COVERED),
+    ]
+
+
+def _over_sets(part: list[Result]) -> list[str]:
+    ratios = [np.array([one["error"].get(method, np.nan) / best_peer(one)[1] for one in part]) for method in OURS]
+    covered = (np.mean([one["coverage"].get(method, np.nan) for one in part]) for method in COVERED)
+    return [
+        *(f"{np.exp(np.log(ratio).mean()):.3f}" for ratio in ratios),
+        *(f"{ratio.max():.2f}" for ratio in ratios[1:]),
+        *(f"{share:.1%}" for share in covered),
+    ]
 
 
 if __name__ == "__main__":

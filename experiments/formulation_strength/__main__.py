@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from dpopt.algorithms.replay import load
+from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.cli.pictures import picture, series
 from dpopt.models.best_responses.best_response import round_program
 from dpopt.models.best_responses.max_csp_as_mip import AsMip, max_csp_as_mip
@@ -25,70 +25,85 @@ from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.reduction import reduce_max_csp
 from dpopt.programs.results import SolveLimits
 from dpopt.solvers.registry import get_solver
-from experiments.documents import circumstances, write_results
-from experiments.machine import describe_circumstances
-from experiments.transcripts import RECIPES, make_transcript, third_of
+from experiments.documents import table
+from experiments.experiment import Report, Result, carry_out, parser_of
+from experiments.transcripts import RECIPES, Recipe, make_transcript, third_of
 
-PICTURE = Path(__file__).resolve().parent / "gaps.svg"
 ROOT_ROUNDS, SOLVED_ROUNDS = (1, 2, 5, 10, 20, 30, 40, 50, 60), (1, 5, 15, 30, 50)
 SOLVERS = ("highs", "cbc", "gscip")
 LP_SOLVER = "highs"
-LONG_SEARCH = 400_000  # sweeps, a hundred times the default
+LONG_SEARCH, QUICK_SEARCH = 400_000, 4_000  # sweeps: a hundred times the default, and the default
 THIRDS = ("first", "second", "last")
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure both parts and print the tables."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.formulation_strength")
+    parser = parser_of("formulation_strength")
     parser.add_argument("--seconds", type=float, default=20.0, help="limit of each solve (20)")
-    parser.add_argument("--quick", action="store_true", help="tiny made-up tables: shows that it still runs")
-    parser.add_argument("--document", type=Path, help="put the tables into this document, and the picture beside it")
-    parser.add_argument("--json", type=Path, help="write the results to this file")
-    options = parser.parse_args(arguments)
-    report: dict[str, Any] = {**describe_circumstances(), "runs": 1, "roots": [], "solved": []}
+    return carry_out(parser, arguments, {"roots": _roots, "solved": _solved}, markdown, draw=_draw)
+
+
+def _programs(options: argparse.Namespace, wanted: Sequence[int]) -> Iterator[tuple[dict[str, Any], MaxCsp]]:
+    """Yield the programs of some rounds of both runs, with what the tables name of each."""
     for recipe in RECIPES[:1] if options.quick else RECIPES:
-        with tempfile.TemporaryDirectory(prefix="dpopt-experiment-") as place:
-            run = load(make_transcript(recipe, Path(place), quick=options.quick))
+        run = _run(recipe, quick=options.quick)
         clauses, sizes = run.job.workload.clauses, run.job.schema.sizes
-        for number, played in enumerate(run.rounds, start=1):
-            program = round_program(clauses, sizes, played.sampled)
-            about = {
-                "table": recipe.name,
-                "round": number,
-                "third": third_of(number, len(run.rounds)),
-                "draws": played.sampled.charge.count,
-            }
-            if options.quick and number > 1:
-                break
-            if number in ROOT_ROUNDS:
-                report["roots"].append({**about, **_roots(program)})
-            if number in SOLVED_ROUNDS:
-                report["solved"] += [
-                    {**about, **row} for row in _solved(program, 1.0 if options.quick else options.seconds)
-                ]
-            if options.json is not None:
-                options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    lines = [*root_lines(report["roots"]), "", *solved_lines(report["solved"])]
-    print("\n".join(lines))
-    if options.document is not None:
-        draw(report, PICTURE)
-        write_results(options.document, [circumstances(report), "", *lines])
-    return 0
+        for number in wanted[: 1 if options.quick else None]:
+            if number <= len(run.rounds):
+                sampled = run.rounds[number - 1].sampled
+                about = {"round": number, "third": third_of(number, len(run.rounds)), "draws": sampled.charge.count}
+                yield {"table": recipe.name, **about}, round_program(clauses, sizes, sampled)
 
 
-def _best_known(program: MaxCsp) -> int:
-    result = get_solver("local-search").solve(program, SolveLimits(work=LONG_SEARCH, threads=2))
+@cache
+def _run(recipe: Recipe, *, quick: bool) -> SyntheticRelease:
+    """Return a run, the same one for both parts."""
+    with tempfile.TemporaryDirectory(prefix="dpopt-experiment-") as place:
+        return load(make_transcript(recipe, Path(place), quick=quick))
+
+
+def _roots(options: argparse.Namespace, _: list[Result]) -> Iterator[Result]:
+    for about, program in _programs(options, ROOT_ROUNDS):
+        yield {**about, **_root(program, QUICK_SEARCH if options.quick else LONG_SEARCH)}
+
+
+def _solved(options: argparse.Namespace, _: list[Result]) -> Iterator[Result]:
+    for about, program in _programs(options, SOLVED_ROUNDS):
+        limits = (SOLVERS[-1:], 1.0, QUICK_SEARCH) if options.quick else (SOLVERS, options.seconds, LONG_SEARCH)
+        for row in _solves(program, *limits):
+            yield {**about, **row}
+
+
+def markdown(report: Report) -> Iterator[str]:
+    """Yield the tables of relaxations and of solves."""
+    yield from root_lines(report["roots"])
+    yield ""
+    yield from solved_lines(report["solved"])
+
+
+def _draw(report: Report, folder: Path) -> None:
+    draw(report, folder / "gaps.svg")
+
+
+def _best_known(program: MaxCsp, sweeps: int) -> int:
+    result = get_solver("local-search").solve(program, SolveLimits(work=sweeps, threads=2))
     return program.objective(result.require_record())
 
 
-def _roots(program: MaxCsp) -> dict[str, Any]:
+def _root(program: MaxCsp, sweeps: int) -> dict[str, Any]:
     """Return the optimum of each linear relaxation, its seconds and its size, and the best value known."""
     problem = reduce_max_csp(program).problem
     makers: dict[str, Callable[[], MixedIntegerProgram]] = {
         one.value: partial(_relaxed, problem, one) for one in Formulation
     }
     makers["pairwise lifting"] = partial(pairwise_lifting, problem)
-    found: dict[str, Any] = {"best": _best_known(program), "bounds": {}, "seconds": {}, "rows": {}, "columns": {}}
+    found: dict[str, Any] = {
+        "best": _best_known(program, sweeps),
+        "bounds": {},
+        "seconds": {},
+        "rows": {},
+        "columns": {},
+    }
     for name, make in makers.items():
         started = time.perf_counter()
         relaxed = make()
@@ -103,11 +118,11 @@ def _relaxed(problem: MaxCsp, formulation: Formulation) -> MixedIntegerProgram:
     return linear_relaxation(max_csp_as_mip(problem, formulation))
 
 
-def _solved(program: MaxCsp, seconds: float) -> Iterator[dict[str, Any]]:
+def _solves(program: MaxCsp, solvers: Sequence[str], seconds: float, sweeps: int) -> Iterator[dict[str, Any]]:
     """Yield value, bound and seconds of each solver with each formulation under the same limit."""
     hint = get_solver("local-search").solve(program, SolveLimits(work=1)).require_record()
-    best = _best_known(program)
-    for name in SOLVERS:
+    best = _best_known(program, sweeps)
+    for name in solvers:
         for formulation in Formulation:
             solver = AsMip(get_solver(name), formulation)
             result = solver.solve(program, SolveLimits(seconds=seconds), hint=hint)
@@ -122,39 +137,39 @@ def _solved(program: MaxCsp, seconds: float) -> Iterator[dict[str, Any]]:
             }
 
 
-def root_lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+def root_lines(rows: Sequence[Result]) -> Iterator[str]:
     """Yield the table of relaxations: gap to the best known value, divided by the draws."""
     names = list(rows[0]["bounds"])
     yield "**Gap of the linear relaxation, divided by the draws (seconds of building and solving it)**\n"
-    yield "| table | round | best known | " + " | ".join(names) + " | aggregated / clique |"
-    yield "|" + "---|" * (len(names) + 4)
-    for row in rows:
-        gaps = {name: _gap(row["bounds"][name], row["best"], row["draws"]) for name in names}
-        cells = ["–" if gaps[name] is None else f"{gaps[name]:.4f} ({row['seconds'][name]:.1f} s)" for name in names]
-        ratio = _ratio(gaps["aggregated"], gaps["clique"])
-        yield "| " + " | ".join([row["table"], str(row["round"]), f"{row['best']:,}", *cells, ratio]) + " |"
+    yield from table(["table | round | best known", *names, "aggregated / clique"], (_gaps(row, names) for row in rows))
 
 
-def solved_lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _gaps(row: Result, names: Sequence[str]) -> list[object]:
+    gaps = {name: _gap(row["bounds"][name], row["best"], row["draws"]) for name in names}
+    cells = ["–" if gaps[name] is None else f"{gaps[name]:.4f} ({row['seconds'][name]:.1f} s)" for name in names]
+    return [row["table"], row["round"], f"{row['best']:,}", *cells, _ratio(gaps["aggregated"], gaps["clique"])]
+
+
+def solved_lines(rows: Sequence[Result]) -> Iterator[str]:
     """Yield the table of solves: median and largest gap of each solver's bound, by third of the run."""
     yield "**Gap of the reported bound to the best known value at the limit, by the draws: median (largest) by third**\n"
-    yield (
-        "| table | solver | formulation | " + " | ".join(f"{third} third" for third in THIRDS) + " | median seconds |"
-    )
-    yield "|" + "---|" * (len(THIRDS) + 4)
+    titles = ["table | solver | formulation", *(f"{third} third" for third in THIRDS), "median seconds"]
+    yield from table(titles, _solved_rows(rows))
+
+
+def _solved_rows(rows: Sequence[Result]) -> Iterator[list[str]]:
     best: dict[tuple[str, int], int] = {}
     for row in rows:
         key = row["table"], row["round"]
-        best[key] = max(best.get(key, row["best"]), row["value"] or 0)
-    for table, solver, formulation in dict.fromkeys((r["table"], r["solver"], r["formulation"]) for r in rows):
-        chosen = [r for r in rows if (r["table"], r["solver"], r["formulation"]) == (table, solver, formulation)]
+        best[key] = max(best.get(key, 0), row["best"], row["value"] or 0)
+    for labels in dict.fromkeys((r["table"], r["solver"], r["formulation"]) for r in rows):
+        chosen = [r for r in rows if (r["table"], r["solver"], r["formulation"]) == labels]
         cells = []
         for third in THIRDS:
-            gaps = [_gap(r["bound"], best[table, r["round"]], r["draws"]) for r in chosen if r["third"] == third]
+            gaps = [_gap(r["bound"], best[r["table"], r["round"]], r["draws"]) for r in chosen if r["third"] == third]
             known = [gap for gap in gaps if gap is not None]
             cells.append(_median_and_largest(known) if known and len(known) == len(gaps) else "–")
-        seconds = statistics.median(r["seconds"] for r in chosen)
-        yield "| " + " | ".join([table, solver, formulation, *cells, f"{seconds:.1f}"]) + " |"
+        yield [*labels, *cells, f"{statistics.median(r['seconds'] for r in chosen):.1f}"]
 
 
 def _median_and_largest(gaps: Sequence[float]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -16,12 +15,13 @@ import pandas as pd
 
 import dpopt
 from dpopt.cli.pictures import COLOURS, picture
-from experiments.documents import circumstances, rows, write_results
-from experiments.machine import describe_circumstances
+from experiments import documents
+from experiments.documents import table
+from experiments.experiment import Report, Result, carry_out, parser_of
 from experiments.papers import HERE
-from experiments.tables import MissingDataError, prepare
+from experiments.tables import prepare
 
-PICTURE = Path(__file__).resolve().parent / "front.svg"
+PICTURE, KINDS = "front.svg", ("real", "synthetic")
 _YEARS = [0, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 101]
 _EDUCATION = {
     "no diploma": {"Preschool", "1st-4th", "5th-6th", "7th-8th", "9th", "10th", "11th", "12th"},
@@ -35,34 +35,15 @@ _EDUCATION = {
 
 def main(arguments: list[str] | None = None) -> int:
     """Release Adult once with the defaults at epsilon 1, and compare."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.front", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="made-up records: shows that it still runs")
-    parser.add_argument("--json", type=Path, help="write the results to this file")
-    parser.add_argument("--document", type=Path, help="put the table into this document, the picture beside it")
-    options = parser.parse_args(arguments)
-    report: dict[str, Any] = {**describe_circumstances(), "runs": 1, "quick": options.quick}
-    try:
-        with tempfile.TemporaryDirectory(prefix="dpopt-experiment-") as folder:
-            table = prepare("adult-raw", Path(folder), quick=options.quick)
-            released = dpopt.release(
-                table.path,
-                table.schema,
-                "marginals:1" if options.quick else None,
-                epsilon=1,
-                out=Path(folder) / "release",
-            )
-            report["results"] = compared(pd.read_csv(table.path), released.to_pandas())
-    except MissingDataError as error:
-        print(error, file=sys.stderr)
-        return 2
-    lines = list(markdown(report["results"]))
-    print("\n".join(lines))
-    if options.json is not None:
-        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    if options.document is not None:
-        draw(report["results"], PICTURE)
-        write_results(options.document, [circumstances(report), "", *lines])
-    return 0
+    return carry_out(parser_of("front"), arguments, {"results": _results}, markdown, draw=_draw)
+
+
+def _results(options: argparse.Namespace, _: list[Result]) -> Iterator[Result]:
+    with tempfile.TemporaryDirectory(prefix="dpopt-experiment-") as folder:
+        made = prepare("adult-raw", Path(folder), quick=options.quick)
+        workload = "marginals:1" if options.quick else None
+        released = dpopt.release(made.path, made.schema, workload, epsilon=1, out=Path(folder) / "release")
+        yield compared(pd.read_csv(made.path), released.to_pandas())
 
 
 def compared(real: pd.DataFrame, synthetic: pd.DataFrame) -> dict[str, Any]:
@@ -78,25 +59,21 @@ def compared(real: pd.DataFrame, synthetic: pd.DataFrame) -> dict[str, Any]:
     return found
 
 
-def markdown(results: dict[str, Any]) -> Iterator[str]:
+def markdown(report: Report) -> Iterator[str]:
     """Yield the tables."""
-    yield "| age | real | synthetic |"
-    yield "|---|---|---|"
-    for place, (low, high) in enumerate(itertools.pairwise(_YEARS)):
-        yield (
-            f"| {low} to {high - 1} | "
-            + " | ".join(f"{100 * results['ages'][name][place]:.1f}%" for name in ("real", "synthetic"))
-            + " |"
-        )
+    ages, incomes = report["results"][0]["ages"], report["results"][0]["incomes"]
+    rows = (
+        [f"{low} to {high - 1}", *(f"{100 * ages[name][place]:.1f}%" for name in KINDS)]
+        for place, (low, high) in enumerate(itertools.pairwise(_YEARS))
+    )
+    yield from table(["age", *KINDS], rows)
     yield ""
-    yield "| education | income above 50,000, real | synthetic |"
-    yield "|---|---|---|"
-    for label in _EDUCATION:
-        yield (
-            f"| {label} | "
-            + " | ".join(f"{100 * results['incomes'][name][label]:.1f}%" for name in ("real", "synthetic"))
-            + " |"
-        )
+    rows = ([label, *(f"{100 * incomes[name][label]:.1f}%" for name in KINDS)] for label in _EDUCATION)
+    yield from table(["education | income above 50,000, real | synthetic"], rows)
+
+
+def _draw(report: Report, folder: Path) -> None:
+    draw(report["results"][0], folder / PICTURE)
 
 
 def draw(results: dict[str, Any], path: Path) -> None:
@@ -106,7 +83,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
     names |= {"smartnoise mst": "SmartNoise, MST", "smartnoise mwem-groups": "SmartNoise, MWEM"}
     errors = {
         names[row["algorithm"]]: float(row["mean error"].split()[0])
-        for row in rows(HERE / "accuracy_leader" / "README.md")
+        for row in documents.rows(HERE / "accuracy_leader" / "README.md")
         if row.get("part") == "adult7"
         and row.get("epsilon") == "1"
         and row.get("neighbours") == "add-remove"

@@ -35,7 +35,8 @@ from typing import Any
 import numpy as np
 
 from dpopt.errors import DpoptError
-from experiments.documents import circumstances, write_results
+from experiments.documents import table
+from experiments.experiment import present, write_report
 from experiments.labels import words_of
 from experiments.machine import describe_circumstances
 from experiments.tables import ROOT
@@ -725,21 +726,18 @@ def main(arguments: list[str] | None = None) -> int:
         for found in run(folder, number, options.batch, options.processes):
             report |= found
             print(f"{found['cases']:,} cases, failures: {found['failures']}", file=sys.stderr, flush=True)
-            if options.json is not None:
-                options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    lines = list(_markdown(report))
-    print("\n".join(lines))
-    if options.document is not None:
-        write_results(options.document, [circumstances(report), "", *lines])
+            write_report(options.json, report)
+    present(report, markdown(report), options.document)
     return 1 if report["failures"] else 0
 
 
-def _markdown(report: Report) -> Iterator[str]:
-    yield "| file | cases | read | refused | failed |"
-    yield "|---|---|---|---|---|"
+def markdown(report: Report) -> Iterator[str]:
+    """Yield the table."""
+    rows = []
     for kind, found in sorted(report["outcomes"].items()):
-        whats = [found.get(what, 0) for what in ("read", "refused", "failed")]
-        yield f"| {kind} | " + " | ".join(f"{one:,}" for one in (sum(whats), *whats)) + " |"
+        outcomes = [found.get(what, 0) for what in ("read", "refused", "failed")]
+        rows.append([kind, *(f"{one:,}" for one in (sum(outcomes), *outcomes))])
+    yield from table(["file | cases | read | refused | failed"], rows)
     yield ""
     yield (
         f"{report['cases']:,} cases in {report['seconds']:,} seconds, {len(report['failures'])} failures; no process "

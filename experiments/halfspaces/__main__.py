@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +19,11 @@ from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
 from dpopt.synopses.halfspaces.estimators import Estimator
 from dpopt.synopses.halfspaces.planning import Shape, direct_error, plan_halfspaces, predicted
 from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces
-from experiments.documents import circumstances, write_results
+from experiments.documents import table, write_results
+from experiments.experiment import Measure, Report, Result, carry_out, parser_of
 from experiments.halfspaces.coverage import coverage_table, coverages
 from experiments.halfspaces.points import COLUMNS, MARGIN, Case, make
-from experiments.machine import describe_circumstances
 
-Result = dict[str, Any]
 BUDGETS = {"epsilon 1": Budget(1.0, 0.0, None, Accountant.PURE), "rho .1": Budget(None, 1e-9, 0.1, Accountant.ZCDP)}
 SHAPES = (Shape(1, 1600, 1), Shape(2, 400, 4), Shape(3, 200, 8), Shape(4, 100, 16), Shape(2, 50, 32), Shape(2, 600, 4))
 QUICK = (Shape(2, 20, 4), Shape(1, 20, 1))
@@ -34,38 +31,32 @@ TURNS = 8
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure every budget, shape and estimator, and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.halfspaces")
-    parser.add_argument("--runs", type=int, default=1, help="tables, projections and releases of each (1)")
+    """Measure every budget, shape and estimator, and print the tables."""
+    parser = parser_of("halfspaces", runs=1)
     parser.add_argument("--queries", type=int, default=1000, help="queries of each table (1,000)")
     parser.add_argument("--records", type=int, default=100_000, help="records (100,000)")
-    parser.add_argument("--quick", action="store_true", help="few records and projections: shows that it runs")
-    parser.add_argument("--document", type=Path, help="put the table into this document, the picture beside it")
-    parser.add_argument("--json", type=Path, help="write the results to this file")
-    options = parser.parse_args(arguments)
-    quick = options.quick
-    runs, queries, records = (1, 20, 2000) if quick else (options.runs, options.queries, options.records)
-    report: dict[str, Any] = {**describe_circumstances(), "runs": runs, "quick": quick, "results": []}
-    cases = [make(records, queries, seed=1 + run) for run in range(runs)]
-    for budget in BUDGETS:
-        for result in [*_baselines(cases, budget), *_releases(cases, budget, QUICK if quick else SHAPES)]:
-            report["results"].append(result)
-            print(json.dumps(result), flush=True)
-            if options.json is not None:
-                options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    few = (2_000, 10, 1) if quick else (20_000, 60, 3)
-    report["coverage"] = list(coverages(BUDGETS["epsilon 1"], *few))
-    if options.json is not None:
-        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    lines = [*markdown(report["results"])]
-    print("\n".join([*lines, "", *coverage_table(report["coverage"])]))
-    if options.document is not None:
-        from experiments.halfspaces.picture import draw
+    parts: dict[str, Measure] = {"results": _results, "coverage": _coverage}
+    return carry_out(parser, arguments, parts, markdown, draw=_draw)
 
-        draw(report["results"], options.document.with_name("errors.svg"))
-        write_results(options.document, [circumstances(report), "", *lines])
-        write_results(options.document, coverage_table(report["coverage"]), part="coverage")
-    return 0
+
+def _results(options: argparse.Namespace, _: list[Result]) -> Iterator[Result]:
+    quick = options.quick
+    records, queries = (2000, 20) if quick else (options.records, options.queries)
+    cases = [make(records, queries, seed=1 + run) for run in range(options.runs)]
+    for budget in BUDGETS:
+        yield from _baselines(cases, budget)
+        yield from _releases(cases, budget, QUICK if quick else SHAPES)
+
+
+def _coverage(options: argparse.Namespace, _: list[Result]) -> Iterator[Result]:
+    return coverages(BUDGETS["epsilon 1"], *((2_000, 3, 1) if options.quick else (20_000, 60, 3)))
+
+
+def _draw(report: Report, folder: Path) -> None:
+    from experiments.halfspaces.picture import draw
+
+    draw(report["results"], folder / "errors.svg")
+    write_results(folder / "README.md", coverage_table(report["coverage"]), part="coverage")
 
 
 def _baselines(cases: list[Case], name: str) -> Iterator[Result]:
@@ -135,14 +126,16 @@ def _words(shape: Shape) -> str:
     return f"T = {shape.dimension}, m = {shape.number:,}, U = {2 * shape.directions}, sides"
 
 
-def markdown(results: list[Result]) -> Iterator[str]:
-    """Yield the table."""
-    yield "| budget | released | estimator | mean error | worst error | predicted for all queries | seconds |"
-    yield "|---|---|---|---|---|---|---|"
-    for one in results:
-        seconds = f"{one['seconds']:.1f}" if "seconds" in one else ""
-        cells = [one["budget"], one["what"], one["estimator"], f"{one['mean']:.4f}", f"{one['worst']:.4f}"]
-        yield f"| {' | '.join([*cells, format(one['predicted'], '.3f'), seconds])} |"
+def markdown(report: Report) -> Iterator[str]:
+    """Yield the table of errors."""
+    titles = ["budget | released | estimator | mean error | worst error | predicted for all queries", "seconds"]
+    yield from table(titles, map(_cells, report["results"]))
+
+
+def _cells(one: Result) -> list[str]:
+    seconds = f"{one['seconds']:.1f}" if "seconds" in one else ""
+    cells = [one["budget"], one["what"], one["estimator"], f"{one['mean']:.4f}", f"{one['worst']:.4f}"]
+    return [*cells, f"{one['predicted']:.3f}", seconds]
 
 
 if __name__ == "__main__":

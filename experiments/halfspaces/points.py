@@ -18,20 +18,14 @@ _CANDIDATES = 10_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """Points, queries and the true answers.
-
-    Attributes
-    ----------
-    points : (n, d) float64
-        Of length 1.
-    queries : (q, d) float64
-        Of length 1, and with a product of at least 1/2 in absolute value with every point.
-    truth : (q,) float64
-    """
+    """Points, queries and the true answers."""
 
     points: NDArray[np.float64]
+    """Of length 1, (n, d)."""
     queries: NDArray[np.float64]
+    """Of length 1, and with a product of at least 1/2 in absolute value with every point, (q, d)."""
     truth: NDArray[np.float64]
+    """Shape (q,)."""
 
 
 def make(records: int, queries: int, *, seed: int) -> Case:

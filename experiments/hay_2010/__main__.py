@@ -5,23 +5,34 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
-from experiments.documents import circumstances, write_results
+from experiments.experiment import present, write_report
 from experiments.hay_2010 import degrees, theory, unattributed, universal
-from experiments.hay_2010.markdown import markdown
+from experiments.hay_2010.degrees import degree_tables
 from experiments.hay_2010.pictures import draw
+from experiments.hay_2010.range_tables import range_tables, theorem_4_table
+from experiments.hay_2010.sequence_tables import bound_table, error_tables, example_table, position_table
 from experiments.hay_2010.sets import POSITIONS_OF, SortedCounts, ranged_histograms, sorted_counts
 from experiments.machine import describe_circumstances
 from experiments.tables import MissingDataError
 
 Result = dict[str, Any]
 
-PARTS = ("example", "unattributed", "degrees", "bound", "positions", "universal", "theorem_4")
+PARTS: dict[str, Callable[[Any], Iterator[str]]] = {
+    "example": example_table,
+    "unattributed": error_tables,
+    "degrees": degree_tables,
+    "bound": bound_table,
+    "positions": position_table,
+    "universal": range_tables,
+    "theorem_4": theorem_4_table,
+}
+"""The parts, and what writes their tables."""
 BUDGETS = (0.01, 0.1, 1.0)
 LEVELS, DRAWN_LEVELS, DRAWS = range(4, 17), 10, 20_000
 BOUND_DRAWS, DEGREE_DRAWS = 500, 5
@@ -45,22 +56,28 @@ def main(arguments: list[str] | None = None) -> int:
             report["seconds"][part] = [
                 round(clock() - start, 1) for clock, start in zip((perf_counter, process_time), started, strict=True)
             ]
-            if options.json is not None:
-                _write(options.json, report)
+            write_report(options.json, report)
     except MissingDataError as error:
         print(error, file=sys.stderr)
         return 2
-    lines = list(markdown(report))
-    print("\n".join(lines))
+    present(report, markdown(report), options.document)
     if options.document is not None:
         draw(report, options.document.parent)
-        write_results(options.document, [circumstances(report), "", *lines])
     return 0
+
+
+def markdown(report: dict[str, Any]) -> Iterator[str]:
+    """Yield the tables of the parts that were measured."""
+    for name, tables in PARTS.items():
+        if name in report:
+            yield from tables(report[name])
+    seconds = ", ".join(f"{name} {wall:,.0f} ({busy:,.0f})" for name, (wall, busy) in report["seconds"].items())
+    yield f"Seconds by part, of the processor in brackets: {seconds}."
 
 
 def _measure(part: str, options: argparse.Namespace) -> Any:
     if part == "example":
-        return unattributed.measure_example()
+        return unattributed.measure_example(200 if options.quick else unattributed.EXAMPLE_SAMPLES)
     if part == "theorem_4":
         levels = range(4, 7) if options.quick else LEVELS
         draws = 200 if options.quick else DRAWS
@@ -116,7 +133,11 @@ def _universal(options: argparse.Namespace) -> Iterator[Result]:
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m experiments.hay_2010")
     parser.add_argument(
-        "--parts", nargs="+", choices=PARTS, default=PARTS, help="some of the parts; the others stay as on file (all)"
+        "--parts",
+        nargs="+",
+        choices=PARTS,
+        default=list(PARTS),
+        help="some of the parts; the others stay as on file (all)",
     )
     parser.add_argument("--runs", type=int, default=50, help="draws of each method (50)")
     parser.add_argument("--ranges", type=int, default=1000, help="ranges of each size in each draw (1,000)")
@@ -124,10 +145,6 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--document", type=Path, help="put the tables into this document, and pictures beside it")
     parser.add_argument("--json", type=Path, help="results: other parts are kept, and each is written when it is done")
     return parser.parse_args(arguments)
-
-
-def _write(path: Path, report: dict[str, Any]) -> None:
-    path.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.synopses.histograms.sorted.release_sorted import plan_sorted, release_sorted
+from experiments.documents import captioned, figure
 from experiments.hay_2010.draws import SeededNoise, generator
-from experiments.hay_2010.formats import figure
 from experiments.hay_2010.sets import SortedCounts
 
 Result = dict[str, Any]
@@ -62,12 +62,10 @@ def degree_tables(results: Sequence[Result]) -> Iterator[str]:
         ("distance", "largest error of the share of nodes of at most some degree (Kolmogorov-Smirnov)"),
         ("squared", "squared error of the degrees in order"),
     ):
-        yield f"**Degrees**: {title}, mean of {results[0]['draws']} draws"
-        yield ""
-        yield f"| set | noise | one by one | {' | '.join(names)} |"
-        yield "|" + "---|" * (3 + len(names))
+        rows = []
         for result in results:
             cells = [result["set"], result["noise"], f"{result['ranked']:,}" if result["ranked"] else "all"]
             cells += [f"{result[key][name]:.2g}" if key == "distance" else figure(result[key][name]) for name in names]
-            yield f"| {' | '.join(cells)} |"
-        yield ""
+            rows.append(cells)
+        caption = f"**Degrees**: {title}, mean of {results[0]['draws']} draws"
+        yield from captioned(caption, ["set | noise | one by one", *names], rows)

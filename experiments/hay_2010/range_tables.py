@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from experiments.documents import captioned, figure
 from experiments.hay_2010 import universal as histograms
-from experiments.hay_2010.formats import figure
 from experiments.hay_2010.theory import USEFULNESS, largest_error_bound, records_of_blum
 
 Result = dict[str, Any]
@@ -17,33 +17,18 @@ def range_tables(results: Sequence[Result]) -> Iterator[str]:
     yield "**Figure 6**: mean squared error by size of range (`range_errors.svg`)"
     yield ""
     for result in results:
-        yield (
+        yield from captioned(
             f"{result['set']}: {result['bins']:,} bins (l = {result['levels']}), {result['empty']:.0%} empty, "
-            f"{result['records']:,} records, epsilon {result['epsilon']:g}"
+            f"{result['records']:,} records, epsilon {result['epsilon']:g}",
+            ["method", *(f"{size:,}" for size in result["sizes"])],
+            ([name, *map(figure, row)] for name, row in result["errors"].items()),
         )
-        yield ""
-        yield "| method | " + " | ".join(f"{size:,}" for size in result["sizes"]) + " |"
-        yield "|" + "---|" * (1 + len(result["sizes"]))
-        for name, row in result["errors"].items():
-            yield f"| {name} | " + " | ".join(map(figure, row)) + " |"
-        yield ""
     yield from _claims(results)
     yield from _largest(results)
 
 
 def _claims(results: Sequence[Result]) -> Iterator[str]:
-    yield (
-        'What the paper says of Figure 6, here ("wide": the largest five sizes; of several sizes the least and '
-        "largest):"
-    )
-    yield ""
-    yield (
-        "| set | epsilon | H~ better than L~ from size | L~ / H~ at the largest size | H-bar, zeroed, better than L~ "
-        "from size | H-bar, zeroed / L~, single bins | wide: H-bar lower than H~ by | wide: H-bar, zeroed, lower than "
-        "H~ by | wide: H-bar, zeroed, lower than L~ by "
-        "| dpopt, all / H-bar, zeroed, all sizes | dpopt, sizes / H-bar, zeroed, all sizes |"
-    )
-    yield "|" + "---|" * 11
+    rows = []
     for result in results:
         errors, sizes = result["errors"], result["sizes"]
         single, tree, zeroed = (errors[name] for name in (histograms.SINGLE, histograms.TREE, histograms.ZEROED))
@@ -57,8 +42,18 @@ def _claims(results: Sequence[Result]) -> Iterator[str]:
             _spread([one / other for one, other in zip(errors[name], zeroed, strict=True)])
             for name in (histograms.DEFAULT, histograms.DEFAULT_SIZES)
         ]
-        yield f"| {' | '.join(cells)} |"
-    yield ""
+        rows.append(cells)
+    yield from captioned(
+        'What the paper says of Figure 6, here ("wide": the largest five sizes; of several sizes the least and largest):',
+        [
+            "set | epsilon | H~ better than L~ from size | L~ / H~ at the largest size",
+            "H-bar, zeroed, better than L~ from size | H-bar, zeroed / L~, single bins",
+            "wide: H-bar lower than H~ by | wide: H-bar, zeroed, lower than H~ by",
+            "wide: H-bar, zeroed, lower than L~ by",
+            "dpopt, all / H-bar, zeroed, all sizes | dpopt, sizes / H-bar, zeroed, all sizes",
+        ],
+        rows,
+    )
     ratios = [
         measured / exact
         for result in results
@@ -75,11 +70,6 @@ def _claims(results: Sequence[Result]) -> Iterator[str]:
 def _largest(results: Sequence[Result]) -> Iterator[str]:
     yield "**Appendix E**: largest absolute error of any of the n (n + 1) / 2 ranges"
     yield ""
-    yield (
-        "The bound is that of H~ for 19 draws of 20; beside it what 1 draw in 20 exceeds, in brackets the largest of "
-        "all draws."
-    )
-    yield ""
     names = [
         histograms.TREE,
         histograms.SINGLE,
@@ -88,28 +78,24 @@ def _largest(results: Sequence[Result]) -> Iterator[str]:
         histograms.DEFAULT,
         histograms.DEFAULT_SIZES,
     ]
-    yield "| set | bins | epsilon | bound | bound / H~ | " + " | ".join(names) + " |"
-    yield "|" + "---|" * (5 + len(names))
+    rows = []
     for result in results:
         bound = largest_error_bound(result["bins"], result["epsilon"])
-        rows = [result["largest"][name] for name in names]
+        largest = [result["largest"][name] for name in names]
         cells = [result["set"], f"{result['bins']:,}", f"{result['epsilon']:g}", figure(bound)]
-        cells += [f"{bound / rows[0]['exceeded_by_1_in_20']:.2g}"]
-        cells += [f"{figure(row['exceeded_by_1_in_20'])} ({figure(row['most'])})" for row in rows]
-        yield f"| {' | '.join(cells)} |"
-    yield ""
+        cells += [f"{bound / largest[0]['exceeded_by_1_in_20']:.2g}"]
+        rows.append([*cells, *(f"{figure(row['exceeded_by_1_in_20'])} ({figure(row['most'])})" for row in largest)])
+    yield from captioned(
+        "The bound is that of H~ for 19 draws of 20; beside it what 1 draw in 20 exceeds, in brackets the largest of "
+        "all draws.",
+        ["set | bins | epsilon | bound | bound / H~", *names],
+        rows,
+    )
     yield from _useful(results)
 
 
 def _useful(results: Sequence[Result]) -> Iterator[str]:
-    yield (
-        "Records from which every range is answered within a share u of them, in 19 draws of 20 (Blum et al.: the form "
-        "of their bound, with the constant 1):"
-    )
-    yield ""
-    yield "| bins | epsilon | u | H~, guaranteed | H~, measured | Blum et al., form | form / guaranteed |"
-    yield "|" + "---|" * 7
-    seen = set()
+    seen, rows = set(), []
     for result in results:
         bins, epsilon = result["bins"], result["epsilon"]
         if (bins, epsilon) in seen:
@@ -119,24 +105,26 @@ def _useful(results: Sequence[Result]) -> Iterator[str]:
             sure = largest_error_bound(bins, epsilon) / share
             found = result["largest"][histograms.TREE]["exceeded_by_1_in_20"] / share
             other = records_of_blum(bins, epsilon, share)
-            figures = " | ".join(f"{number:,.3g}" for number in (sure, found, other, other / sure))
-            yield f"| {bins:,} | {epsilon:g} | {share:g} | {figures} |"
-    yield ""
+            figures = (f"{number:,.3g}" for number in (sure, found, other, other / sure))
+            rows.append([f"{bins:,}", f"{epsilon:g}", f"{share:g}", *figures])
+    yield from captioned(
+        "Records from which every range is answered within a share u of them, in 19 draws of 20 (Blum et al.: the form "
+        "of their bound, with the constant 1):",
+        ["bins | epsilon | u | H~, guaranteed | H~, measured | Blum et al., form | form / guaranteed"],
+        rows,
+    )
 
 
 def theorem_4_table(results: Sequence[Result]) -> Iterator[str]:
     """Yield the variances of all bins but the first and the last."""
-    yield "**Theorem 4 (iv)**: all bins but the first and the last, k = 2; variances in units of a node's"
-    yield ""
-    yield "| l | H~ | H-bar | H~ / H-bar | guaranteed | measured |"
-    yield "|---|---|---|---|---|---|"
+    rows = []
     for row in results:
         cells = [f"{row['levels']}", f"{row['nodes']:g}", f"{row['inferred']:.4f}", f"{row['ratio']:.2f}"]
         cells += [f"{row['guaranteed']:.2f}"]
         drawn = row.get("drawn")
-        cells += [f"{drawn['ratio']:.2f} ({drawn['draws']:,} draws)" if drawn else ""]
-        yield f"| {' | '.join(cells)} |"
-    yield ""
+        rows.append([*cells, f"{drawn['ratio']:.2f} ({drawn['draws']:,} draws)" if drawn else ""])
+    caption = "**Theorem 4 (iv)**: all bins but the first and the last, k = 2; variances in units of a node's"
+    yield from captioned(caption, ["l | H~ | H-bar | H~ / H-bar | guaranteed | measured"], rows)
 
 
 def _better_from(sizes: Sequence[int], errors: Sequence[float], others: Sequence[float]) -> str:

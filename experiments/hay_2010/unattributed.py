@@ -140,17 +140,17 @@ def _shown(given: SortedCounts, errors: NDArray[np.float64], multiplicities: NDA
     return sorted(rows)
 
 
-def measure_example() -> Result:
+def measure_example(samples: int) -> Result:
     """Return one draw for a sequence like that of Figure 3, and the error at each of its positions over many draws."""
     counts = np.array(EXAMPLE, dtype=np.int64)
     randomness = generator("figure 3")
-    noisy = counts + discrete_laplace(randomness, (EXAMPLE_SAMPLES, counts.size), 1.0)
+    noisy = counts + discrete_laplace(randomness, (samples, counts.size), 1.0)
     found, single = np.stack([isotonic(row) for row in noisy]), EXAMPLE.count(EXAMPLE[0])
     return {
         "counts": counts.tolist(),
         "noisy": noisy[0].tolist(),
         "inferred": np.round(found[0], 4).tolist(),
-        "samples": EXAMPLE_SAMPLES,
+        "samples": samples,
         "single_count_left_as_it_is": float(np.mean(found[:, single] == noisy[:, single])),
         "noise_variance": variance(1.0),
         "error": ((found - counts) ** 2).mean(axis=0).round(5).tolist(),

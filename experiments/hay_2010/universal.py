@@ -24,7 +24,7 @@ from experiments.hay_2010.tree_sums import (
     prefix_sums,
     sums_of_fewest_nodes,
 )
-from experiments.ranges.histograms import Histogram
+from experiments.histograms import Histogram
 
 Result = dict[str, Any]
 Answers = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]]

@@ -19,8 +19,8 @@ from dpopt.synopses.intervals.against_trees import tree_beside
 from dpopt.synopses.intervals.interval_plan import plan_intervals
 from dpopt.synopses.intervals.partition_release import PartitionRelease
 from dpopt.synopses.intervals.release_intervals import release_partition
+from experiments.histograms import LINES, dpbench
 from experiments.intervals.theorem import corrected_error, printed_density, theorem_plan
-from experiments.ranges.histograms import histograms
 
 Result = dict[str, Any]
 Counts = NDArray[np.int64]
@@ -45,10 +45,9 @@ def smooth(bins: int, records: int) -> Counts:
 
 def tables(*, quick: bool) -> Iterator[tuple[str, Counts]]:
     """Yield names and counts."""
-    yield SMOOTH, smooth(2**10 if quick else 2**20, 10**6)
+    yield SMOOTH, smooth(*((2**6, 10**5) if quick else (2**20, 10**6)))
     if not quick:
-        chosen = {histogram.name: histogram.counts for histogram in histograms() if histogram.name in SETS}
-        yield from chosen.items()
+        yield from ((histogram.name, histogram.counts) for histogram in dpbench(LINES) if histogram.name in SETS)
 
 
 def worst_error(density: NDArray[np.float64], counts: Counts) -> float:

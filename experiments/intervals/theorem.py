@@ -95,11 +95,6 @@ def theorem_plan(
         The wanted error, as a share of n; it is what the plan states, whether or not n is enough.
     divisor : int
         3 as corrected, 6 as printed.
-
-    Raises
-    ------
-    PlanError
-        If a number is out of range.
     """
     check_unit("alpha", alpha)
     amount, gaussian = whole_amount(budget), is_gaussian(budget)

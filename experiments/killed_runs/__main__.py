@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from experiments.documents import circumstances, write_results
+from experiments.documents import table
+from experiments.experiment import Report, Result, carry_out, parser_of
 from experiments.killed_runs.parts import Inputs, Part, dualquery, parts, write_inputs
 from experiments.killed_runs.runs import Ended, Forks, Kill, Processes, run_to_the_end, seconds_of
 from experiments.killed_runs.stopping import HOWS
-from experiments.machine import describe_circumstances
 
-Report = dict[str, Any]
 FIRST_STEPS = 8
 ESTIMATED = ("--free-attributes", "estimated", "--neighbours", "add-remove", "--n0", "400")
 RANDOM_PARTS = (
@@ -30,46 +27,37 @@ RANDOM_PARTS = (
 
 def main(arguments: list[str] | None = None) -> int:
     """Kill, resume, check, and print the table; return 1 if anything is wrong."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.killed_runs")
+    parser = parser_of("killed_runs")
     parser.add_argument("--kills", type=int, default=200, help="kills at random instants (200)")
     parser.add_argument("--several", type=int, default=40, help="runs of each part with several kills (40)")
     parser.add_argument("--rounds", type=int, default=4, help="rounds where every step is tried (4)")
     parser.add_argument("--seed", type=int, default=1, help="seed of instants and steps (1)")
-    parser.add_argument("--quick", action="store_true", help="a few kills: shows that it still runs")
-    parser.add_argument("--json", type=Path, help="write the results to this file")
-    parser.add_argument("--document", type=Path, help="put the table into this document")
-    options = parser.parse_args(arguments)
-    report: Report = {**describe_circumstances(), "runs": 1, "quick": options.quick, "rows": []}
+    return carry_out(parser, arguments, {"rows": _rows}, markdown, failed=_failed)
+
+
+def _failed(report: Report) -> bool:
+    return any(row["problems"] for row in report["rows"])
+
+
+def _rows(options: argparse.Namespace, _: list[Result]) -> Iterator[Result]:
     generator = np.random.default_rng(options.seed)
     with tempfile.TemporaryDirectory(prefix="dpopt-experiment-") as place:
         folder = Path(place)
-        inputs = write_inputs(folder)
-        for row in _rows(folder, inputs, options, generator):
-            report["rows"].append(row)
-            print(json.dumps(row), flush=True)
-    if options.json is not None:
-        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    lines = list(_markdown(report["rows"]))
-    print("\n".join(lines))
-    if options.document is not None:
-        write_results(options.document, [circumstances(report), "", *lines])
-    return 1 if any(row["problems"] for row in report["rows"]) else 0
+        yield from _all_kills(folder, write_inputs(folder), options, generator)
 
 
-def _rows(
+def _all_kills(
     folder: Path, inputs: Inputs, options: argparse.Namespace, generator: np.random.Generator
-) -> Iterator[Report]:
-    wanted: Sequence[Part] = parts(options.rounds)
-    if options.quick:
-        with Forks(folder) as forks:
-            yield _at_steps(forks, inputs, dualquery(2), folder, generator, most=2)
-        return
+) -> Iterator[Result]:
     with Forks(folder) as forks:
+        if options.quick:
+            yield _at_steps(forks, inputs, dualquery(2), folder, generator, most=1)
+            return
         for part in RANDOM_PARTS:
             for reserved in (False, True):
                 kills = options.kills // (2 * len(RANDOM_PARTS))
                 yield _at_instants(Processes(forks), inputs, part, folder, generator, kills, reserved=reserved)
-        for part in wanted:
+        for part in parts(options.rounds):
             yield _at_steps(forks, inputs, part, folder, generator)
             yield _several(forks, inputs, part, folder, generator, runs=options.several)
 
@@ -83,7 +71,7 @@ def _at_instants(
     kills: int,
     *,
     reserved: bool,
-) -> Report:
+) -> Result:
     """Kill one process of each run at an instant, uniform over the time that an unbroken run takes.
 
     With `reserved`, that time begins with the first line of the transcript.
@@ -99,7 +87,7 @@ def _at_instants(
 
 def _at_steps(
     forks: Forks, inputs: Inputs, part: Part, folder: Path, generator: np.random.Generator, most: int | None = None
-) -> Report:
+) -> Result:
     """Kill one process of each run at a step of its writing, each step in each way."""
     kills = [
         Kill(at=number, how=how)
@@ -117,7 +105,7 @@ def _at_steps(
 
 def _several(
     forks: Forks, inputs: Inputs, part: Part, folder: Path, generator: np.random.Generator, *, runs: int
-) -> Report:
+) -> Result:
     """Kill two to five processes of each run: the first at a random step, each that goes on at one of its first steps."""
     steps = len(_steps(forks, inputs, part, folder))
 
@@ -150,7 +138,7 @@ def _one(runner: Forks | Processes, inputs: Inputs, part: Part, folder: Path, ki
     return ended
 
 
-def _row(part: Part, where: str, runs: Sequence[Ended]) -> Report:
+def _row(part: Part, where: str, runs: Sequence[Ended]) -> Result:
     return {
         "part": part.name,
         "where": where,
@@ -164,14 +152,15 @@ def _row(part: Part, where: str, runs: Sequence[Ended]) -> Report:
     }
 
 
-def _markdown(rows: Sequence[Report]) -> Iterator[str]:
-    yield "| run | killed at | runs | kills | begun anew | torn lines | torn draws | finished, all checks kept |"
-    yield "|---|---|---|---|---|---|---|---|"
-    for row in rows:
-        yield (
-            f"| {row['part']} | {row['where']} | {row['runs']} | {row['kills']} | {row['before_the_beginning']} | "
-            f"{row['torn_lines']} | {row['torn_draws']} | {row['finished_as_they_should']} of {row['runs']} |"
-        )
+def markdown(report: Report) -> Iterator[str]:
+    """Yield the table."""
+    titles = ["run | killed at | runs | kills | begun anew | torn lines | torn draws", "finished, all checks kept"]
+    figures = ("part", "where", "runs", "kills", "before_the_beginning", "torn_lines", "torn_draws")
+    rows = (
+        [*(row[name] for name in figures), f"{row['finished_as_they_should']} of {row['runs']}"]
+        for row in report["rows"]
+    )
+    yield from table(titles, rows)
 
 
 if __name__ == "__main__":

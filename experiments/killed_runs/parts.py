@@ -30,21 +30,14 @@ _WEIGHTS = ("--epsilon", "10", "--rounds", "6")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One kind of run.
-
-    Attributes
-    ----------
-    name : str
-        What the table of results calls it.
-    options : tuple of str
-        Options of `dpopt release` beside table, schema, workload and folder.
-    rounds : int or None
-        Rounds of DualQuery, which a torn draw makes fewer; None for other algorithms.
-    """
+    """One kind of run."""
 
     name: str
+    """What the table of results calls it."""
     options: tuple[str, ...]
+    """Options of `dpopt release` beside table, schema, workload and folder."""
     rounds: int | None = None
+    """Rounds of DualQuery, which a torn draw makes fewer; None for other algorithms."""
 
 
 def dualquery(rounds: int, *more: str, name: str = "dualquery") -> Part:

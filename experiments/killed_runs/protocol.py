@@ -28,21 +28,14 @@ _MARK = line_of({"kind": "torn"})
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The transcript as a kill left it.
-
-    Attributes
-    ----------
-    whole : bytes
-        Its whole lines.
-    torn : bytes
-        The part of a further line.
-    entries : list of dict
-        What the whole lines hold.
-    """
+    """The transcript as a kill left it."""
 
     whole: bytes
+    """Its whole lines."""
     torn: bytes
+    """The part of a further line."""
     entries: list[Entry]
+    """What the whole lines hold."""
 
     @classmethod
     def of(cls, folder: Path) -> Snapshot:

@@ -139,27 +139,18 @@ class Processes:
 
 @dataclass(slots=True)
 class Ended:
-    """A run that came to its end.
-
-    Attributes
-    ----------
-    kills : int
-        How many of its processes were killed.
-    begun_anew : int
-        How many of them had not begun: nothing was on file, and nothing spent.
-    torn : int
-        How many left a part of a line.
-    lost : int
-        Rounds that were given up, or draws that are left out.
-    problems : list of str
-        What is wrong with it.
-    """
+    """A run that came to its end."""
 
     kills: int = 0
+    """How many of its processes were killed."""
     begun_anew: int = 0
+    """How many of them had not begun: nothing was on file, and nothing spent."""
     torn: int = 0
+    """How many left a part of a line."""
     lost: int = 0
+    """Rounds that were given up, or draws that are left out."""
     problems: list[str] = field(default_factory=list)
+    """What is wrong with it."""
 
 
 def run_to_the_end(runner: Forks | Processes, inputs: Inputs, part: Part, out: Path, kills: Sequence[Kill]) -> Ended:

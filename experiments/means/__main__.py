@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,9 @@ import numpy as np
 import dpopt
 from dpopt.schema.attribute import Attribute, AttributeKind
 from dpopt.schema.schema import Schema
-from experiments.documents import circumstances, write_results
-from experiments.machine import describe_circumstances
-from experiments.tables import MissingDataError, Table, data_folder, prepare
+from experiments import documents
+from experiments.experiment import Report, Result, carry_out, parser_of
+from experiments.tables import Table, data_folder, prepare
 
 FOLDER = ("bank", "covertype-50000", "credit-card-clients", "compas")
 """The tables of `tables/` with numeric columns and 5,000 records or more."""
@@ -28,34 +27,20 @@ NEAR = 0.03
 
 def main(arguments: list[str] | None = None) -> int:
     """Release every table at every budget, and compare its columns."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.means", description=__doc__)
-    parser.add_argument("--runs", type=int, default=2, help="releases of each table at each budget (2)")
+    parser = parser_of("means", runs=2)
     parser.add_argument("--tables", nargs="+", default=["adult-raw", *FOLDER], help="tables to release (all)")
-    parser.add_argument("--quick", action="store_true", help="made-up records: shows that it still runs")
-    parser.add_argument("--json", type=Path, help="write the results to this file")
-    parser.add_argument("--document", type=Path, help="put the table into this document")
-    options = parser.parse_args(arguments)
-    runs, names = (1, ["adult-raw"]) if options.quick else (options.runs, options.tables)
-    report: dict[str, Any] = {**describe_circumstances(), "runs": runs, "quick": options.quick, "rows": []}
-    try:
-        with tempfile.TemporaryDirectory(prefix="dpopt-experiment-") as folder:
-            for name in names:
-                table = _table(name, Path(folder), quick=options.quick)
-                for epsilon in (10.0,) if options.quick else EPSILONS:
-                    asked = "marginals:1" if options.quick else "marginals:2"
-                    found = [measured(table, epsilon, asked) for _ in range(runs)]
-                    report["rows"].append({"table": name, "epsilon": epsilon, "runs": found})
-                    print(json.dumps(report["rows"][-1]), file=sys.stderr, flush=True)
-    except MissingDataError as error:
-        print(error, file=sys.stderr)
-        return 2
-    lines = list(markdown(report["rows"]))
-    print("\n".join(lines))
-    if options.json is not None:
-        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    if options.document is not None:
-        write_results(options.document, [circumstances(report), "", *lines])
-    return 0
+    return carry_out(parser, arguments, {"rows": _rows}, markdown)
+
+
+def _rows(options: argparse.Namespace, _: list[Result]) -> Iterator[Result]:
+    quick = options.quick
+    with tempfile.TemporaryDirectory(prefix="dpopt-experiment-") as folder:
+        for name in ["adult-raw"] if quick else options.tables:
+            table = _table(name, Path(folder), quick=quick)
+            for epsilon in (10.0,) if quick else EPSILONS:
+                asked = "marginals:1" if quick else "marginals:2"
+                found = [measured(table, epsilon, asked) for _ in range(options.runs)]
+                yield {"table": name, "epsilon": epsilon, "runs": found}
 
 
 def _table(name: str, folder: Path, *, quick: bool) -> Table:
@@ -89,18 +74,19 @@ def _allowed(attribute: Attribute, real: list[float]) -> np.ndarray[Any, np.dtyp
     return NEAR * np.maximum(abs(real[0]), np.diff(edges)[bins])
 
 
-def markdown(rows: list[Mapping[str, Any]]) -> Iterator[str]:
+def markdown(report: Report) -> Iterator[str]:
     """Yield the table."""
-    yield "| table | epsilon | figures | far | of them means | means off by: median | at worst |"
-    yield "|---|---|---|---|---|---|---|"
-    for row in rows:
-        runs = row["runs"]
-        far = [run["means"] + run["quartiles"] for run in runs]
-        off = np.abs([list(run["off"].values()) for run in runs])
-        yield (
-            f"| {row['table']} | {row['epsilon']:g} | {runs[0]['figures']} | {_range(far)} | "
-            f"{_range([run['means'] for run in runs])} | {np.median(off):.1%} | {off.max():.1%} |"
-        )
+    titles = ["table | epsilon | figures | far | of them means | means off by: median | at worst"]
+    yield from documents.table(titles, map(_cells, report["rows"]))
+
+
+def _cells(row: Result) -> list[object]:
+    runs = row["runs"]
+    far = [run["means"] + run["quartiles"] for run in runs]
+    off = np.abs([list(run["off"].values()) for run in runs])
+    means = _range([run["means"] for run in runs])
+    shares = (f"{np.median(off):.1%}", f"{off.max():.1%}")
+    return [row["table"], f"{row['epsilon']:g}", runs[0]["figures"], _range(far), means, *shares]
 
 
 def _range(counts: list[int]) -> str:

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,9 @@ from dpopt.models.catalogue import CATALOGUE, build_model, instances
 from dpopt.models.model import CLOSED_FORM, Model
 from dpopt.programs.solver import Capability
 from dpopt.solvers.registry import available_solvers, get_solver
-from experiments.documents import circumstances, write_results
-from experiments.machine import describe_circumstances
+from experiments.documents import table
+from experiments.experiment import Report, Result, carry_out, parser_of
 
-Result = dict[str, Any]
 SECONDS, SAME = 5.0, 1e-6
 EXAMPLE, REALISTIC = "example", "realistic"
 PULP, CVXPY, MATHOPT, CP_SAT = "PuLP", "CVXPY", "MathOpt", "CP-SAT"
@@ -36,12 +35,6 @@ FORMS = {
     "cp-sat": CP_SAT,
 }
 """Solvers by the library in whose objects they get a model; the others get its arrays."""
-OBJECTS: Mapping[str, Callable[[Model], object]] = {
-    PULP: Model.to_pulp,
-    CVXPY: Model.to_cvxpy,
-    MATHOPT: Model.to_mathopt,
-    CP_SAT: Model.to_cp_sat,
-}
 _HIGHS = """
 import highspy
 solver = highspy.Highs()
@@ -289,34 +282,36 @@ def differing(rows: list[Result]) -> list[Result]:
     return [row for row in rows if row["status"] == "optimal" and (row.get("off") or 0) > SAME]
 
 
-def markdown(rows: list[Result]) -> Iterator[str]:
+def markdown(report: Report) -> Iterator[str]:
     """Yield a table for each size: seconds by model and solver; then what differs, and what is refused and why."""
+    rows = report["results"]
     solvers = list(dict.fromkeys(row["solver"] for row in rows))
     for size in dict.fromkeys(row["size"] for row in rows):
         yield from (f"Seconds, {size}s" if size == EXAMPLE else f"Seconds, {size} sizes", "")
-        yield f"| model | optimum | certified by | {' | '.join(solvers)} |"
-        yield "|" + "---|" * (len(solvers) + 3)
-        for name in dict.fromkeys(row["model"] for row in rows if row["size"] == size):
-            own = {row["solver"]: row for row in rows if (row["model"], row["size"]) == (name, size)}
-            known = next((row for row in own.values() if row.get("optimum") is not None), {})
-            optimum = f"{known['optimum']:.8g} | {known['certified']}" if known else "– | nothing"
-            yield f"| {name} | {optimum} | {' | '.join(_cell(own.get(solver)) for solver in solvers)} |"
+        yield from table(["model | optimum | certified by", *solvers], _by_model(rows, size, solvers))
         yield ""
-    yield from (
-        "| called optimal, and off by more than 1e-6 | size | solver | value | optimum |",
-        "|---|---|---|---|---|",
+    different = (
+        [row["model"], row["size"], row["solver"], f"{row['value']:.10g}", f"{row['optimum']:.10g}"]
+        for row in differing(rows)
     )
-    for row in differing(rows):
-        yield (f"| {row['model']} | {row['size']} | {row['solver']} | {row['value']:.10g} | {row['optimum']:.10g} |")
-    yield from ("", "| solver | does not take | why |", "|---|---|---|")
+    yield from table(["called optimal, and off by more than 1e-6 | size | solver | value | optimum"], different)
+    yield ""
     reasons: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for row in rows:
         if row["status"] == "refused" and row["size"] == EXAMPLE:
             why = re.sub(rf"^(\w+: |\w+ (?=has ))?({row['solver']} )?", "", row["why"]).split("; ")[0]
             refusing, names = reasons.setdefault(why, ({}, {}))
             refusing[row["solver"]] = names[row["model"]] = None
-    for why, (refusing, names) in reasons.items():
-        yield f"| {', '.join(refusing)} | {', '.join(names)} | {why} |"
+    refused = ([", ".join(refusing), ", ".join(names), why] for why, (refusing, names) in reasons.items())
+    yield from table(["solver | does not take | why"], refused)
+
+
+def _by_model(rows: list[Result], size: str, solvers: list[str]) -> Iterator[list[str]]:
+    for name in dict.fromkeys(row["model"] for row in rows if row["size"] == size):
+        own = {row["solver"]: row for row in rows if (row["model"], row["size"]) == (name, size)}
+        known = next((row for row in own.values() if row.get("optimum") is not None), {})
+        optimum = [f"{known['optimum']:.8g}", known["certified"]] if known else ["–", "nothing"]
+        yield [name, *optimum, *(_cell(own.get(solver)) for solver in solvers)]
 
 
 def _cell(row: Result | None) -> str:
@@ -328,30 +323,24 @@ def _cell(row: Result | None) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Solve everything and print the tables."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.models_and_solvers")
+    """Solve everything and print the tables; --quick, the examples by one solver of each library."""
+    parser = parser_of("models_and_solvers")
     parser.add_argument("--models", nargs="+", default=["best_response", *CATALOGUE], help="names (all)")
-    parser.add_argument("--quick", action="store_true", help="examples alone: shows that it still runs")
-    parser.add_argument("--document", type=Path, help="put the tables into this document")
-    parser.add_argument("--json", type=Path, help="write the results to this file")
-    options = parser.parse_args(arguments)
-    report: Result = {**describe_circumstances(), "runs": 1, "quick": options.quick}
+    return carry_out(parser, arguments, {"results": _results}, markdown)
+
+
+def _results(options: argparse.Namespace, _: list[Result]) -> Iterator[Result]:
     given, rows = built(options.models, quick=options.quick), list[Result]()
     takes_programs = {Capability.LP, Capability.MIP, Capability.WHOLE, Capability.CONVEX_QP}
     solvers = [name for name in available_solvers() if takes_programs & get_solver(name).capabilities]
+    if options.quick:
+        solvers = list({FORMS.get(name, "arrays"): name for name in reversed(solvers)}.values())
     for name in (CLOSED_FORM, *solvers):
         print(name, file=sys.stderr, flush=True)
         rows += by_solver(name, given)
     for ending in FILES:
         rows += by_file(ending, given)
-    report["results"] = judged(rows, given)
-    if options.json is not None:
-        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    lines = list(markdown(report["results"]))
-    print("\n".join(lines))
-    if options.document is not None:
-        write_results(options.document, [circumstances(report), "", *lines])
-    return 0
+    yield from judged(rows, given)
 
 
 if __name__ == "__main__":

@@ -14,13 +14,13 @@ from typing import Any
 
 from dpopt.algorithms.registry import OPTIONS
 from dpopt.errors import DpoptError
-from experiments.documents import circumstances, write_results
+from experiments.experiment import present
 from experiments.machine import describe_circumstances
 from experiments.one_estimator.measuring import beside, errors, real_accuracy
 from experiments.one_estimator.methods import OWN, PAIRS, Method, Task, method
 from experiments.one_estimator.summary import markdown, rows
 from experiments.one_estimator.tables import KINDS, QUICK, TABLES, asked, load, settings
-from experiments.peers.measure import PeerFailedError
+from experiments.peers.run import PeerFailedError
 from experiments.tables import MissingDataError
 
 EPSILONS = (0.1, 1.0, 10.0, 0.03, 0.3, 3.0)
@@ -42,14 +42,11 @@ def main(arguments: list[str] | None = None) -> int:
             print(error, file=sys.stderr)
             return 2
     found = rows(known)
-    lines = list(markdown(found, accuracies))
-    print("\n".join(lines))
     report = {**describe_circumstances(), "runs": max((row["runs"] for row in found), default=0)}
     if options.json is not None:
         kept = {**report, "accuracies": accuracies, "rows": found}
         options.json.write_text(_a_row_a_line(kept), encoding="utf-8")
-    if options.document is not None:
-        write_results(options.document, [circumstances(report), "", *lines])
+    present(report, markdown(found, accuracies), options.document)
     return 0
 
 

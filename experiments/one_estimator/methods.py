@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 import dpopt
 from dpopt.algorithms.registry import OPTIONS
 from experiments.labels import MEASURED, options_of
-from experiments.one_estimator.ablations import ABLATIONS, ablated
 from experiments.one_estimator.tables import Marginal, Table, pairs_of
-from experiments.peers.measure import PeerTable, run_peer
+from experiments.peers.run import PeerTable, run_peer
 
 TODAY = ("projection", "adaptive")
 INDEPENDENCE, PAIRS = "independence", "pairs"
@@ -59,13 +58,7 @@ Method = Callable[[Task], Released]
 
 
 def method(name: str, *, environments: Path | None = None, limit: float = 300.0) -> Method:
-    """Return a method by its name: one of `CONTAINED`, an algorithm of dpopt, or ``NAME=FILE``.
-
-    Raises
-    ------
-    ValueError
-        If there is none of this name.
-    """
+    """Return a method by its name: one of `CONTAINED`, an algorithm of dpopt, or ``NAME=FILE``."""
     if "=" in name:
         return _plugged(Path(name.split("=", 1)[1]))
     if name in PEERS:
@@ -73,8 +66,6 @@ def method(name: str, *, environments: Path | None = None, limit: float = 300.0)
             raise ValueError(f"{name} needs --environments, a folder with one environment per peer")
         peer, _, own = name.partition(" ")
         return partial(_peer, peer, own, environments=environments, limit=limit)
-    if name in ABLATIONS:
-        return partial(_ablated, name)
     if name not in {*OWN, *MEASURED, *OPTIONS}:
         raise ValueError(f"no method {name!r}; there are {', '.join([*CONTAINED, *OPTIONS])}, and NAME=FILE")
     return {INDEPENDENCE: _independence, PAIRS: _pairs}.get(name, partial(_synthesize, name))
@@ -120,12 +111,6 @@ def _stated(errors: dict[str, Any] | None) -> dict[str, float] | None:
         return None
     names = {"mean_error": "mean", "max_error": "largest", "low": "low", "high": "high"}
     return {name: errors[key] for key, name in names.items() if errors.get(key) is not None}
-
-
-def _ablated(name: str, task: Task) -> Released:
-    """Return records of residuals without one of their parts."""
-    with ablated(name):
-        return _synthesize("residuals", task)
 
 
 def _pairs(task: Task) -> Released:
@@ -175,7 +160,7 @@ def _peer(peer: str, name: str, task: Task, *, environments: Path, limit: float)
         order=len(task.marginals[0]),
         limit=limit,
     )
-    return Released(made.records, made.weights, None, made.processor_seconds)
+    return Released(made.records, processor_seconds=made.processor_seconds)
 
 
 def _plugged(file: Path) -> Method:

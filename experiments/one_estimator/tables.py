@@ -89,13 +89,7 @@ def load(name: str) -> Table:
 
 
 def asked(table: Table, kind: str, seed: int) -> list[Marginal]:
-    """Return the marginals of a kind: "all2", or "64of3" for 64 random ones of three columns (all, where there are fewer).
-
-    Raises
-    ------
-    ValueError
-        If all are asked of a table that has more than 500 of them.
-    """
+    """Return the marginals of a kind: "all2", or "64of3" for 64 random ones of three columns (all, where there are fewer)."""
     order = int(kind[-1])
     every = [
         marginal

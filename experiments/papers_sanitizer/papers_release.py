@@ -38,23 +38,15 @@ _RELATION = NeighbouringRelation.REPLACE_ONE
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """A table of bits and random queries of k of them.
-
-    Attributes
-    ----------
-    dataset : PrivateDataset
-    literals : ChosenLiterals
-    size : int
-    queries : (q, k) int64
-    shares : (q, k + 1) float64
-        The share of the records of which exactly s of the bits are 1.
-    """
+    """A table of bits and random queries of k of them."""
 
     dataset: PrivateDataset
     literals: ChosenLiterals
     size: int
     queries: NDArray[np.int64]
+    """Shape (q, k)."""
     shares: NDArray[np.float64]
+    """The share of the records of which exactly s of the bits are 1, (q, k + 1)."""
 
     @classmethod
     def of(cls, bits: NDArray[np.uint8], width: int, queries: int) -> Asked:

@@ -20,28 +20,19 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A private table and what is to be released of it.
-
-    Attributes
-    ----------
-    codes : numpy.ndarray
-        The records, (n, d); the codes of a column are 0 to its size - 1.
-    sizes : list of int
-        How many values each column may have. Public.
-    method : str
-        The mechanism of the peer.
-    epsilon, delta : float
-        The privacy of the whole run.
-    order : int
-        Number of columns of the marginals of the workload.
-    """
+    """A private table and what is to be released of it."""
 
     codes: NDArray[np.int64]
+    """The records, (n, d); the codes of a column are 0 to its size - 1."""
     sizes: list[int]
+    """How many values each column may have. Public."""
     method: str
+    """The mechanism of the peer."""
     epsilon: float
     delta: float
+    """The privacy of the whole run."""
     order: int
+    """Number of columns of the marginals of the workload."""
 
     @property
     def columns(self) -> list[str]:

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from experiments.polynomial_release.methods import CONSISTENTLY, DIRECT, HALF, INDEPENDENT, NOTHING, PAIRS, POLYNOMIAL
-
 Result = dict[str, Any]
 
 
@@ -15,8 +13,6 @@ def markdown(report: dict[str, list[Result]]) -> Iterator[str]:
     """Yield all tables, each with its caption."""
     if report["releases"]:
         yield from _releases(report["releases"])
-    if report["methods"]:
-        yield from _methods(report["methods"])
     if report["cost"]:
         yield from _cost(report["cost"])
 
@@ -78,64 +74,6 @@ def _releases(results: list[Result]) -> Iterator[str]:
     yield ""
 
 
-def _methods(results: list[Result]) -> Iterator[str]:
-    promises = {_case(one): one for one in results if one["method"] == "promises"}
-    measured = [one for one in results if one["method"] != "promises"]
-    names = list(dict.fromkeys(one["method"] for one in measured))
-    order = [POLYNOMIAL, CONSISTENTLY, DIRECT, PAIRS]
-    order += sorted(name for name in names if name not in {*order, INDEPENDENT, NOTHING, HALF})
-    order += [INDEPENDENT, NOTHING, HALF]
-    yield "**Methods with the same budget: worst (mean) error, beside what was predicted.**"
-    yield ""
-    yield _heads("table", "k", "queries", "asked", "largest answer", *order, "least worst", "least mean")
-    for case, one_case in groupby(measured, key=_case):
-        listed = list(one_case)
-        promised = promises[case]
-        yield _row(
-            *(*case, "predicted", "", f"{promised['polynomial']:.3f}", "", f"{promised['direct']:.3g}"),
-            f"({promised['marginals']:.3f})",
-            *["" for name in order[4:-3]],
-            *("", "1", ".5", "", ""),
-        )
-        for asked in dict.fromkeys(one["asked"] for one in listed):
-            by_name = {one["method"]: one for one in listed if one["asked"] == asked}
-            shown = [by_name.get(name) for name in order]
-            known = [one for one in shown if one is not None and one["method"] != CONSISTENTLY]
-            worst, mean = (min(known, key=lambda one: one[figure]) for figure in ("worst", "mean"))
-            yield _row(
-                *(*case, asked, f"{known[0]['largest_answer']:.3f}"),
-                *("" if one is None else f"{one['worst']:.3f} ({one['mean']:.4f})" for one in shown),
-                worst["method"],
-                mean["method"],
-            )
-    yield ""
-    yield "**Seconds of a release.**"
-    yield ""
-    yield _heads("table", "method", "seconds")
-    for name in order:
-        for table, group in groupby([one for one in measured if one["method"] == name], key=_table):
-            seconds = [one["seconds"] for one in group if one["seconds"] is not None]
-            if seconds and name != CONSISTENTLY:
-                yield _row(table, name, f"{_median(seconds):.1f}")
-    yield ""
-    yield "**What linear programs gain: the same queries of one release, answered by the polynomial and consistently.**"
-    yield ""
-    yield _heads(
-        *("table", "k", "queries", "asked", "answers", "polynomial: worst (mean)", "bound of one answer"),
-        *("consistent: worst (mean)", "mean bound", "largest bound", "outside their interval"),
-        "seconds of an answer",
-    )
-    for one in measured:
-        if one["method"] == CONSISTENTLY:
-            yield _row(
-                *(one["table"], one["k"], one["predicate"], one["asked"], one["queries"]),
-                *(f"{one['polynomial_worst']:.4f} ({one['polynomial_mean']:.4f})", f"{one['bound_alone']:.4f}"),
-                *(f"{one['worst']:.4f} ({one['mean']:.4f})", f"{one['mean_bound']:.4f}"),
-                *(f"{one['largest_bound']:.4f}", one["outside"], f"{one['seconds']:.3f}"),
-            )
-    yield ""
-
-
 def _cost(results: list[Result]) -> Iterator[str]:
     yield "**Cost of a release.**"
     yield ""
@@ -154,10 +92,6 @@ def _cost(results: list[Result]) -> Iterator[str]:
 
 def _case(one: Result) -> tuple[str, int, str]:
     return one["table"], one["k"], one["predicate"]
-
-
-def _table(one: Result) -> str:
-    return str(one["table"])
 
 
 def _median(values: Sequence[float]) -> float:

@@ -6,7 +6,7 @@ import resource
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import comb
+from math import comb, sqrt
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,6 @@ from dpopt.synopses.summaries.summary import Summary
 from dpopt.synopses.summaries.summary_plan import BETA, SummaryPlan, plan_summary
 from experiments.polynomial_release.exact import exact_answers, packed
 from experiments.polynomial_release.largest_noise import neighbours, random_sets, sets_of_largest_noise
-from experiments.polynomial_release.other_methods import direct_bound
 from experiments.polynomial_release.tables import SEED, Bits
 
 DELTA = 1e-9
@@ -37,22 +36,15 @@ Result = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How many queries are asked of each release.
-
-    Attributes
-    ----------
-    random : int
-        Random queries, the same of each release.
-    built, drawn : int
-        Starts of the search for large noise: around conjunctions of each size, and random ones.
-    around : int
-        Of so many sets of largest noise all that differ in one bit are asked, too.
-    """
+    """How many queries are asked of each release."""
 
     random: int
+    """Random queries, the same of each release."""
     built: int
     drawn: int
+    """Starts of the search for large noise: around conjunctions of each size, and random ones."""
     around: int
+    """Of so many sets of largest noise all that differ in one bit are asked, too."""
 
 
 MILLION = Effort(1_000_000, 100, 500, 20)
@@ -70,6 +62,15 @@ def plan_for(table: Bits, width: int, predicate: str, rho: float) -> SummaryPlan
         predicate=predicate,
         relation=NeighbouringRelation.REPLACE_ONE,
     )
+
+
+def direct_bound(table: Bits, width: int, rho: float) -> float:
+    """Return what no answer is off by with probability 95 % if each query of k bits was counted with Gaussian noise.
+
+    Replacing a record of zeros by one of ones changes all C(d, k) counts by 1. A share, before it is cut at 0 and 1.
+    """
+    queries = comb(len(table.bits), width)
+    return deviations_for(BETA, queries) * sqrt(queries / (2.0 * rho)) / table.records
 
 
 def confidence_for_all(plan: SummaryPlan) -> float:
@@ -123,21 +124,13 @@ def counted(table: Bits, plan: SummaryPlan) -> list[NDArray[np.int64]]:
 
 @dataclass(frozen=True, slots=True)
 class _Asker:
-    """Asks a release whose exact counts are known.
-
-    Attributes
-    ----------
-    table : Bits
-    summary : Summary
-    exact : list of int64 arrays
-    confidence : float
-        Of one answer: with it the polynomial is chosen.
-    """
+    """Asks a release whose exact counts are known."""
 
     table: Bits
     summary: Summary
     exact: list[NDArray[np.int64]]
     confidence: float
+    """Of one answer: with it the polynomial is chosen."""
 
     def random(self, asked: NDArray[np.int64], truth: NDArray[np.float64]) -> Result:
         """Return the errors of random queries."""

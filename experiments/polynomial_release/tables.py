@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.releases.table_output import write_records
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
-from experiments.tables import MissingDataError, data_folder
+from experiments.tables import data_file
 
 SEED = 2012
 MADE_UP, ADULT, GOWALLA = "made up", "adult", "gowalla"
@@ -21,30 +21,19 @@ NAMES = (MADE_UP, ADULT, GOWALLA)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bits:
-    """A table of bits.
-
-    Attributes
-    ----------
-    name : str
-    bits : (d, n) uint8
-    widths : tuple of int
-        The numbers of conditions that are asked of it.
-    codes : (n, a) int64 or None
-        The columns that the bits are values of, where there are such.
-    meaning : tuple of (column, code)
-        What each bit says of them.
-    """
+    """A table of bits."""
 
     name: str
     bits: NDArray[np.uint8]
+    """Shape (d, n)."""
     widths: tuple[int, ...]
-    codes: NDArray[np.int64] | None = None
-    meaning: tuple[tuple[int, int], ...] = ()
+    """The numbers of conditions that are asked of it."""
 
     @property
     def schema(self) -> Schema:
         """Attributes b0, b1, ... with the values 0 and 1."""
-        return _schema("b", [2] * len(self.bits))
+        kind = AttributeKind.CATEGORICAL
+        return Schema(tuple(Attribute(f"b{place}", kind, values=(0, 1)) for place in range(len(self.bits))))
 
     @property
     def records(self) -> int:
@@ -55,21 +44,12 @@ class Bits:
         """Return the records behind their door."""
         return PrivateDataset.from_codes(self.schema, list(self.bits))
 
-    def write(self, folder: Path, *, as_columns: bool = False) -> tuple[Path, Path]:
-        """Write bits, or the columns that they are values of, as Parquet, and the schema; return both paths."""
-        codes = self.codes if as_columns and self.codes is not None else self.bits.T
-        schema = _schema("c", (codes.max(axis=0) + 1).tolist()) if as_columns else self.schema
-        kind = "columns" if as_columns else "bits"
-        table, declared = folder / f"{kind}.parquet", folder / f"{kind}.json"
-        schema.write(declared)
-        write_records(table, schema, np.ascontiguousarray(codes, dtype=np.int32), format="parquet")
+    def write(self, folder: Path) -> tuple[Path, Path]:
+        """Write the bits as Parquet, and their schema; return both paths."""
+        table, declared = folder / "bits.parquet", folder / "bits.json"
+        self.schema.write(declared)
+        write_records(table, self.schema, np.ascontiguousarray(self.bits.T, dtype=np.int32), format="parquet")
         return table, declared
-
-    def bits_of(self, records: NDArray[np.int32]) -> NDArray[np.uint8]:
-        """Return the bits of records, (d, n), that are given by bits or by the columns that the bits are values of."""
-        if records.shape[1] == len(self.bits):
-            return records.T.astype(np.uint8)
-        return np.array([records[:, column] == code for column, code in self.meaning], dtype=np.uint8)
 
 
 def tables(names: list[str] | None, *, quick: bool = False) -> Iterator[Bits]:
@@ -91,35 +71,20 @@ def made_up(attributes: int, records: int) -> NDArray[np.uint8]:
     return (generator.random((attributes, records)) < shares[group].T).astype(np.uint8)
 
 
-def _schema(letter: str, sizes: list[int]) -> Schema:
-    return Schema(
-        tuple(
-            Attribute(f"{letter}{place}", AttributeKind.CATEGORICAL, values=tuple(range(size)))
-            for place, size in enumerate(sizes)
-        )
-    )
-
-
 def _large() -> Bits:
     return Bits(MADE_UP, made_up(50, 1_000_000), (8,))
 
 
 def _adult() -> Bits:
-    with np.load(_file("adult/adult-dualquery-15attr-235bits.npz"), allow_pickle=False) as stored:
-        codes = stored["codes"]
-    # A code of a column for each value that occurs, so that columns and bits say the same of a record.
-    codes = np.column_stack([np.unique(column, return_inverse=True)[1].reshape(-1) for column in codes.T]).astype(
-        np.int64
+    with np.load(data_file("adult/adult-dualquery-15attr-235bits.npz"), allow_pickle=False) as stored:
+        columns = stored["codes"].T
+    return Bits(
+        ADULT, np.array([column == code for column in columns for code in np.unique(column)], np.uint8), (4, 6, 8)
     )
-    meaning = tuple(
-        (column, code) for column in range(codes.shape[1]) for code in range(int(codes[:, column].max()) + 1)
-    )
-    bits = np.array([codes[:, column] == code for column, code in meaning], dtype=np.uint8)
-    return Bits(ADULT, bits, (4, 6, 8), codes, meaning)
 
 
 def _gowalla() -> Bits:
-    with np.load(_file("sparse/gowalla.npz"), allow_pickle=False) as stored:
+    with np.load(data_file("sparse/gowalla.npz"), allow_pickle=False) as stored:
         rows, items = _pairs(stored)
     popular = np.argsort(-np.bincount(items))[:200]
     bits = np.zeros((200, int(rows.max()) + 1), dtype=np.uint8)
@@ -131,10 +96,3 @@ def _gowalla() -> Bits:
 def _pairs(stored: np.lib.npyio.NpzFile) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     counts = np.diff(stored["indptr"])
     return np.repeat(np.arange(counts.size), counts), stored["indices"].astype(np.int64)
-
-
-def _file(name: str) -> str:
-    path = data_folder() / name
-    if not path.exists():
-        raise MissingDataError(f"{path} is not there; set DPOPT_DATA to the folder of the data sets")
-    return str(path)

@@ -17,24 +17,13 @@ import numpy as np
 
 from dpopt.cli.pictures import COLOURS, logarithmic, picture
 from dpopt.schema.schema import Schema
-from experiments.documents import circumstances, write_results
-from experiments.machine import describe_circumstances
+from experiments.documents import table
+from experiments.experiment import Report, Result, carry_out, parser_of
 from experiments.rules_cost_nothing.plain_checks import violations
-from experiments.runs import run_dpopt, spread
+from experiments.runs import run_dpopt, spread, spread_text
 from experiments.tables import Table, prepare
 
-PICTURE = Path(__file__).resolve().parent / "errors.svg"
-COLUMNS = (
-    "table",
-    "rules",
-    "T",
-    "s",
-    "rows that break a rule",
-    "distinct records",
-    "max error",
-    "mean error",
-    "seconds",
-)
+COLUMNS = ["table | rules | T | s | rows that break a rule | distinct records | max error", "mean error | seconds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,49 +45,41 @@ CASES = (
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure every table with and without its rules and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.rules_cost_nothing")
-    parser.add_argument("--runs", type=int, default=5, help="runs of each variant (5)")
-    parser.add_argument("--quick", action="store_true", help="tiny made-up tables: shows that it still runs")
-    parser.add_argument("--document", type=Path, help="put the table into this document, and the picture beside it")
-    parser.add_argument("--json", type=Path, help="write the results to this file")
-    options = parser.parse_args(arguments)
-    runs = 1 if options.quick else options.runs
-    report: dict[str, Any] = {**describe_circumstances(), "runs": runs, "quick": options.quick, "rows": []}
+    return carry_out(parser_of("rules_cost_nothing", runs=5), arguments, {"rows": _rows}, markdown, draw=_draw)
+
+
+def _rows(options: argparse.Namespace, _: list[Result]) -> Iterator[Result]:
     for case in CASES[2:] if options.quick else CASES:
         with tempfile.TemporaryDirectory(prefix="dpopt-experiment-") as place:
-            report["rows"] += _measure(case, Path(place), runs=runs, quick=options.quick)
-        if options.json is not None:
-            options.json.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    lines = list(markdown(report["rows"]))
-    print("\n".join(lines))
-    if options.document is not None:
-        draw(report["rows"], PICTURE)
-        write_results(options.document, [circumstances(report), "", *lines])
-    return 0
+            yield from _measure(case, Path(place), runs=options.runs, quick=options.quick)
+
+
+def _draw(report: Report, folder: Path) -> None:
+    draw(report["rows"], folder / "errors.svg")
 
 
 def _measure(case: Case, folder: Path, *, runs: int, quick: bool) -> list[dict[str, Any]]:
     """Return one row per variant; the variants take turns, so that a busy machine disturbs both alike."""
-    table = prepare(f"{case.name}-rules", folder, quick=quick)
-    schemas = {"with": table.schema, "without": _without_rules(table.schema, folder)}
-    workload = case.workload or str(_all_pairs_and_some_triples(table.schema, folder))
+    made = prepare(f"{case.name}-rules", folder, quick=quick)
+    schemas = {"with": made.schema, "without": _without_rules(made.schema, folder)}
+    workload = case.workload or str(_all_pairs_and_some_triples(made.schema, folder))
     budget = ["--epsilon", "1e6", "--rounds", "3"] if quick else ["--epsilon", str(case.epsilon)]
     found: dict[str, list[dict[str, Any]]] = {variant: [] for variant in schemas}
     for _ in range(runs):
         for variant, schema in schemas.items():
-            rows = min(case.rows, table.rows)
-            found[variant].append(_one(case.name, table, schema, workload, budget=budget, rows=rows, folder=folder))
+            rows = min(case.rows, made.rows)
+            found[variant].append(_one(case.name, made, schema, workload, budget=budget, rows=rows, folder=folder))
     return [_summary(case.name, variant, results) for variant, results in found.items()]
 
 
 def _one(
-    name: str, table: Table, schema: Path, workload: str, *, budget: Sequence[str], rows: int, folder: Path
+    name: str, made: Table, schema: Path, workload: str, *, budget: Sequence[str], rows: int, folder: Path
 ) -> dict[str, Any]:
     out = folder / "release"
     shutil.rmtree(out, ignore_errors=True)
     command = [
         "release",
-        str(table.path),
+        str(made.path),
         "--schema",
         str(schema),
         "--algorithm",
@@ -112,7 +93,7 @@ def _one(
         "--quiet",
     ]
     process = run_dpopt([*command, "--delta", "1e-9", "--no-predict", "--rows", str(rows), *budget])
-    errors = json.loads(run_dpopt(["evaluate", str(out), str(table.path), "--json"]).output)
+    errors = json.loads(run_dpopt(["evaluate", str(out), str(made.path), "--json"]).output)
     statement = json.loads((out / "release.json").read_text(encoding="utf-8"))
     return {
         "rounds": statement["plan"]["rounds"],
@@ -157,19 +138,16 @@ def _all_pairs_and_some_triples(schema: Path, folder: Path) -> Path:
     return path
 
 
-def markdown(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+def markdown(report: Report) -> Iterator[str]:
     """Yield the lines of the table: medians, errors with their range."""
-    yield "| " + " | ".join(COLUMNS) + " |"
-    yield "|" + "---|" * len(COLUMNS)
-    for row in rows:
-        broken = f"{row['violations']['median']:,.0f} of {row['rows']:,}"
-        cells = [row["table"], row["variant"], row["rounds"], row["draws"], broken, f"{row['distinct']['median']:,.0f}"]
-        cells += [_range(row["max_error"]), _range(row["mean_error"]), f"{row['seconds']['median']:.1f}"]
-        yield "| " + " | ".join(map(str, cells)) + " |"
+    yield from table(COLUMNS, map(_cells, report["rows"]))
 
 
-def _range(figure: dict[str, float]) -> str:
-    return f"{figure['median']:.3g} ({figure['least']:.3g} to {figure['largest']:.3g})"
+def _cells(row: Result) -> list[object]:
+    broken = f"{row['violations']['median']:,.0f} of {row['rows']:,}"
+    cells = [row["table"], row["variant"], row["rounds"], row["draws"], broken, f"{row['distinct']['median']:,.0f}"]
+    errors = (spread_text(row["max_error"]), spread_text(row["mean_error"]))
+    return [*cells, *errors, f"{row['seconds']['median']:.1f}"]
 
 
 def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
@@ -71,24 +70,23 @@ def _tic_tac_toe(frame: pd.DataFrame) -> pd.Series[bool]:
     return pd.Series([row not in boards for row in rows], index=frame.index)
 
 
-@cache  # every game takes a second
+@cache
 def final_boards() -> set[tuple[str, ...]]:
-    """Return the final positions of tic-tac-toe with their class, by playing every game; x moves first."""
+    """Return the final positions of tic-tac-toe with their class, by all boards of each move; x moves first."""
     found: set[tuple[str, ...]] = set()
-    _play(["b"] * 9, "x", found)
+    boards: set[tuple[str, ...]] = {("b",) * 9}
+    for move in range(10):
+        player = "xo"[move % 2]
+        following: set[tuple[str, ...]] = set()
+        for board in boards:
+            won, lost = (any({board[a], board[b], board[c]} == {one} for a, b, c in LINES) for one in "xo")
+            if won or lost or "b" not in board:
+                found.add((*board, "positive" if won else "negative"))
+            else:
+                empty = [square for square, content in enumerate(board) if content == "b"]
+                following |= {(*board[:square], player, *board[square + 1 :]) for square in empty}
+        boards = following
     return found
-
-
-def _play(board: list[str], player: str, found: set[tuple[str, ...]]) -> None:
-    won = any({board[a], board[b], board[c]} == {"x"} for a, b, c in LINES)
-    lost = any({board[a], board[b], board[c]} == {"o"} for a, b, c in LINES)
-    if won or lost or "b" not in board:
-        found.add((*board, "positive" if won else "negative"))
-        return
-    for square in np.flatnonzero(np.array(board) == "b").tolist():
-        board[square] = player
-        _play(board, "o" if player == "x" else "x", found)
-        board[square] = "b"
 
 
 _CHECKS: dict[str, Callable[[pd.DataFrame], pd.Series[bool]]] = {

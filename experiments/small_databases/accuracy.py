@@ -13,7 +13,7 @@ from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.release import release
 from dpopt.private.readers.read_table import read_table
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
-from experiments.tables import MissingDataError, data_folder
+from experiments.tables import data_file
 
 SCHEMA = Schema(
     (
@@ -67,10 +67,7 @@ def _errors(table: pd.DataFrame, epsilon: float, algorithm: str, runs: int, *, q
 
 
 def _adult() -> pd.DataFrame:
-    path = data_folder() / "adult" / "adult-train.csv.gz"
-    if not path.exists():
-        raise MissingDataError(f"{path} is not there; set DPOPT_DATA")
-    return pd.read_csv(path)[["age", "sex", "income"]]
+    return pd.read_csv(data_file("adult/adult-train.csv.gz"))[["age", "sex", "income"]]
 
 
 def _made_up() -> pd.DataFrame:

@@ -15,22 +15,15 @@ SIZE = 10_000
 
 @dataclass(frozen=True)
 class Family:
-    """A net and a public table to draw for.
-
-    Attributes
-    ----------
-    name : str
-    answers : (k, A) int8 array
-    records : int
-        m of a small database.
-    strength : float
-        epsilon n.
-    """
+    """A net and a public table to draw for."""
 
     name: str
     answers: NDArray[np.int8]
+    """Shape (k, A)."""
     records: int
+    """m of a small database."""
     strength: float
+    """epsilon n."""
 
     def counts(self) -> NDArray[np.int64]:
         """Return how many of 10,000 records each element has, (A,): a steep distribution in a public random order."""

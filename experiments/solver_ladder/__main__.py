@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ from dpopt.algorithms.replay import load
 from dpopt.models.best_responses.best_response import round_program
 from dpopt.programs.results import SolveLimits
 from dpopt.solvers.registry import available_solvers, get_solver
-from experiments.documents import circumstances, write_results
-from experiments.machine import describe_circumstances
+from experiments.documents import table
+from experiments.experiment import Report, Result, carry_out, on_file, parser_of
 from experiments.runs import run_dpopt
 from experiments.transcripts import RECIPES, Recipe, make_transcript, third_of
 
@@ -43,27 +44,18 @@ OTHERS = (
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the comparisons and print the tables."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.solver_ladder")
+    parser = parser_of("solver_ladder")
     parser.add_argument("--seconds", type=float, default=20.0, help="limit of the exact solvers (20)")
-    parser.add_argument("--quick", action="store_true", help="tiny made-up tables: shows that it still runs")
     parser.add_argument("--only", choices=[recipe.name for recipe in RECIPES], help="one table only")
-    parser.add_argument("--document", type=Path, help="put the tables into this document, and the pictures beside it")
-    parser.add_argument("--json", type=Path, help="write the results to this file, and add to what it holds")
-    options = parser.parse_args(arguments)
-    report: dict[str, Any] = {**describe_circumstances(), "runs": 1, "tables": {}}
-    if options.json is not None and options.json.exists():
-        report["tables"] = json.loads(options.json.read_text(encoding="utf-8"))["tables"]
-    recipes = RECIPES[:1] if options.quick else [one for one in RECIPES if options.only in (None, one.name)]
+    return carry_out(parser, arguments, {"tables": _tables}, markdown)
+
+
+def _tables(options: argparse.Namespace, _: list[Result]) -> Iterator[Result]:
+    recipes = RECIPES[:1] if options.quick else [one for one in RECIPES if options.only in {None, one.name}]
+    yield from [one for one in on_file(options, "tables") if one["table"] not in {recipe.name for recipe in recipes}]
     for recipe in recipes:
         with tempfile.TemporaryDirectory(prefix="dpopt-experiment-") as place:
-            report["tables"][recipe.name] = _measure(recipe, Path(place), options.seconds, quick=options.quick)
-        if options.json is not None:
-            options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    lines = list(markdown(report["tables"]))
-    print("\n".join(lines))
-    if options.document is not None:
-        write_results(options.document, [circumstances(report), "", *lines])
-    return 0
+            yield {"table": recipe.name, **_measure(recipe, Path(place), options.seconds, quick=options.quick)}
 
 
 def _measure(recipe: Recipe, folder: Path, seconds: float, *, quick: bool) -> dict[str, Any]:
@@ -71,11 +63,10 @@ def _measure(recipe: Recipe, folder: Path, seconds: float, *, quick: bool) -> di
     run = make_transcript(recipe, folder, quick=quick)
     default = _default_search(run, long=4_000 if quick else 400_000)
     solvers = [name for name in OTHERS if name.partition(":")[0] in available_solvers()]
-    if quick:
-        solvers = solvers[:2]
-    limits = [str(0.5)] if quick else [str(seconds)]
-    every = _compare(run, "all", EXACT, limits, folder / "every")
-    few = _compare(run, "1" if quick else FEW, ",".join(["local-search", *solvers]), limits, folder / "few")
+    limits = [str(0.1 if quick else seconds)]
+    compared = ",".join(["local-search", *solvers[: 1 if quick else None]])
+    few = _compare(run, "all" if quick else FEW, compared, limits, folder / "few")
+    every = few if quick else _compare(run, "all", EXACT, limits, folder / "every")
     if not quick:
         shutil.copy(folder / "few" / "performance_profile.png", PICTURES / f"profile-{recipe.name}.png")
     best = {row["case"]: row["best_value"] for row in every["rows"]}
@@ -140,36 +131,35 @@ def _slim(found: dict[str, Any], best: dict[str, int], names: Sequence[str]) -> 
     ]
 
 
-def markdown(tables: dict[str, Any]) -> Iterator[str]:
+def markdown(report: Report) -> Iterator[str]:
     """Yield the tables: the local search on all rounds; all solvers over time on some."""
     yield "**The local search as a release uses it, on every round (one thread)**\n"
-    yield "| table | rounds | median value / best known | least | best known reached | median seconds | largest |"
-    yield "|" + "---|" * 7
-    for name, table in tables.items():
-        shares = [row["value"] / best for row, best in zip(table["default"], table["best"], strict=True)]
-        seconds = [row["seconds"] for row in table["default"]]
-        reached = sum(share >= 1 for share in shares)
-        yield (
-            f"| {name} | {table['rounds']} | {statistics.median(shares):.2%} | {min(shares):.2%} | {reached} | "
-            f"{statistics.median(seconds):.3f} | {max(seconds):.3f} |"
-        )
+    titles = ["table | rounds | median value / best known | least | best known reached", "median seconds | largest"]
+    yield from table(titles, map(_local_search, report["tables"]))
     yield "\n**Every solver: median value in per cent of the best known after so many seconds, by third of the run**\n"
-    marks = " | ".join(f"{mark:g} s" for mark in MARKS)
-    yield f"| table | solver | third | {marks} | proves it | median seconds | memory, MB |"
-    yield "|" + "---|" * (len(MARKS) + 6)
-    for name, table in tables.items():
-        for solver in dict.fromkeys(row["solver"] for row in table["few"]):
-            for third in THIRDS:
-                rows = [
-                    row
-                    for row in table["few"]
-                    if row["solver"] == solver and third_of(row["round"], table["rounds"]) == third
-                ]
-                if rows:
-                    yield _line(name, solver, third, rows)
+    titles = ["table | solver | third", *(f"{mark:g} s" for mark in MARKS)]
+    rows = (line for one in report["tables"] for line in _by_third(one))
+    yield from table([*titles, "proves it | median seconds | memory, MB"], rows)
 
 
-def _line(name: str, solver: str, third: str, rows: Sequence[dict[str, Any]]) -> str:
+def _local_search(one: Result) -> list[object]:
+    shares = [row["value"] / best for row, best in zip(one["default"], one["best"], strict=True)]
+    seconds = [row["seconds"] for row in one["default"]]
+    return [
+        *(one["table"], one["rounds"], f"{statistics.median(shares):.2%}", f"{min(shares):.2%}"),
+        *(sum(share >= 1 for share in shares), f"{statistics.median(seconds):.3f}", f"{max(seconds):.3f}"),
+    ]
+
+
+def _by_third(one: Result) -> Iterator[list[str]]:
+    for solver, third in product(dict.fromkeys(row["solver"] for row in one["few"]), THIRDS):
+        own = [row for row in one["few"] if row["solver"] == solver]
+        rows = [row for row in own if third_of(row["round"], one["rounds"]) == third]
+        if rows:
+            yield _line(one["table"], solver, third, rows)
+
+
+def _line(name: str, solver: str, third: str, rows: Sequence[Result]) -> list[str]:
     cells = []
     for mark in MARKS:
         values = [row["at"].get(str(mark)) for row in rows]
@@ -178,7 +168,7 @@ def _line(name: str, solver: str, third: str, rows: Sequence[dict[str, Any]]) ->
     proves = sum(row["status"] == "optimal" for row in rows)
     seconds = statistics.median(row["seconds"] for row in rows)
     memory = max((row["memory"] or 0.0 for row in rows), default=0.0)
-    return f"| {name} | {solver} | {third} | {' | '.join(cells)} | {proves} of {len(rows)} | {seconds:.1f} | {memory:.0f} |"
+    return [name, solver, third, *cells, f"{proves} of {len(rows)}", f"{seconds:.1f}", f"{memory:.0f}"]
 
 
 if __name__ == "__main__":

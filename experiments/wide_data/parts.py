@@ -40,40 +40,25 @@ TRIVIAL = "zeros, uniform"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One release, or what stands beside it.
-
-    Attributes
-    ----------
-    figure : int
-    table : str
-    columns : int or None
-        Width of a table of random bits.
-    queries : int
-    algorithm : str
-        dualquery, projection, noise (in closed form), or the two trivial data sets.
-    series : str
-        What the row belongs to within its figure.
-    epsilon : float
-    accountant : str
-    rounds, draws, step :
-        What is fixed of the plan of dualquery.
-    free : str
-        How attributes are set that no drawn query names.
-    run : int
-    """
+    """One release, or what stands beside it."""
 
     figure: int
     table: str
     queries: int
     algorithm: str
+    """dualquery, projection, noise (in closed form), or the two trivial data sets."""
     series: str = ""
+    """What the row belongs to within its figure."""
     columns: int | None = None
+    """Width of a table of random bits."""
     epsilon: float = 1.0
     accountant: str = "zcdp"
     rounds: int | None = None
     draws: int | None = None
     step: float | None = None
+    """What is fixed of the plan of dualquery."""
     free: str = "first"
+    """How attributes are set that no drawn query names."""
     run: int = 0
 
     def played(self, size: int) -> Row:

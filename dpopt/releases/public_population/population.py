@@ -134,7 +134,7 @@ def public_population(schema: Schema, rows: int, *, seed: int) -> list[NDArray[n
     power of mu from 1.5 to 0.3; from 13 to 41 attributes, with the square of the place between the two, the power of
     lambda moves from 1.5 to 5, and with its fourth power the exponents of attributes with at most 20 codes become up to
     ten times as large: wide tables have more columns that hardly vary. These numbers were set on the entropies and the
-    mutual informations of public tables of 7 to 48 attributes; experiments/accuracy_leader compares prediction and
+    mutual informations of public tables of 7 to 48 attributes; experiments/one_estimator compares prediction and
     measurement.
 
     Parameters

@@ -15,7 +15,7 @@ from dpopt.inference.histograms.sorted.monotone_posterior import monotone_poster
 from dpopt.private.mechanisms.noise import OpendpNoise
 from experiments.benchmarks.registry import Bar, Result, Setting, case
 from experiments.runs import spread
-from experiments.tables import MissingDataError, data_folder
+from experiments.tables import data_file
 
 FILE = "hist/snap-graphs.npz"
 EPSILONS = (1.0, 0.01)
@@ -101,9 +101,6 @@ def _graphs(*, quick: bool) -> Iterator[tuple[str, NDArray[np.int64]]]:
         kept = np.random.default_rng(3).random(pairs[0].size) < 0.2
         yield "made up", np.sort(np.bincount(np.concatenate([side[kept] for side in pairs]), minlength=40))
         return
-    path = data_folder() / FILE
-    if not path.exists():
-        raise MissingDataError(f"{path} is not there; set DPOPT_DATA to the folder of the data sets")
-    with np.load(path, allow_pickle=False) as stored:
+    with np.load(data_file(FILE), allow_pickle=False) as stored:
         for name in ("facebook", "ca_hepph", "brightkite"):
             yield name, np.sort(stored[f"{name}_degrees"].astype(np.int64))

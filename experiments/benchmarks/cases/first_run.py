@@ -20,6 +20,7 @@ def first_run(setting: Setting) -> Result:
     release = ["release", str(table.path), *table.declared(), *table.options(), "--epsilon", "1"]
     workload, algorithm = setting.pick(("marginals:3", "projection"), ("marginals:1", "noise"))
     release += ["--delta", "1e-9", "--workload", workload, "--algorithm", algorithm]
+    release += setting.pick([], ["--no-predict"])
     named = {f"dpopt release, {workload}, {algorithm}": release}
     if not setting.quick:
         named = {"dpopt demo": ["demo"], **named}

@@ -66,7 +66,7 @@ def _release(setting: Setting, table: WideTable, ranks: Path, fill: str, *, posi
 
 def _projected(setting: Setting, table: WideTable, ranks: Path, *, positive: bool) -> dict[str, Any]:
     """Return the figures of one release by projection; its fit ends after the sweep in which the seconds are over."""
-    limit = ["--fit-seconds", str(setting.pick(FIT_SECONDS, 1)), "--no-predict"]
+    limit = ["--fit-seconds", str(setting.pick(FIT_SECONDS, 0.1)), "--no-predict"]
     run = run_release(
         table,
         _workload(setting, ranks, positive=positive),

@@ -1,4 +1,4 @@
-"""Public histograms: those of DPBench, and one of the size and sparsity of the original network trace."""
+"""Public histograms: those of DPBench with one column and with two, and one of the size of the original network trace."""
 
 from __future__ import annotations
 
@@ -8,27 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.tables import MissingDataError, data_folder
+from experiments.tables import data_file
 
-FILE = "hist/dpbench-1d-4096.npz"
-SIZES, WIDE_SIZES = (1, 64, 1024), (1, 64, 1024, 16384)
+LINES, GRIDS = "hist/dpbench-1d-4096.npz", "hist/dpbench-2d-256x256.npz"
 TRACE_BINS, TRACE_SEED = 65_536, 20101
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Histogram:
-    """A histogram and the sizes of ranges that are asked of it.
-
-    Attributes
-    ----------
-    name : str
-    counts : (n,) int64
-    sizes : tuple of int
-    """
+    """Counts, (n,) or (n, n), and what results call them."""
 
     name: str
     counts: NDArray[np.int64]
-    sizes: tuple[int, ...]
 
     @property
     def bins(self) -> int:
@@ -36,19 +27,18 @@ class Histogram:
         return int(self.counts.size)
 
 
-def histograms(*, quick: bool = False) -> Iterator[Histogram]:
-    """Yield all histograms; with `quick` a made-up one."""
-    if quick:
-        yield Histogram("made up", np.arange(64, dtype=np.int64) % 5 * (np.arange(64) % 3 == 0), (1, 16))
-        return
-    path = data_folder() / FILE
-    if not path.exists():
-        raise MissingDataError(f"{path} is not there; set DPOPT_DATA to the folder of the data sets")
-    with np.load(path, allow_pickle=False) as stored:
-        sets = {name: stored[name].astype(np.int64) for name in stored.files}
-    yield wide_trace(sets["NETTRACE"])
-    for name, counts in sets.items():
-        yield Histogram(name, counts, SIZES)
+def dpbench(file: str) -> Iterator[Histogram]:
+    """Yield the histograms of DPBench with one column (`LINES`) or with two (`GRIDS`)."""
+    with np.load(data_file(file), allow_pickle=False) as stored:
+        for name in stored.files:
+            yield Histogram(name, stored[name].astype(np.int64))
+
+
+def with_trace() -> dict[str, Histogram]:
+    """Return the histograms of one column, and the wide trace, by name."""
+    lines = {histogram.name: histogram for histogram in dpbench(LINES)}
+    wide = wide_trace(lines["NETTRACE"].counts)
+    return {wide.name: wide, **lines}
 
 
 def wide_trace(counts: NDArray[np.int64]) -> Histogram:
@@ -68,4 +58,4 @@ def wide_trace(counts: NDArray[np.int64]) -> Histogram:
             address = int(generator.integers(parts)) if fresh else held[int(generator.integers(number))]
             held.append(address)
             wide[place, address] += 1
-    return Histogram("trace of 65,536 bins, made from NETTRACE", wide.reshape(-1), WIDE_SIZES)
+    return Histogram("trace of 65,536 bins, made from NETTRACE", wide.reshape(-1))
