@@ -4,10 +4,9 @@
 
 A dictionary writes the cost and each basic variable as a linear function of the others, in whole numbers over one
 common denominator; a pivot divides without remainder (Edmonds, Bareiss), so nothing is ever rounded. `pivot_towards`
-brings in the variables that a solver left above 0, against the rows that it left tight. The dual or the primal simplex
-method mends what is not right yet; where neither can begin, or the primal one takes long, the dual one begins anew,
-which it can since costs are at least 0. So a wrong answer of a solver costs time and nothing else; a right one leaves
-nothing to do.
+brings in the variables that a solver left above 0, against the rows that it left tight. The dual simplex method mends
+that basis if its reduced costs are at least 0, and else begins with the slacks, which it can since costs are at least
+0. So a wrong answer of a solver costs time and nothing else; a right one leaves nothing to do.
 
 Source: Edmonds (1967), "Systems of distinct representatives and linear algebra", for whole numbers; Bland (1977) for
 ties.
@@ -36,7 +35,6 @@ from dpopt.polynomials.polynomial import Basis, Polynomial, basis_table, in_bino
 from dpopt.polynomials.solver_answers import floats
 
 MOST_PIVOTS = 20_000
-_MOST_PRIMAL = 50
 _CAREFUL = 2_000  # pivots after which the first candidate is taken, not the best: that never runs in circles
 
 
@@ -121,18 +119,12 @@ class ExactProgram:
         Raises
         ------
         NoSolutionError
-            No point satisfies the rows, the cost has no lower bound, or 20,000 pivots did not suffice.
+            No point satisfies the rows, or 20,000 pivots did not suffice.
         """
-        if not self._feasible() and not self._dual_feasible():
+        if (self._numbers[-1, :-1] < 0).any():
             self._start()
         for pivots in range(MOST_PIVOTS):
-            if self._dual_feasible():
-                place = self._dual_step(careful=pivots >= _CAREFUL)
-            elif pivots < _MOST_PRIMAL:
-                place = self._primal_step()
-            else:
-                self._start()  # far from the optimum after all
-                continue
+            place = self._dual_step(careful=pivots >= _CAREFUL)
             if place is None:
                 return self._optimum(pivots)
             self._pivot(*place)
@@ -140,12 +132,6 @@ class ExactProgram:
             f"the exact simplex method found no optimum in {MOST_PIVOTS:,} steps; take a smaller program, or another "
             f"solver"
         )
-
-    def _feasible(self) -> bool:
-        return bool((self._numbers[:-1, -1] >= 0).all())
-
-    def _dual_feasible(self) -> bool:
-        return bool((self._numbers[-1, :-1] >= 0).all())
 
     def _dual_step(self, *, careful: bool) -> tuple[int, int] | None:
         """Return where the dual simplex method pivots; None at an optimum."""
@@ -159,17 +145,6 @@ class ExactProgram:
             raise NoSolutionError("no point satisfies all rows (proved in exact arithmetic)")
         costs, entries = self._numbers[-1], self._numbers[row]
         return row, min(rising, key=lambda one: (Fraction(costs[one], entries[one]), self.others[one]))
-
-    def _primal_step(self) -> tuple[int, int]:
-        """Return where the primal simplex method pivots, at a point that is feasible and not optimal."""
-        costs = self._numbers[-1, :-1]
-        cheap = np.flatnonzero(costs < 0).tolist()
-        column = min(cheap, key=lambda one: costs[one])
-        falling = np.flatnonzero(self._numbers[:-1, column] < 0).tolist()
-        if not falling:
-            raise NoSolutionError("the cost has no lower bound (proved in exact arithmetic)")
-        values, entries = self._numbers[:, -1].tolist(), self._numbers[:, column].tolist()
-        return (min(falling, key=lambda one: (Fraction(values[one], -entries[one]), self.basic[one])), column)
 
     def _pivot(self, row: int, column: int) -> None:
         """Exchange a basic variable for another one."""
