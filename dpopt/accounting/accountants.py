@@ -68,7 +68,7 @@ class Accountant(Choice):
 
 
 class AdvancedComposition(Choice):
-    """Composition theorems of the DualQuery paper: figures to compare a plan by, for no budget, as they are never the least.
+    """Composition theorems of the DualQuery paper: figures to compare plans by, never the least.
 
     Privacy: B3, B4 in docs/privacy.
 
@@ -163,7 +163,7 @@ class ChargeColumns:
         together = advanced(values, counts, delta)
         if not len(self.epsilons):
             return together
-        # One large epsilon beside many small ranges, or none: add it by basic composition instead, where that is less (B3).
+        # One large epsilon beside many small ranges, or none: basic composition adds it, where that is less (B3).
         apart = advanced(self.ranges, self.range_counts, delta) if len(self.ranges) else 0.0
         pure = weighted_sum_upward(self.epsilon_counts, self.epsilons)
         return min(together, sum_upward(np.array([apart, pure])))

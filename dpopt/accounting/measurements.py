@@ -198,7 +198,7 @@ class SizeMeasurement:
 
     @classmethod
     def of(cls, budget: Budget, draw: int = 1) -> Self:
-        """Return the measurement that a hundredth of the whole budget pays for: Gaussian noise under zCDP, else Laplace."""
+        """Return the measurement for a hundredth of the whole budget: Gaussian noise under zCDP, else Laplace."""
         gaussian = budget.accountant is Accountant.ZCDP
         if not budget.amount > 0:
             raise AccountingError(

@@ -217,7 +217,7 @@ def exact_solution(problem: Problem, suggested: Polynomial | None) -> Solution:
 
 
 class _Layout:
-    """Columns and rows of the program: x_j^+ and x_j^-, then the error if it is in the objective; rows point by point."""
+    """Columns and rows of the program: x_j^+ and x_j^-, then the error if the objective has it; rows point by point."""
 
     def __init__(self, problem: Problem) -> None:
         target, basis = problem.target, problem.basis

@@ -117,7 +117,7 @@ def least_degree(
     solver: str | Solver | None = None,
     start: int = 0,
 ) -> LeastDegree:
-    """Return the least degree of a polynomial whose largest error on 0..k is at most a limit, with proofs of both sides.
+    """Return the least degree of a polynomial whose error on 0..k is at most a limit, with proofs of both sides.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def exchange(found: Levelled) -> tuple[int, ...]:
 
 
 def spread_reference(first: int, last: int, number: int) -> tuple[int, ...]:
-    """Return `number` distinct points of first..last, dense towards both ends as those of a Chebyshev polynomial are."""
+    """Return `number` distinct points of first..last, dense at both ends as those of Chebyshev polynomials."""
     angles = np.linspace(0.0, np.pi, number) if number > 1 else np.array([np.pi])
     ideal = first + (last - first) * (1.0 - np.cos(angles)) / 2.0
     points = [round(float(one)) for one in ideal]
@@ -293,7 +293,7 @@ def degree_table(
     free_constant: bool | None = None,
     solver: str | Solver | None = None,
 ) -> Iterator[DegreeEntry]:
-    """Yield the least degree for each error and each k, in this order; every proof has been checked by `verify_least_degree`.
+    """Yield the least degree for each error and each k, in this order, checked by `verify_least_degree`.
 
     Parameters
     ----------

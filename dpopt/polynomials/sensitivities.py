@@ -44,7 +44,7 @@ def binomial_sensitivity(polynomial: Polynomial, attributes: int, *, most_ones: 
 
 
 def monomial_sensitivity(polynomial: Polynomial, attributes: int) -> Fraction:
-    """Return n times the L1 sensitivity of the paper's expansion in monomials, each product of attributes on its own."""
+    """Return n times the L1 sensitivity of the paper's expansion in monomials, each product of attributes alone."""
     _check(polynomial, attributes)
     coefficients = polynomial.in_basis(Basis.MONOMIAL)
     return sum((abs(c) * attributes**i for i, c in enumerate(coefficients) if i), start=Fraction(0))

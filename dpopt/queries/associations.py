@@ -91,7 +91,7 @@ def group_sums(values: Numbers, weights: Numbers, groups: Sequence[NDArray[np.in
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairSums:
-    """Sums over the records that have both numbers of a pair of columns, for correlations and differences of the numbers.
+    """Sums over the records that have both numbers of a pair of columns, for correlations and differences.
 
     Examples
     --------

@@ -41,7 +41,7 @@ def cell_clauses(marginals: MarginalSet, begin: int, end: int) -> Clauses:
 
 
 def cells_fingerprint(marginals: MarginalSet) -> str:
-    """Return the SHA-256 digest (hexadecimal) of the conjunctions of all cells, the one that `Clauses.fingerprint` gives.
+    """Return the SHA-256 digest (hexadecimal) of the conjunctions of all cells, as `Clauses.fingerprint` does.
 
     The arrays are written part by part, one after the other; they are never held whole.
     """
@@ -303,7 +303,7 @@ def over_named(queries: Queries, sizes: NDArray[np.integer]) -> tuple[NDArray[np
 
 
 def over(attributes: NDArray[np.int64], queries: Queries, number: int) -> Queries:
-    """Return queries over some of `number` attributes alone, (k,) increasing, which are all that they name and maybe more."""
+    """Return queries over these of `number` attributes alone, (k,) increasing: at least all that they name."""
     place = np.full(number + 1, -1, dtype=np.int32)  # the last one is for padding, which is -1
     place[attributes] = np.arange(attributes.size, dtype=np.int32)
     moved = freeze(place[queries.attributes])

@@ -81,7 +81,7 @@ _MOST_COMPARED = 2**28  # entries that are looked at to compare all pairs of rec
 
 @dataclass(frozen=True, eq=False)
 class TableFamily:
-    """The polynomial of each record that can occur, in one public table. Nothing about it has to be trusted for privacy."""
+    """The polynomial of each record that can occur, in one public table. Privacy does not rely on it."""
 
     name: str
     schema: Schema

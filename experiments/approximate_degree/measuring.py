@@ -33,7 +33,7 @@ from dpopt.polynomials.exact_optimum import WIDEST_EXACT, exact_solution
 from dpopt.polynomials.minimax import ERRORS, degree_table
 from dpopt.polynomials.polynomial import basis_table
 from dpopt.polynomials.sensitivities import binomial_sensitivity, inclusion_exclusion_sensitivity, monomial_sensitivity
-from dpopt.polynomials.solver_answers import Stated, answer_to, floats, linear_solver, linear_solvers, stated_model
+from dpopt.polynomials.solver_answers import Statement, answer_to, floats, linear_solver, linear_solvers, stated_model
 from dpopt.polynomials.targets import OR
 from experiments.approximate_degree.sherstov import sherstov_construction
 
@@ -174,7 +174,7 @@ def approximations(cases: Sequence[tuple[str, int, int]], names: Sequence[str]) 
                 yield {**row, "method": name, "basis": basis.value, **_answered(exact, stated, name)}
 
 
-def _in_basis(problem: Problem, basis: Basis) -> Stated:
+def _in_basis(problem: Problem, basis: Basis) -> Statement:
     """Return the least error as a program in the coefficients of a basis: the page's own, or CB-4 without a limit."""
     if basis is Basis.CHEBYSHEV:
         return stated_model(problem)
@@ -189,7 +189,7 @@ def floats_of(table: Sequence[Sequence[Fraction]]) -> NDArray[np.float64]:
     return np.array([floats(row) for row in table])
 
 
-def _answered(exact: Solution, stated: Stated, name: str) -> Result:
+def _answered(exact: Solution, stated: Statement, name: str) -> Result:
     """Return how long a solver took, why it ended, and by how much its polynomial, evaluated exactly, errs more."""
     solver = linear_solver(name)
     _start(name)

@@ -102,7 +102,7 @@ def graphical_sequence(values: ArrayLike, *, total: int | None = None) -> Model:
 
 
 def graphical_coefficients(size: int) -> int:
-    """Return how many coefficients the rows of `graphical_sequence` of so many degrees have at most, without making it."""
+    """Return a bound on the coefficients of the rows of `graphical_sequence` for so many degrees."""
     return size * size * (4 + 2 * size // 3)
 
 

@@ -151,7 +151,7 @@ def level_budgets(
     references: ArrayLike = 1.0,
     sensitivity: int = 1,
 ) -> Model:
-    """Return the model of LB-1 to LB-5 for Gaussian noise and one column; its own method descends in the roots of shares.
+    """Return the model of LB-1 to LB-5 for Gaussian noise and one column; its own method descends in roots of shares.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ def _descend(program: LevelProgram, start: NDArray[np.float64], sharpness: float
 
 
 def _starts(program: LevelProgram) -> list[NDArray[np.float64]]:
-    """Return square roots of shares: all alike; for Laplace noise single bins with every d-th level, or one or two others."""
+    """Return square roots of shares: all alike; for Laplace noise single bins with every d-th level, or one or two."""
     levels = program.blocks.size
     if program.gaussian:
         return [np.ones(levels)]  # convex: any starting point is good

@@ -1,4 +1,4 @@
-"""How much of a privacy budget each marginal gets: the shares with the least predicted error of a workload of marginals.
+"""The shares of a privacy budget of marginals with the least predicted error of a workload of marginals.
 
 Candidates are the marginals A over all non-empty subsets of the workload's (NA-2). With variables s_A, the share of
 rho:
@@ -124,7 +124,7 @@ def allocate_noise(
     signal: float = SIGNAL,
     solver: str | Solver | None = None,
 ) -> Allocation:
-    """Return which marginals to measure with which shares of rho, so that the workload's predicted error is least (NA-1).
+    """Return the marginals to measure and their shares of rho, with the least predicted error of the workload (NA-1).
 
     The plan depends on public numbers only. Marginal A is then measured with Gaussian noise of variance sensitivity /
     (2 rho s_A), and records are fitted to all measurements by weighted least squares.
@@ -188,9 +188,9 @@ def allocation_program(
     cells, widths, sizes = candidates.cells().astype(np.float64), candidates.widths(), marginals.domains.counts
     ratios = cells[components] / cells[supersets]  # 1 / N(A - B)
     dimensions = np.where(used, sizes[candidates.attributes] - 1.0, 1.0).prod(axis=1)
-    asked = np.bincount(largest_parts(marginals, wholes, parts), minlength=len(candidates))
-    errors = dimensions * np.bincount(components, ratios * asked[supersets], len(candidates))
-    weights = asked / np.sqrt(cells)
+    uses = np.bincount(largest_parts(marginals, wholes, parts), minlength=len(candidates))
+    errors = dimensions * np.bincount(components, ratios * uses[supersets], len(candidates))
+    weights = uses / np.sqrt(cells)
     costs = dimensions * np.bincount(components, ratios * weights[supersets], len(candidates))  # NA-4
     prior = np.maximum(dimensions, 1.0) / (signal**widths * float(size) ** 2)  # NA-5
     return AllocationProgram(

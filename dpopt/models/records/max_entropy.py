@@ -1,4 +1,4 @@
-"""The distribution of largest entropy that agrees with noisy answers up to their noise: objective, dual bound, and their gap.
+"""The distribution of largest entropy that agrees with noisy answers up to their noise: objective, dual bound, gap.
 
     minimize  KL(p || p0) + sum_i w_i / 2 sum_c d_ic^2          d_ic = max(0, |s_ic - y_ic| - tau_i)     (ME-1)
     s_ic = sum over the cells x of part c of measurement i of p_x                                         (ME-2)

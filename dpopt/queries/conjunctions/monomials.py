@@ -100,7 +100,7 @@ class Monomials:
         return self.starts[degree] + self._groups(degree).numbers(monomials + shift)
 
     def true_at(self, ones: Sequence[int]) -> NDArray[np.int64]:
-        """Return the numbers of the monomials that are 1 where these variables are 1 and all others 0, (M,), increasing."""
+        """Return the numbers of the monomials that are 1 where just these variables are 1, (M,), increasing."""
         given = np.array(sorted(ones), dtype=np.int64)
         if given.size and not 0 <= given[0] <= given[-1] < self.variables:
             raise WorkloadError(f"found the variables {given.tolist()}; expected 0 to {self.variables - 1}")
@@ -140,7 +140,7 @@ class Monomials:
         ]
 
     def most_true(self, ones: int) -> int:
-        """Return M: how many are 1 at a point with so many ones, at most. For listed ones: all of at most so many variables."""
+        """Return M: most that are 1 at a point with so many ones. Listed ones: all of at most so many variables."""
         if self.kind == LISTED:
             return sum(1 for one in self.listed if len(set(one)) <= ones)
         return number_of_monomials(self.kind, min(ones, self.variables), self.degree)

@@ -226,7 +226,7 @@ class BitRecords:
         return BitRecords(len(attributes), freeze(made))
 
     def distinct(self) -> tuple[BitRecords, NDArray[np.int64], NDArray[np.int64]]:
-        """Return the distinct records in lexicographic order, how often each occurs, and the place of every record there."""
+        """Return the distinct records in lexicographic order, their numbers, and the place of every record there."""
         found, place, counts = np.unique(self._whole(), return_inverse=True, return_counts=True)
         octets = np.frombuffer(found.tobytes(), dtype=np.uint8).reshape(len(found), -1)
         return BitRecords(self.width, octets), counts.astype(np.int64), place.astype(np.int64).ravel()
@@ -262,5 +262,5 @@ def octets_for(width: int) -> int:
 
 
 def are_kept_as_bits(sizes: NDArray[np.integer]) -> bool:
-    """Return whether records over attributes of these sizes (d,) are kept as bits: many attributes, none with a third code."""
+    """Return whether records of these sizes (d,) are kept as bits: many attributes, none with a third code."""
     return len(sizes) >= WIDE and int(np.max(sizes)) <= 2

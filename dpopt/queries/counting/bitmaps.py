@@ -1,4 +1,4 @@
-"""Columns of bits in memory, laid out so that a run of words of many columns stays in the caches while it is counted on.
+"""Columns of bits in memory, laid out so that runs of words of many columns stay in the caches during a count.
 
 Importing this module imports numba.
 
@@ -186,7 +186,7 @@ def _count_singly(
 
 
 def _cached_order(columns: NDArray[np.int32], widths: NDArray[np.int64], group: int) -> NDArray[np.int64]:
-    """Return an order in which clauses that follow each other share groups of their last two columns, then the first one."""
+    """Return an order of clauses in which neighbours share groups of their last two columns, then the first one."""
     each = np.arange(widths.size)
     order = stable_order(np.ascontiguousarray(columns[:, 0]), each)
     for back in (1, 2):

@@ -88,7 +88,7 @@ def column_positions(offsets: NDArray[np.int64], clauses: Clauses) -> tuple[NDAr
 
 
 def positions_of_bits(columns: int) -> NDArray[np.int32]:
-    """Return the same for columns of zeros and ones: flat column 2 a + 1 is column a, flat column 2 a the same one flipped."""
+    """Return the same for columns of zeros and ones: flat column 2 a + 1 is column a, 2 a the same flipped."""
     positions = np.arange(columns, dtype=np.int32).repeat(2)
     positions[::2] = -2 - positions[::2]
     return positions
@@ -113,7 +113,7 @@ def _count_on_binary(
 def _count_on_lists(
     table: SparseColumns, offsets: NDArray[np.int64], clauses: Clauses, threads: int, progress: Progress
 ) -> NDArray[np.int64]:
-    """Count each clause by lists or by bits, whichever costs less; of a nearly empty table on the records that have a one."""
+    """Count each clause by lists or by bits, whichever costs less; of a nearly empty table on records with a one."""
     if table.rows > NEARLY_EMPTY * max(table.listed.size, 1):
         filled = _without_empty_records(table)
         counts = _count_on_lists(filled, offsets, clauses, threads, Progress(progress.part(0, 0.9)))

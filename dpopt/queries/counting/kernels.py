@@ -167,7 +167,7 @@ def shares_on_records(
 
 
 def _fitting(records: NDArray[np.int32] | BitRecords, sizes: NDArray[np.integer]) -> NDArray[np.int32] | BitRecords:
-    """Return the records, as bits where there are many attributes of two codes; refuse those that do not fit the sizes."""
+    """Return the records, as bits where there are many attributes of two codes; refuse those outside the sizes."""
     table = records if isinstance(records, BitRecords) else np.asarray(records)
     if len(table.shape) != 2 or table.shape[1] != len(sizes) or len(table) == 0:
         raise SchemaError(

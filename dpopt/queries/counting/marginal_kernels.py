@@ -135,7 +135,7 @@ def cells_of_columns(marginals: MarginalSet, columns: Sequence[NDArray[np.intege
 
 
 class _Positions:
-    """Codes of the attributes that marginals use, as positions in their domains: one type, whatever the columns have."""
+    """Codes of the attributes that marginals use, as positions in their domains, of one type."""
 
     def __init__(self, marginals: MarginalSet) -> None:
         self.used = np.unique(marginals.attributes[marginals.attributes >= 0])

@@ -172,7 +172,7 @@ def _count(
 
 
 def polynomial_in_bits(counts: list[Integers], number: int) -> list[Integers]:
-    """Return the coefficients of the sum of all counts whose conjunction is true at y, as a polynomial in y_1, ..., y_m.
+    """Return the coefficients of the sum of all counts with conjunctions true at y, as a polynomial in y_1, ..., y_m.
 
     Of each set of variables of size 0, ..., t, in the combinatorial number system: a conjunction with negations is a
     product of bits and of (1 - bit).
