@@ -251,13 +251,7 @@ ALL_TIME = 10**9
 
 
 def contestant_named(text: str, *, models: bool = False) -> Contestant:
-    """Return the contestant that a user types: "cp-sat", or "highs:clique"; for models "clarabel", or "closed-form".
-
-    Parameters
-    ----------
-    models
-        Whether the problems are models, which have one formulation each.
-    """
+    """Return the contestant that a user types: "cp-sat", or "highs:clique"; for models "clarabel", or "closed-form"."""
     if models:
         name, colon, _ = text.strip().partition(":")
         if colon:

@@ -52,13 +52,7 @@ _Parsed: TypeAlias = tuple[int, list[tuple[int, bool, int]], Sequence[int] | Non
 
 
 def clauses_from_text(text: str, accepted: Sequence[int] | None) -> tuple[Clauses, NDArray[np.int64]]:
-    """Return the clauses of a text, and their weights (m,).
-
-    Parameters
-    ----------
-    accepted
-        Accepted numbers of true literals of the clauses that name none; None: those are conjunctions.
-    """
+    """Return the clauses of a text, and their weights (m,); clauses that name no numbers accept these, or are AND."""
     parsed = []
     for row, line in enumerate(text.strip("\n").splitlines()):
         match = _LINE.fullmatch(line)

@@ -96,13 +96,7 @@ class ExactProgram:
         self.basic = list(range(variables, variables + number))
 
     def pivot_towards(self, raised: Sequence[int], tight: Sequence[int]) -> None:
-        """Bring variables into the basis against rows, each the first in order that has a part in it.
-
-        Parameters
-        ----------
-        raised
-            Variables x that a solver left above 0, the most certain first.
-        """
+        """Bring variables above 0, the most certain first, into the basis, each against the first row that it is in."""
         left = [len(self.cost) + row for row in tight]
         for variable in raised:
             column = self.others.index(variable)
@@ -181,10 +175,7 @@ WIDEST_EXACT = 96
 def exact_solution(problem: Problem, suggested: Polynomial | None) -> Solution:
     """Return the optimum of a problem and its witness, in exact arithmetic.
 
-    Parameters
-    ----------
-    suggested
-        A good polynomial of degree at most t; it decides nothing but the time.
+    `suggested` is a good polynomial of degree at most t; it decides nothing but the time.
 
     Examples
     --------

@@ -32,7 +32,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpopt.arrays import freeze, frozen, whole
+from dpopt.arrays import freeze, whole
+from dpopt.constraints import constrain
 from dpopt.errors import ProgramError
 from dpopt.models.model import Model
 from dpopt.models.noise_budgets.budget_program import LevelBudgets, budget_solved_by, descended, ratio_model
@@ -72,8 +73,7 @@ class LevelProgram:
     gaussian: bool
 
     def __post_init__(self) -> None:
-        for name in ("loads", "blocks", "informative", "references"):
-            object.__setattr__(self, name, frozen(getattr(self, name), np.float64))
+        constrain(self, ProgramError)
         groups, parts = self.loads.shape
         levels = self.blocks.size
         if self.informative.shape != (parts, levels) or self.references.shape != (groups,) or not groups:

@@ -25,7 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpopt.arrays import freeze, frozen
+from dpopt.arrays import freeze
+from dpopt.constraints import constrain
 from dpopt.errors import ProgramError, WorkloadError
 from dpopt.models.model import Model
 from dpopt.models.noise_budgets.budget_program import SolvedBudget, budget_solved_by, ratio_model, workload_of
@@ -57,7 +58,7 @@ class Allocation:
     """How the shares compare with those of the steps NA-6, where a solver found them."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shares", frozen(self.shares, np.float64))
+        constrain(self, ProgramError)
         if self.shares.shape != (len(self.marginals),) or not (self.shares > 0).all():
             raise ProgramError(
                 f"an allocation: found {self.shares.size} shares for {len(self.marginals)} marginals, expected one "

@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpopt.arrays import frozen
+from dpopt.constraints import constrain
 from dpopt.errors import ProgramError, WorkloadError
 from dpopt.models.model import Model
 from dpopt.models.noise_budgets.budget_program import ratio_model, workload_of
@@ -71,8 +72,7 @@ class ResidualPrior:
     """Shape (S, K). q_Ak, from 0; they add up to 1 for each residual."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variances", frozen(self.variances, np.float64))
-        object.__setattr__(self, "chances", frozen(self.chances, np.float64))
+        constrain(self, ProgramError)
         fits = self.variances.shape == self.chances.shape and self.variances.ndim == 2
         if not (fits and (self.variances > 0).all() and (self.chances >= 0).all()) or not np.allclose(
             self.chances.sum(axis=1), 1.0, rtol=0, atol=1e-9

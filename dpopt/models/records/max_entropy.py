@@ -47,14 +47,9 @@ class EntropyTerm:
 def entropy_bracket(normalizer: float, terms: Sequence[EntropyTerm]) -> tuple[float, float]:
     """Return the objective (ME-1) of the distribution of some multipliers, and the dual value (ME-5), a lower bound.
 
-    The relative entropy needs no pass over the cells: by ME-4 it is L + sum_ic theta_ic s_ic. Each part adds theta s +
-    w d^2 / 2 - theta y + tau |theta| + theta^2 / (2 w) >= 0 to the gap, and nothing where its multiplier is best
-    (Fenchel and Young).
-
-    Parameters
-    ----------
-    normalizer
-        L.
+    The relative entropy needs no pass over the cells: by ME-4, with the `normalizer` L, it is L + sum_ic theta_ic
+    s_ic. Each part adds theta s + w d^2 / 2 - theta y + tau |theta| + theta^2 / (2 w) >= 0 to the gap, and nothing
+    where its multiplier is best (Fenchel and Young).
     """
     objective = bound = normalizer
     for term in terms:

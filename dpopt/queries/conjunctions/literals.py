@@ -63,13 +63,7 @@ class LiteralGroups:
         return self._from(0, size)
 
     def numbers(self, subsets: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of each conjunction, (q,).
-
-        Parameters
-        ----------
-        subsets : (q, j) int64
-            Literals of increasing groups.
-        """
+        """Return the number of each conjunction, (q,); literals (q, j) of increasing groups."""
         given = self.checked(subsets)
         found, begin = np.zeros(len(given), dtype=np.int64), np.zeros(len(given), dtype=np.int64)
         for place in range(given.shape[1]):

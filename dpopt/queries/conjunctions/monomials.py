@@ -87,10 +87,7 @@ class Monomials:
     def numbers(self, monomials: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of monomials of one degree, (q,); of "sets" and "powers" alone.
 
-        Parameters
-        ----------
-        monomials : (q, j) int64
-            Variables; increasing in each row ("sets") or not decreasing ("powers").
+        Rows (q, j) of variables: increasing ("sets") or not decreasing ("powers").
         """
         degree = monomials.shape[1]
         if not 1 <= degree <= self.degree or self.kind == LISTED:
@@ -114,12 +111,9 @@ class Monomials:
         return np.sort(self.true_at_each(given[None, :])[0])
 
     def true_at_each(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return for each point the numbers of the monomials that are 1 there, (q, M); of "sets" and "powers" alone.
+        """Return the numbers (q, M) of the monomials that are 1 where just these variables (q, k) are.
 
-        Parameters
-        ----------
-        points : (q, k) int64
-            The variables that are 1, increasing in each row.
+        Variables increase in each row; of "sets" and "powers" alone.
         """
         width = points.shape[1]
         found = [np.zeros((len(points), int(self.kind == POWERS)), dtype=np.int64)]

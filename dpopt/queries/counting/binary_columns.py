@@ -58,17 +58,12 @@ class BinaryColumns(Sequence[NDArray[np.uint8]]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseColumns(BinaryColumns):
-    """Columns as lists: column i has a one in the records listed[starts[i]:starts[i + 1]], increasing.
-
-    Parameters
-    ----------
-    starts : (d + 1,) int64, read-only
-    listed : (number of ones,) uint32, read-only
-    """
+    """Columns as lists: column i has a one in the records listed[starts[i]:starts[i + 1]], increasing."""
 
     rows: int = field(repr=False)
     """Number of records n."""
     starts: NDArray[np.int64] = field(repr=False)
+    """Shape (d + 1,)."""
     listed: NDArray[np.uint32] = field(repr=False)
 
     def __post_init__(self) -> None:

@@ -56,11 +56,6 @@ class Bitmaps:
     Word w of column c in the tile that begins at b is words[b + c * stride + w]. Up to 1,024 columns follow each other
     as a whole (stride: the length of a column). More columns are laid out tile by tile (stride: the length of a run),
     so that a tile is one piece of memory; otherwise each of its runs would lie on a page of its own.
-
-    Parameters
-    ----------
-    words : flat, uint64
-        Bits that belong to no record are zero.
     """
 
     rows: int = field(repr=False)
@@ -68,6 +63,7 @@ class Bitmaps:
     columns: int
     """Number of columns c."""
     words: NDArray[np.uint64] = field(repr=False)
+    """Flat. Bits that belong to no record are zero."""
     stride: int = field(repr=False)
     size: int = field(repr=False)
     """As above."""

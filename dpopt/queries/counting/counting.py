@@ -38,7 +38,7 @@ def count_on_columns(
     threads: int = USUAL,
     progress: Callable[[float], None] | None = None,
 ) -> NDArray[np.int64]:
-    """Count, for every clause, the records of which it is true.
+    """Count, for every clause, the records of which it is true, (m,), exactly.
 
     Parameters
     ----------
@@ -50,11 +50,6 @@ def count_on_columns(
         m clauses.
     progress
         Called in the caller's thread with the shares 1/20, 2/20, ..., 1 of the work once they are done.
-
-    Returns
-    -------
-    counts : (m,) int64
-        Between 0 and n, exact.
     """
     steps = Progress(progress)
     offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))

@@ -219,14 +219,7 @@ def _add_products(values: Integers, size: int, binomial: Integers, starts: Integ
 
 
 def values_at(polynomial: list[Integers], points: NDArray[np.uint8]) -> Integers:
-    """Return the values of a polynomial in bits at points, (q,).
-
-    Parameters
-    ----------
-    polynomial
-        As `polynomial_in_bits` gives it.
-    points : (q, m) uint8
-    """
+    """Return the values (q,) of a polynomial of `polynomial_in_bits` at points (q, m)."""
     size = len(polynomial) - 1
     found = np.empty(len(points), dtype=np.int64)
     number = points.shape[1]

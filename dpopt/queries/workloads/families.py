@@ -24,18 +24,6 @@ LARGEST_COUNT = 50_000_000
 BATCH = 1 << 20
 LARGEST_CELLS = 2_000_000_000  # of marginals, which are held as shapes
 
-__all__ = [
-    "LARGEST_CELLS",
-    "LARGEST_COUNT",
-    "all_marginals",
-    "all_parities",
-    "chosen_marginals",
-    "listed_marginals",
-    "random_conjunctions",
-    "random_parities",
-    "random_thresholds",
-]
-
 
 def check_width(width: int, schema: Schema) -> None:
     """Raise WorkloadError unless queries over `width` distinct attributes of the schema exist."""
