@@ -155,7 +155,7 @@ def _plain_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[An
 
 
 def plain(value: Any) -> Any:
-    """Return a value with Python's numbers in place of NumPy's, also in lists, tuples and dictionaries; arrays as lists."""
+    """Return a value with Python's numbers for NumPy's, in lists, tuples and dictionaries too; arrays as lists."""
     kind = type(value)
     if kind in {list, tuple}:
         return kind(one.tolist() if _is_numpy(one) else plain(one) for one in value)

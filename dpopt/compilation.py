@@ -131,7 +131,7 @@ def heap(keys: NDArray[np.number], order: NDArray[np.int64]) -> None:
 
 @part
 def take_largest(keys: NDArray[np.number], order: NDArray[np.int64], left: int) -> int:
-    """Return the place of the largest key of a heap that has `left` places, the first of equal ones, and take it off."""
+    """Return the place of the largest key of a heap with `left` places, the first of equal ones, and take it off."""
     largest = order[0]
     order[0] = order[left - 1]
     _sink(keys, order, 0, left - 1)

@@ -191,7 +191,7 @@ class PrivacyWarning(DpoptWarning):
 
 
 class AccuracyWarning(DpoptWarning):
-    """What was asked for is, by public values alone, worse than what costs less; or loses something that can be kept."""
+    """The request is, by public values alone, worse than a cheaper one, or loses something that can be kept."""
 
 
 def warn(what: DpoptWarning) -> None:

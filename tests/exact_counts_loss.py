@@ -20,7 +20,7 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.accounting.accountants import Accountant, total_rho
+from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
@@ -267,7 +267,7 @@ def moment(moves: Moves, order: float) -> float:
 
 
 def _concentrated_share(charges: Sequence[Charge], log: Callable[[float], float]) -> float:
-    charged, reached = total_rho(charges), 0.0
+    charged, reached = columns_of(charges).rho(), 0.0
     for order in ORDERS:
         rho = log(order) / (order * (order - 1))
         assert rho <= charged * (1 + 1e-9), f"order {order}: rho {rho}, charged {charged}"

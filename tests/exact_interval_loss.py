@@ -18,7 +18,7 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.accounting.accountants import total_rho
+from dpopt.accounting.accountants import columns_of
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.mechanisms.noise import Noise
@@ -229,7 +229,7 @@ def _share(game: SearchGame, first: Known, second: Known) -> float:
         )
         assert loss <= charged * (1 + ROUNDING), f"lost {loss}, charged {charged}"
         return loss / charged
-    charged, reached = total_rho(charges), 0.0
+    charged, reached = columns_of(charges).rho(), 0.0
     for order in ORDERS:
         terms = []
         for key, (path, distribution) in first.items():

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from dpopt.accounting.accountants import COMPARED, Accountant, Composition, total_epsilon, total_rho
+from dpopt.accounting.accountants import COMPARED, Accountant, Composition, columns_of, total_epsilon
 from dpopt.accounting.charges import Charge
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.private.selections.query_weights import QueryWeights
@@ -306,7 +306,7 @@ def check_divergences(charges: Sequence[Charge], apart: Divergences) -> Decimal:
         pure = Decimal(total_epsilon(charges, Accountant.PURE, 0.0))
         assert apart.worst <= pure + NEGLIGIBLE, f"pure loss {apart.worst}, charged {pure}"
         check_deltas(apart, WITH_DELTA, lambda accountant, delta: total_epsilon(charges, accountant, delta))
-        check_renyi(total_rho(charges), apart)
+        check_renyi(columns_of(charges).rho(), apart)
         return apart.worst / pure if pure else Decimal(0)
 
 

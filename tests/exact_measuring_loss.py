@@ -16,7 +16,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
+from dpopt.accounting.accountants import Accountant, columns_of, total_epsilon
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.dualquery import SAMPLER_SLACK
 from dpopt.accounting.relations import NeighbouringRelation
@@ -131,7 +131,7 @@ def joint_loss(
         found = max(log(a / b) + sum(m) / scale for a, b, m in zip(one, two, moves, strict=True))
         assert found <= charged * (1 + 1e-12) + SAMPLER_SLACK, f"pure loss {found}, charged {charged}"
         return found / charged
-    rho, share = total_rho(charges), 0.0
+    rho, share = columns_of(charges).rho(), 0.0
     for order in ORDERS:
         parts = [
             order * log(a) + (1 - order) * log(b) + log_moment(scale, m, order)

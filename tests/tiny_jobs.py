@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from dpopt.accounting.accountants import Accountant, total_rho
+from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.budget import Budget
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.fem.plan import FemPlan
@@ -71,7 +71,7 @@ def plan_of(algorithm: str, **changes: Any) -> Any:
 
 def job_of(plan: Any) -> Job:
     """Return the job of a plan whose budget is exactly what it costs."""
-    exact = replace(plan, budget=Budget(None, 1e-6, total_rho(plan.charges()), Accountant.ZCDP))
+    exact = replace(plan, budget=Budget(None, 1e-6, columns_of(plan.charges()).rho(), Accountant.ZCDP))
     measured = isinstance(plan, MeasuredPlan)
     workload = MARGINALS_OF_TWO if measured else CONJUNCTIONS
     return Job(exact, SCHEMA, workload, {"format": "csv", "rows": None}, {})

@@ -68,7 +68,7 @@ class Accountant(Choice):
 
 
 class AdvancedComposition(Choice):
-    """Composition theorems of the DualQuery paper: figures to compare a plan by, for no budget, as they are never the least.
+    """Composition theorems of the DualQuery paper: figures to compare plans by, never the least.
 
     Privacy: B3, B4 in docs/privacy.
 
@@ -134,7 +134,12 @@ class ChargeColumns:
         )
 
     def rho(self) -> float:
-        """Return the total rho, the smallest float not below it."""
+        """Return the total rho of zCDP, the smallest float that is not below it; for mechanisms chosen adaptively.
+
+        The sum of count * (range^2/8, epsilon^2/2 or rho); infinite with a not-private charge.
+
+        Source: Bun, Steinke 2016 (composition, epsilon^2/2); Cesar, Rogers 2021 (range^2/8).
+        """
         if self.not_private:
             return math.inf
         ranges = weighted_squares(self.range_counts, self.ranges)
@@ -163,7 +168,7 @@ class ChargeColumns:
         together = advanced(values, counts, delta)
         if not len(self.epsilons):
             return together
-        # One large epsilon beside many small ranges, or none: add it by basic composition instead, where that is less (B3).
+        # One large epsilon beside many small ranges, or none: basic composition adds it, where that is less (B3).
         apart = advanced(self.ranges, self.range_counts, delta) if len(self.ranges) else 0.0
         pure = weighted_sum_upward(self.epsilon_counts, self.epsilons)
         return min(together, sum_upward(np.array([apart, pure])))
@@ -209,19 +214,10 @@ def columns_of(charges: Iterable[Charge]) -> ChargeColumns:
     )
 
 
-def total_rho(charges: Sequence[Charge]) -> float:
-    """Return the zCDP parameter of all charges together, under the neighbouring relation they share.
-
-    rho = sum over charges of count * (range^2/8, epsilon^2/2 or rho), infinite with a not-private charge; the smallest
-    float that is not below the exact sum. Holds for mechanisms chosen adaptively.
-
-    Source: Bun, Steinke 2016 (composition, epsilon^2/2); Cesar, Rogers 2021 (range^2/8).
-    """
-    return columns_of(charges).rho()
-
-
 def total_epsilon(charges: Sequence[Charge], accountant: Composition, delta: float) -> float:
     """Return an epsilon such that all charges together are (epsilon, delta)-differentially private.
+
+    Rounded up; infinite with a not-private charge.
 
     Parameters
     ----------
@@ -231,11 +227,6 @@ def total_epsilon(charges: Sequence[Charge], accountant: Composition, delta: flo
         The theorem, see `Accountant` and `AdvancedComposition`.
     delta
         In (0, 1); from 1e-9 for `GDP`; ignored by `PURE`, whose delta is 0.
-
-    Returns
-    -------
-    float
-        Rounded up; infinite with a not-private charge.
     """
     return columns_of(charges).epsilon(accountant, delta)
 

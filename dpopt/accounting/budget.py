@@ -228,13 +228,7 @@ class Budget(Shown):
         return relation.describe() if self.rows_per_person is None else "one person more or less (add-remove)"
 
     def check_relation(self, relation: NeighbouringRelation) -> None:
-        """Refuse a budget for persons under replace-one.
-
-        Raises
-        ------
-        BudgetError
-            With what to use.
-        """
+        """Refuse a budget for persons under replace-one."""
         if self.rows_per_person is not None and relation is NeighbouringRelation.REPLACE_ONE:
             raise BudgetError(
                 "a person who is replaced by another may have another number of rows, so the number of records is not "
@@ -242,13 +236,7 @@ class Budget(Shown):
             )
 
     def spent(self, charges: Sequence[Charge]) -> PrivacySpent:
-        """Return the totals of the charges, and of what was spent earlier, by this budget's accountant at its delta.
-
-        Raises
-        ------
-        AccountingError
-            What `total_epsilon` refuses.
-        """
+        """Return the totals of the charges, and of what was spent earlier, by this budget's accountant at its delta."""
         together = columns_of((*self.earlier, *charges)).for_groups(self.group)
         if not self._composes_as_one:
             own = columns_of(charges).for_groups(self.group).epsilon(self.accountant, self.delta)
@@ -286,14 +274,14 @@ class Budget(Shown):
 
     @property
     def amount(self) -> float:
-        """The whole budget as its accountant adds it up: rho under `ZCDP`, the largest that implies epsilon, else epsilon."""
+        """The whole budget in its accountant's terms: rho under `ZCDP`, the largest that implies it, else epsilon."""
         if self.rho is not None:
             return self.rho
         epsilon = self.epsilon or 0.0
         return zcdp_rho(epsilon, self.delta) if self.accountant is Accountant.ZCDP else epsilon
 
     def whole(self) -> PrivacySpent:
-        """Return the totals of the whole budget, spent or not: what is guaranteed where a plan depends on earlier draws.
+        """Return the totals of the whole budget, spent or not: the guarantee where a plan depends on draws.
 
         rho is infinite under an accountant of epsilon with a delta, which bounds none.
         """
@@ -318,13 +306,7 @@ class Budget(Shown):
         return self.whole() if self.earlier else self.spent(charges)
 
     def allows(self, charges: Sequence[Charge]) -> bool:
-        """Return whether the charges together stay within the budget; never with a not-private charge.
-
-        Raises
-        ------
-        AccountingError
-            What `total_epsilon` refuses.
-        """
+        """Return whether the charges together stay within the budget; never with a not-private charge."""
         return self.covers(self.spent(charges))
 
     def covers(self, spent: PrivacySpent) -> bool:

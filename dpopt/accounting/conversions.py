@@ -95,17 +95,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
     ln delta(x) is convex, so its minimum is the root of (2x + 1) rho - epsilon - ln(1 + 1/x). Every x gives a valid
     delta; the root gives the best.
 
-    Parameters
-    ----------
-    rho
-        zCDP parameter, at least 0; may be infinite.
-    epsilon
-        At least 0, finite.
-
-    Returns
-    -------
-    float
-        In [0, 1], never below the exact minimum.
+    rho is at least 0 and can be infinite, epsilon at least 0 and finite. Never below the exact minimum, in [0, 1].
 
     Source: Canonne, Kamath, Steinke 2020, The Discrete Gaussian for Differential Privacy, Proposition 12.
     """
@@ -134,17 +124,8 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     This is the formula of `zcdp_delta` solved for epsilon. Its minimum is the root of rho x^2 + ln(1 + x) =
     ln(1/delta); every x gives a valid epsilon.
 
-    Parameters
-    ----------
-    rho
-        zCDP parameter, at least 0; may be infinite.
-    delta
-        In (0, 1).
-
-    Returns
-    -------
-    float
-        At least 0 (0 when delta is reached without any epsilon), never below the exact minimum.
+    rho is at least 0 and can be infinite, delta in (0, 1). Never below the exact minimum; 0 when delta is reached
+    without any epsilon.
 
     Source: Canonne, Kamath, Steinke 2020, The Discrete Gaussian for Differential Privacy, Proposition 12.
     """
@@ -167,11 +148,8 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     maximize over x > 0 (Renyi order 1 + x):
         rho(x) = (epsilon + ln(1 + 1/x) - (ln(1/delta) - ln(1 + x)) / x) / (x + 1)
 
-    Returns
-    -------
-    float
-        At least 0; `zcdp_epsilon(zcdp_rho(epsilon, delta), delta) <= epsilon` always, with a relative loss in rho of
-        about 1e-12.
+    At least 0; `zcdp_epsilon(zcdp_rho(epsilon, delta), delta) <= epsilon` always, with a relative loss in rho of about
+    1e-12.
 
     Source: Canonne, Kamath, Steinke 2020, The Discrete Gaussian for Differential Privacy, Proposition 12.
     """
@@ -193,17 +171,7 @@ def gdp_delta(mu: float, epsilon: float) -> float:
     With a = epsilon/mu - mu/2, b = epsilon/mu + mu/2 and the Mills ratio m(x) = Phi(-x)/phi(x), the second term is
     phi(a) m(b), which needs no large exponential.
 
-    Parameters
-    ----------
-    mu
-        GDP parameter, at least 0; may be infinite.
-    epsilon
-        At least 0, finite.
-
-    Returns
-    -------
-    float
-        In [0, 1], never below the exact value.
+    mu is at least 0 and can be infinite, epsilon at least 0 and finite. Never below the exact value, in [0, 1].
 
     Source: Dong, Roth, Su 2019, Gaussian Differential Privacy, Corollary 2.13.
     """
@@ -246,10 +214,7 @@ def gdp_epsilon(mu: float, delta: float) -> float:
 def gdp_mu(epsilon: float, delta: float) -> float:
     """Return the largest mu for which mu-GDP implies (epsilon, delta)-differential privacy, rounded down.
 
-    Returns
-    -------
-    float
-        At least 0; `gdp_epsilon(gdp_mu(epsilon, delta), delta) <= epsilon` always.
+    At least 0; `gdp_epsilon(gdp_mu(epsilon, delta), delta) <= epsilon` always.
 
     Source: Dong, Roth, Su 2019, Gaussian Differential Privacy, Corollary 2.13 (see `gdp_delta`).
     """

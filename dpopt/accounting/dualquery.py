@@ -107,6 +107,8 @@ _UPWARD = 1.0 + 2.0**-50  # eight roundings; five happen (eta itself, two produc
 def draw_range(round_index: int, eta: float, n: int, relation: NeighbouringRelation) -> float:
     """Return the bounded range of one draw of round `round_index`, sampler slack included, rounded up.
 
+    0 for t = 1; else 2 eta (t - 1)/n + 2^-49 (replace-one) or eta (t - 1)/n0 + 2^-49 (add-remove).
+
     Parameters
     ----------
     round_index
@@ -117,11 +119,6 @@ def draw_range(round_index: int, eta: float, n: int, relation: NeighbouringRelat
         Public number of records (replace-one) or public n0 (add-remove), at least 1.
     relation
         The neighbouring relation that the range is for.
-
-    Returns
-    -------
-    float
-        0 for t = 1; else 2 eta (t - 1)/n + 2^-49 (replace-one) or eta (t - 1)/n0 + 2^-49 (add-remove).
 
     Source: Gaboardi et al. 2014, DualQuery, proof of Theorem 4.2; Dong, Durfee, Rogers 2020.
     """
@@ -229,12 +226,8 @@ def largest_rounds(  # noqa: PLR0917 (as above)
 
     maximize T  subject to  dualquery_epsilon(T, ...) <= epsilon,  T in {1, ..., most},  most <= 1,000,000
 
-    by doubling and bisection on quickly computed sums, then checked with the exact ones.
-
-    Returns
-    -------
-    int
-        T; 0 when the extra charges alone exceed epsilon (round 1 is free).
+    by doubling and bisection on quickly computed sums, then checked with the exact ones. 0 when the extra charges
+    alone exceed epsilon (round 1 is free).
     """
     if not epsilon >= 0.0:
         raise AccountingError(f"epsilon: found {epsilon!r}, expected a number that is at least 0")

@@ -95,7 +95,7 @@ class Ledger(Shown):
 
     @property
     def reservation(self) -> str | None:
-        """The mark under which the plan is reserved in the owner's budget over many releases, if it is paid from one."""
+        """Mark of the plan's reservation in the owner's budget over many releases, if one pays for it."""
         return None if self._account is None else self._account.reservation
 
     @property

@@ -92,7 +92,7 @@ class Cost:
 
 
 def pure_rho(epsilon: float) -> float:
-    """Return rho = epsilon tanh(epsilon / 2), rounded up, of which zCDP every epsilon-differentially private mechanism is.
+    """Return rho = epsilon tanh(epsilon / 2), rounded up: every epsilon-differentially private mechanism is rho-zCDP.
 
     The worst is randomized response, whose loss takes the two values +-epsilon and has the mean m = epsilon
     tanh(epsilon / 2). For such a distribution ln E exp(t (L - m)) <= t^2 m (Kearns and Saul: t^2 w^2 (2 p - 1) / (4
@@ -169,7 +169,7 @@ def renyi_divergence(cost: Cost, order: float) -> float:
 
 
 def left_for(budget: Budget, costs: Sequence[Cost]) -> Cost:
-    """Return what one more release may cost: rho if it has no epsilon, and epsilon if it is pure; each up to 1e-9 of it."""
+    """Return the most that one more release can cost: rho without an epsilon, epsilon if pure; up to 1e-9 of it."""
 
     def room(cost: Callable[[float], Cost]) -> float:
         return _largest(lambda amount: total_of(budget, [*costs, cost(amount)]).is_kept)

@@ -112,16 +112,11 @@ def amount_for(budget: Budget, *, gaussian: bool) -> float:
 
     maximize amount  subject to  budget.allows([a charge of amount])
 
-    by bisection. What is allowed as one charge is allowed in parts that add up to it, since rho adds up, epsilon adds
-    up under pure composition, and its square, or the squared mu of the GDP accountant, is at least the sum of those of
-    its parts; with scales from `measurement_scale` the roundings of the parts are covered. The caller's final charges
-    remain to be held against `budget.allows`: the ledger does, before anything is drawn. Checked by
-    `tests/accounting/test_measurements.py`.
-
-    Returns
-    -------
-    float
-        0 if nothing is left; else allowed, and too small by at most 1e-12 of it.
+    by bisection: 0 if nothing is left; else allowed, and too small by at most 1e-12 of it. What is allowed as one
+    charge is allowed in parts that add up to it, since rho adds up, epsilon adds up under pure composition, and its
+    square, or the squared mu of the GDP accountant, is at least the sum of those of its parts; with scales from
+    `measurement_scale` the roundings of the parts are covered. The caller's final charges remain to be held against
+    `budget.allows`: the ledger does, before anything is drawn. Checked by `tests/accounting/test_measurements.py`.
 
     Raises
     ------
@@ -198,7 +193,7 @@ class SizeMeasurement:
 
     @classmethod
     def of(cls, budget: Budget, draw: int = 1) -> Self:
-        """Return the measurement that a hundredth of the whole budget pays for: Gaussian noise under zCDP, else Laplace."""
+        """Return the measurement for a hundredth of the whole budget: Gaussian noise under zCDP, else Laplace."""
         gaussian = budget.accountant is Accountant.ZCDP
         if not budget.amount > 0:
             raise AccountingError(

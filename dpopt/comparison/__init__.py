@@ -1,7 +1,7 @@
 """Solvers and formulations compared on the same best responses or models, with equal limits. Public values only.
 
-In       instances of the catalogue, rounds of a transcript or models (compare.py), solvers and formulations by name, limits.
-Out      a `Comparison`: one row for each pair, with exact values and what was found out about each claim; tables and profiles.
+In       instances of the catalogue, rounds of transcripts or models, names of solvers, formulations, limits.
+Out      a `Comparison`: one row for each pair, with exact values and a verdict on each claim; tables and profiles.
 
 | file | what it holds |
 |---|---|

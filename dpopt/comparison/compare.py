@@ -40,11 +40,6 @@ def cases_from_instances(places: Sequence[Path], *, note: Callable[[str], None] 
     note
         Called with a note on each file below a folder that is no instance of a best response; a file that is named must
         be one.
-
-    Raises
-    ------
-    PlanError
-        If a place does not exist, a file is named twice, or nothing is found.
     """
     cases: dict[str, Case] = {}
     seen: set[Path] = set()
@@ -195,7 +190,7 @@ def _finite(figure: float | str) -> float:
 def _over_time(
     row: Row, problem: Problem, handed: Problem, contestant: Contestant, result: SolveResult, limits: SolveLimits
 ) -> Row:
-    """Add the values over time: from the solver's history, or from runs with shorter limits on the problem it was handed."""
+    """Add the values over time: from the solver's history, or from runs with shorter limits on the same problem."""
     limit = limits.seconds or math.inf
     marks = [mark for mark in MARKS if mark <= limit]
     if row.value is None:
@@ -256,13 +251,7 @@ ALL_TIME = 10**9
 
 
 def contestant_named(text: str, *, models: bool = False) -> Contestant:
-    """Return the contestant that a user types: "cp-sat", or "highs:clique"; for models "clarabel", or "closed-form".
-
-    Parameters
-    ----------
-    models
-        Whether the problems are models, which have one formulation each.
-    """
+    """Return the contestant that a user types: "cp-sat", or "highs:clique"; for models "clarabel", or "closed-form"."""
     if models:
         name, colon, _ = text.strip().partition(":")
         if colon:

@@ -48,17 +48,11 @@ _RECORD = re.compile(r"(?:\d{1,9}(?:=\d{1,9})?(?:\s+|$))*")
 
 
 _Parsed: TypeAlias = tuple[int, list[tuple[int, bool, int]], Sequence[int] | None]
-"""Weight, literals (attribute, whether it has the code or has not, code), accepted numbers of true literals; None: all."""
+"""Weight, literals (attribute, whether it has the code, code), accepted numbers of true literals; None: all."""
 
 
 def clauses_from_text(text: str, accepted: Sequence[int] | None) -> tuple[Clauses, NDArray[np.int64]]:
-    """Return the clauses of a text, and their weights (m,).
-
-    Parameters
-    ----------
-    accepted
-        Accepted numbers of true literals of the clauses that name none; None: those are conjunctions.
-    """
+    """Return the clauses of a text, and their weights (m,); clauses that name no numbers accept these, or are AND."""
     parsed = []
     for row, line in enumerate(text.strip("\n").splitlines()):
         match = _LINE.fullmatch(line)
@@ -136,14 +130,7 @@ class Instance:
 
 
 def read_instance(path: Path) -> Instance:
-    """Read one instance.
-
-    Raises
-    ------
-    ProgramError
-        The file is no TOML, or no instance of a best-response problem; the message says where. The record that it
-        states breaks a rule, or has another objective than stated.
-    """
+    """Read one instance."""
     if not path.is_file():
         raise ProgramError(f"{path} is no file that can be read (a folder, a device, or a link to nothing)")
     text = read_text(path, f"{path}", ProgramError)

@@ -1,4 +1,4 @@
-"""What a comparison of solvers is made of: cases, contestants, rows; and what all rows together show of each one's claims."""
+"""Parts of a comparison of solvers: cases, contestants, rows; and what all rows show of each one's claims."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class CaseFacts:
         return bound - value if self.maximize else value - bound
 
     def distance(self, value: float) -> float:
-        """Return by how many per cent of the best value, or of 1 (of 1e-6 for a model) if that is more, another falls short."""
+        """Return the shortfall in per cent of the best value, or of 1 (of 1e-6 for a model) if that is more."""
         best = self.best_value or 0
         return 100.0 * max(0, self.behind(value, best)) / max(1 if self.whole else 1e-6, abs(best))
 

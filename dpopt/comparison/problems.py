@@ -78,7 +78,7 @@ class _Weighted:
         return why_refused(contestant.solver(), self.problem)
 
     def warm_up(self, contestant: Contestant, limits: SolveLimits) -> None:
-        """Solve a problem of two attributes: by the solver itself, as presolve would settle it, and nothing would be loaded."""
+        """Solve a problem of two attributes by the solver itself: presolve would solve it without the solver."""
         tiny, formulation = tiny_clauses(), contestant.formulation
         program = tiny if formulation is None else max_csp_as_mip(tiny, formulation)
         answer(contestant.inner, program, replace(limits, seconds=TRIAL_SECONDS, work=None))

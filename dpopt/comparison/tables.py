@@ -175,7 +175,7 @@ def _facts(comparison: Comparison, row: Row) -> CaseFacts:
 
 
 def _row(row: Row, facts: CaseFacts) -> dict[str, Any]:
-    """Return a row with the gaps that follow from it: to the bound that its solver states, and to the tightest proven one."""
+    """Return a row with its gaps to the bound that its solver states and to the tightest proven one."""
     return {
         **asdict(row),
         "at_mark": [{"seconds": seconds, "value": known} for seconds, known in row.at_mark],

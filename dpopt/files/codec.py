@@ -164,7 +164,7 @@ def _fraction(given: object) -> Fraction:
 
 
 def _array(kind: Any, given: object) -> NDArray[Any]:
-    """Return lists as a read-only array of the declared type; what is spelled in another way shows when it is compared."""
+    """Return lists as a read-only array of the declared type; other spellings show when it is compared."""
     dtype = np.dtype(get_args(get_args(kind)[1])[0])
     found = np.array(given)
     if not isinstance(given, list) or (found.size and found.dtype.kind not in _KINDS_OF_NUMBERS[dtype.kind]):

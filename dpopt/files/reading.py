@@ -23,7 +23,7 @@ _DAMAGE = (
 
 @contextmanager
 def damage_as(error: type[DpoptError], place: str) -> Iterator[None]:
-    """Raise `error` in place of whatever Python, NumPy and zipfile raise where a file holds something else than it should.
+    """Raise `error` in place of whatever Python, NumPy and zipfile raise where a file is not as it should be.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Likelihoods and posterior moments of a mixture of normal priors, cell by cell. Compiled; importing this imports numba."""
+"""Likelihoods and posterior moments of a mixture of normal priors, cell by cell. Imports numba."""
 
 from __future__ import annotations
 

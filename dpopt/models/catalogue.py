@@ -271,7 +271,7 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         {"answers": np.int8, "low": np.int64, "high": np.int64},
     ),
 }
-"""The models of dpopt that plain numbers state (null: no number), by name; best responses are built by `best_response`."""
+"""The models that plain numbers state (null: no number), by name; `best_response` builds best responses."""
 ENTRY_POINTS = "dpopt.models"
 
 
@@ -283,13 +283,7 @@ def model_names() -> tuple[str, ...]:
 
 
 def catalogue_entry(name: str) -> CatalogueEntry:
-    """Return the entry of a model, of this package or from outside.
-
-    Raises
-    ------
-    ProgramError
-        There is no such model, or what another package registers under the name is no `CatalogueEntry`.
-    """
+    """Return the entry of a model, of this package or from outside."""
     from dpopt.solvers.registry import BREAKDOWNS, outside
 
     if name in CATALOGUE:
@@ -308,7 +302,7 @@ def catalogue_entry(name: str) -> CatalogueEntry:
 
 
 def pages() -> Path:
-    """Return the folder of the catalogue's pages, textbooks and instances: of the installed package, or of the checkout."""
+    """Return the folder of the catalogue's pages, textbooks and instances, in the installed package or the checkout."""
     package = Path(__file__).parents[1]
     for folder in (package / "pages", package.parent / "models"):
         if (folder / "INSTANCES.md").is_file():
@@ -348,11 +342,6 @@ def build_model(name: str, numbers: Mapping[str, object] | None = None) -> Model
         One of `model_names()`.
     numbers
         Arguments by name; lists become arrays. Left out: those of the small example.
-
-    Raises
-    ------
-    ProgramError
-        There is no such model, an argument is missing or unknown, or the model refuses the numbers.
 
     Examples
     --------

@@ -60,7 +60,7 @@ def halfspace_debiasing(responses: NDArray[np.float64], noise: NDArray[np.float6
 
 
 def least_worst_combination(responses: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a near solution of HD-2 without noise, (J,): weighted least squares, weights growing where errors are large.
+    """Return a near solution of HD-2 without noise, (J,): by least squares whose weights grow where errors are large.
 
     Lawson's method for Chebyshev approximation: each round multiplies the weight of a record by its error. It is
     stopped early, so that the combination is no slave of a few records of the sample; the best round counts. Errors of

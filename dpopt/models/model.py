@@ -40,7 +40,7 @@ _SMALL_VALUE = 0.01
 """A point that is "optimal" with a larger proven gap, as a share of its value or of 0.01, is called imprecise."""
 _DEFAULTS = {MixedIntegerProgram: "highs", QuadraticProgram: "clarabel", ConicProgram: "clarabel"}
 LARGEST_FOR_SOLVERS = 2_000_000
-"""Coefficients of a model that a release hands to a solver at most; beyond, general solvers take hours or all memory."""
+"""Most coefficients of a model for a solver in a release; beyond, general solvers take hours or all memory."""
 
 
 Answer = tuple[NDArray[np.float64], NDArray[np.float64] | None]
@@ -107,7 +107,7 @@ class Solution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClauseForm:
-    """A model as weighted clauses: the problem, and the values of all variables of the model that a record stands for."""
+    """A model as weighted clauses: the problem, and the values of all variables for a record."""
 
     problem: MaxCsp
     point_of: Callable[[NDArray[np.int32]], NDArray[np.float64]]

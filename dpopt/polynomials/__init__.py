@@ -1,6 +1,6 @@
 """Best polynomial approximations of symmetric predicates, each with a proof that none is better.
 
-In       a target (OR, AND, "at least r of k", any table of values), a degree or an error, and perhaps a solver to start from.
+In       a target (OR, AND, "at least r of k", any table of values), a degree or an error, a solver to begin with.
 Out      `Polynomial` with exact rational coefficients, in a `Solution` with its `Witness`; sensitivities. All public.
 Next     another problem on coefficients: its linear program in `dpopt.models`, its page in models/, and one file here
          that states it as a `Problem`; `verify` then checks its certificates as they are.

@@ -99,7 +99,7 @@ class Solution:
     witness: Witness
 
 
-def judged(problem: Problem, polynomial: Polynomial) -> tuple[Fraction, tuple[tuple[Fraction, str], ...]]:
+def judgement(problem: Problem, polynomial: Polynomial) -> tuple[Fraction, tuple[tuple[Fraction, str], ...]]:
     """Return the objective of a polynomial, exactly, and each condition that it breaks: by how much, and in words."""
     target = problem.target
     if polynomial.width != target.width or polynomial.degree > problem.degree:
@@ -128,20 +128,14 @@ def judged(problem: Problem, polynomial: Polynomial) -> tuple[Fraction, tuple[tu
 
 def objective_value(problem: Problem, polynomial: Polynomial) -> Fraction:
     """Return the objective of a polynomial, evaluated exactly."""
-    objective, broken = judged(problem, polynomial)
+    objective, broken = judgement(problem, polynomial)
     for _, says in broken:
         raise PolynomialError(says)
     return objective
 
 
 def lower_bound(problem: Problem, witness: Witness) -> Fraction:
-    """Return what the objective of every polynomial is at least, by the theorem above.
-
-    Raises
-    ------
-    PolynomialError
-        The witness proves nothing for this problem; the message says why.
-    """
+    """Return what the objective of every polynomial is at least, by the theorem above."""
     target = problem.target
     if not all(type(s) is int and 0 <= s <= target.width for s in witness.points):
         raise PolynomialError(f"a point of the witness lies outside 0..{target.width}")

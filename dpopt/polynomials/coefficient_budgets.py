@@ -33,7 +33,7 @@ _BITS = 40
 def rounded_noise_weights(
     width: int, *, attributes: int, records: int, rho: float, queries: int, beta: float
 ) -> tuple[Fraction, ...]:
-    """Return zeta w_j of AN-3 for j = 0, ..., k, as rationals of 40 bits; arguments and errors as of `noise_weights`."""
+    """Return zeta w_j of AN-3 for j = 0, ..., k, as rationals of 40 bits; arguments as of `noise_weights`."""
     weights = noise_weights(width, attributes=attributes, records=records, rho=rho, queries=queries, beta=beta)
     return tuple(_rounded(float(one)) for one in weights)
 
@@ -141,7 +141,7 @@ def least_error_within(
     free_constant: bool | None = None,
     solver: str | Solver | None = DEFAULT,
 ) -> Solution:
-    """Return the polynomial of at most a degree with the least error among those whose coefficients are at most T in size.
+    """Return the polynomial of at most a degree and with coefficients of at most T in size that has the least error.
 
     Parameters
     ----------

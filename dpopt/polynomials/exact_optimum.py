@@ -4,10 +4,9 @@
 
 A dictionary writes the cost and each basic variable as a linear function of the others, in whole numbers over one
 common denominator; a pivot divides without remainder (Edmonds, Bareiss), so nothing is ever rounded. `pivot_towards`
-brings in the variables that a solver left above 0, against the rows that it left tight. The dual or the primal simplex
-method mends what is not right yet; where neither can begin, or the primal one takes long, the dual one begins anew,
-which it can since costs are at least 0. So a wrong answer of a solver costs time and nothing else; a right one leaves
-nothing to do.
+brings in the variables that a solver left above 0, against the rows that it left tight. The dual simplex method mends
+that basis if its reduced costs are at least 0, and else begins with the slacks, which it can since costs are at least
+0. So a wrong answer of a solver costs time and nothing else; a right one leaves nothing to do.
 
 Source: Edmonds (1967), "Systems of distinct representatives and linear algebra", for whole numbers; Bland (1977) for
 ties.
@@ -36,7 +35,6 @@ from dpopt.polynomials.polynomial import Basis, Polynomial, basis_table, in_bino
 from dpopt.polynomials.solver_answers import floats
 
 MOST_PIVOTS = 20_000
-_MOST_PRIMAL = 50
 _CAREFUL = 2_000  # pivots after which the first candidate is taken, not the best: that never runs in circles
 
 
@@ -98,13 +96,7 @@ class ExactProgram:
         self.basic = list(range(variables, variables + number))
 
     def pivot_towards(self, raised: Sequence[int], tight: Sequence[int]) -> None:
-        """Bring variables into the basis against rows, each the first in order that has a part in it.
-
-        Parameters
-        ----------
-        raised
-            Variables x that a solver left above 0, the most certain first.
-        """
+        """Bring variables above 0, the most certain first, into the basis, each against the first row that it is in."""
         left = [len(self.cost) + row for row in tight]
         for variable in raised:
             column = self.others.index(variable)
@@ -121,18 +113,12 @@ class ExactProgram:
         Raises
         ------
         NoSolutionError
-            No point satisfies the rows, the cost has no lower bound, or 20,000 pivots did not suffice.
+            No point satisfies the rows, or 20,000 pivots did not suffice.
         """
-        if not self._feasible() and not self._dual_feasible():
+        if (self._numbers[-1, :-1] < 0).any():
             self._start()
         for pivots in range(MOST_PIVOTS):
-            if self._dual_feasible():
-                place = self._dual_step(careful=pivots >= _CAREFUL)
-            elif pivots < _MOST_PRIMAL:
-                place = self._primal_step()
-            else:
-                self._start()  # far from the optimum after all
-                continue
+            place = self._dual_step(careful=pivots >= _CAREFUL)
             if place is None:
                 return self._optimum(pivots)
             self._pivot(*place)
@@ -140,12 +126,6 @@ class ExactProgram:
             f"the exact simplex method found no optimum in {MOST_PIVOTS:,} steps; take a smaller program, or another "
             f"solver"
         )
-
-    def _feasible(self) -> bool:
-        return bool((self._numbers[:-1, -1] >= 0).all())
-
-    def _dual_feasible(self) -> bool:
-        return bool((self._numbers[-1, :-1] >= 0).all())
 
     def _dual_step(self, *, careful: bool) -> tuple[int, int] | None:
         """Return where the dual simplex method pivots; None at an optimum."""
@@ -159,17 +139,6 @@ class ExactProgram:
             raise NoSolutionError("no point satisfies all rows (proved in exact arithmetic)")
         costs, entries = self._numbers[-1], self._numbers[row]
         return row, min(rising, key=lambda one: (Fraction(costs[one], entries[one]), self.others[one]))
-
-    def _primal_step(self) -> tuple[int, int]:
-        """Return where the primal simplex method pivots, at a point that is feasible and not optimal."""
-        costs = self._numbers[-1, :-1]
-        cheap = np.flatnonzero(costs < 0).tolist()
-        column = min(cheap, key=lambda one: costs[one])
-        falling = np.flatnonzero(self._numbers[:-1, column] < 0).tolist()
-        if not falling:
-            raise NoSolutionError("the cost has no lower bound (proved in exact arithmetic)")
-        values, entries = self._numbers[:, -1].tolist(), self._numbers[:, column].tolist()
-        return (min(falling, key=lambda one: (Fraction(values[one], -entries[one]), self.basic[one])), column)
 
     def _pivot(self, row: int, column: int) -> None:
         """Exchange a basic variable for another one."""
@@ -206,10 +175,7 @@ WIDEST_EXACT = 96
 def exact_solution(problem: Problem, suggested: Polynomial | None) -> Solution:
     """Return the optimum of a problem and its witness, in exact arithmetic.
 
-    Parameters
-    ----------
-    suggested
-        A good polynomial of degree at most t; it decides nothing but the time.
+    `suggested` is a good polynomial of degree at most t; it decides nothing but the time.
 
     Examples
     --------
@@ -242,7 +208,7 @@ def exact_solution(problem: Problem, suggested: Polynomial | None) -> Solution:
 
 
 class _Layout:
-    """Columns and rows of the program: x_j^+ and x_j^-, then the error if it is in the objective; rows point by point."""
+    """Columns and rows of the program: x_j^+ and x_j^-, then the error if the objective has it; rows point by point."""
 
     def __init__(self, problem: Problem) -> None:
         target, basis = problem.target, problem.basis

@@ -4,9 +4,9 @@
 least degree that some polynomial of at most this error has (`least_degree`); the witness of the degree below shows that
 none of it has.
 
-Both are found by exchange: a levelled error on few points, and one point exchanged at a time. The exchange may begin
-with any points: Chebyshev-like ones, or those where the answer of a linear program has its largest errors. So a wrong
-answer of a solver costs time and nothing else.
+Both are found by exchange: a levelled error on few points, which are exchanged until no error is larger. The exchange
+can begin with any points: those where a solver's answer to the linear program has its largest errors, which are the
+basis of the program, or Chebyshev-like ones. So a wrong answer of a solver costs time and nothing else.
 
 The levelled error: write n = t + 2 for the number of nodes: t + 2 points where the error counts, or t + 1 of them and
 the point 0 where the value there is kept. With the weights W_i = 1 / prod_{j != i} (s_i - s_j), whose signs alternate,
@@ -16,12 +16,9 @@ the point that is kept) and the signs of W,
     E = sum_i W_i f(s_i) / sum_i |W_i|     (the sum below without the kept point)
 
 and no polynomial has a smaller largest error on these nodes than |E|. If its largest error on 0..k is |E| too, it is
-the best. If not, the point with the largest error enters, and the neighbour whose error has the same sign leaves: |E|
-rises strictly, so that the exchange ends whatever it began with (single-point exchange of Remez; the dual simplex
-method).
-
-`level` does this in whole numbers. `float_reference` exchanges in floating-point numbers, from points spaced like those
-of a Chebyshev polynomial, to begin near the end: it decides nothing.
+the best. If not, the largest errors of alternating signs are the next nodes: |E| rises strictly, so that the exchange
+ends whatever it began with, within ten steps for most problems (Remez's second algorithm). `level` does this in whole
+numbers.
 
 Source: de la Vallee Poussin (1919); Remez (1934); Powell (1981), "Approximation theory and methods", chapters 7 and 8.
 """
@@ -29,14 +26,12 @@ Source: de la Vallee Poussin (1919); Remez (1934); Powell (1981), "Approximation
 from __future__ import annotations
 
 import os
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm, prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpopt.errors import PolynomialError
 from dpopt.files.codec import decode, encode
@@ -51,12 +46,7 @@ from dpopt.programs.solver import Solver
 
 
 def best_polynomial(
-    target: Target,
-    degree: int,
-    *,
-    free_constant: bool | None = None,
-    solver: str | Solver | None = None,
-    start: Sequence[int] | None = None,
+    target: Target, degree: int, *, free_constant: bool | None = None, solver: str | Solver | None = None
 ) -> Solution:
     """Return the polynomial of at most a degree whose largest error on 0..k is least, with its witness.
 
@@ -73,8 +63,6 @@ def best_polynomial(
         Whether p(0) may differ from f(0); left out: for all targets but OR.
     solver
         A solver of linear programs whose answer the exchange begins with; None: Chebyshev-like points.
-    start
-        A reference to begin with instead; increasing points, of which as many as are needed are used.
     """
     problem = minimax_problem(target, degree, free_constant=free_constant)
     if solver is not None:
@@ -82,19 +70,10 @@ def best_polynomial(
     needed, first = degree + 2 - problem.first, problem.first
     if needed > target.width + 1 - first:
         return Solution(problem, Polynomial.through(target.width, target.values), Fraction(0), Witness((), ()))
-    begin = tuple(start) if start is not None else _suggested(problem, needed, solver)
-    if len(set(begin)) != needed or not all(first <= s <= target.width for s in begin):
-        begin = float_reference(target, spread_reference(first, target.width, needed), keeps_zero=problem.keeps_zero)
-    found = level(target, sorted(begin), keeps_zero=problem.keeps_zero)
-    while True:
-        entering = max(range(target.width + 1), key=lambda s: abs(found.errors[s]))
-        worst = found.errors[entering]
-        if abs(worst) == found.size:
-            break
-        reference = exchanged(found.reference, found.signs, entering, 1 if worst > 0 else -1)
-        found = level(target, reference, keeps_zero=problem.keeps_zero)
-    values = [f - error for f, error in zip(target.values, found.errors, strict=True)]
-    return Solution(problem, Polynomial.through(target.width, values[: degree + 1]), found.size, found.witness)
+    begin = _solver_reference(problem, needed, solver) or spread_reference(first, target.width, needed)
+    found = levelled_optimum(target, begin, keeps_zero=problem.keeps_zero)
+    values = [f - error * found.unit for f, error in zip(target.values, found.errors, strict=True)][: degree + 1]
+    return Solution(problem, Polynomial.through(target.width, values), found.size, found.witness)
 
 
 def minimax_problem(target: Target, degree: int, *, free_constant: bool | None = None) -> Problem:
@@ -103,8 +82,8 @@ def minimax_problem(target: Target, degree: int, *, free_constant: bool | None =
     return Problem(target, degree, keeps_zero)
 
 
-def _suggested(problem: Problem, needed: int, solver: str | Solver | None) -> tuple[int, ...]:
-    """Return the points where a solver's polynomial has its largest errors; none without a solver, or without an answer."""
+def _solver_reference(problem: Problem, needed: int, solver: str | Solver | None) -> tuple[int, ...]:
+    """Return the points where a solver's polynomial has its largest errors; none without a solver or an answer."""
     found = None if solver is None else solver_answer(problem, solver).polynomial
     if found is None:
         return ()
@@ -138,7 +117,7 @@ def least_degree(
     solver: str | Solver | None = None,
     start: int = 0,
 ) -> LeastDegree:
-    """Return the least degree of a polynomial whose largest error on 0..k is at most a limit, with proofs of both sides.
+    """Return the least degree of a polynomial whose error on 0..k is at most a limit, with proofs of both sides.
 
     Parameters
     ----------
@@ -182,11 +161,6 @@ def verify_least_degree(found: LeastDegree) -> None:
         raise PolynomialError(f"the witness does not show that degree {found.degree - 1} errs by more than the limit")
 
 
-_CLOSE = 1e-9
-
-_MOST_FLOAT_STEPS = 400
-
-
 @dataclass(frozen=True, slots=True)
 class Levelled:
     """The polynomial whose error is levelled on a reference."""
@@ -195,12 +169,27 @@ class Levelled:
     """Increasing points where the error counts."""
     signs: tuple[int, ...]
     """Sign of f - p at each; they alternate."""
-    size: Fraction
-    """|E|."""
+    level: int
+    """|E|, in units."""
+    errors: tuple[int, ...]
+    """f(s) - p(s) for s = 0..k, in units."""
+    unit: Fraction
+    """Of the errors."""
     witness: Witness
-    """Proves that no polynomial of the degree has a smaller error than `size`."""
-    errors: tuple[Fraction, ...]
-    """f(s) - p(s) for s = 0..k."""
+    """Proves that no polynomial of the degree has an error below |E|."""
+
+    @property
+    def size(self) -> Fraction:
+        """|E|."""
+        return self.level * self.unit
+
+
+def levelled_optimum(target: Target, reference: Sequence[int], *, keeps_zero: bool) -> Levelled:
+    """Return the levelled polynomial that no exchange betters, from any reference; arguments as of `level`."""
+    found = level(target, reference, keeps_zero=keeps_zero)
+    while max(map(abs, found.errors)) > found.level:
+        found = level(target, exchange(found), keeps_zero=keeps_zero)
+    return found
 
 
 def level(target: Target, reference: Sequence[int], *, keeps_zero: bool) -> Levelled:
@@ -229,46 +218,49 @@ def level(target: Target, reference: Sequence[int], *, keeps_zero: bool) -> Leve
         w * (values[s] * size - (total if w > 0 else -total) * (one > 0))
         for w, s, one in zip(weights, nodes, counted, strict=True)
     ]
-    errors = []
     level_signs = {s: (1 if w > 0 else -1) for s, w in zip(nodes, weights, strict=True)}
-    for s in range(target.width + 1):
+    whole = lcm(*range(1, target.width + 1))
+    part = {gap: whole // gap for gap in range(-target.width, target.width + 1) if gap}
+    errors = []
+    for s, value in enumerate(values):
         if s in level_signs:
-            kept = keeps_zero and s == 0
-            errors.append(Fraction(0) if kept else Fraction(level_signs[s] * total, common * size))
+            errors.append(0 if keeps_zero and s == 0 else level_signs[s] * total * scale)
             continue
-        whole = prod(s - node for node in nodes)
-        value = sum(one * (whole // (s - node)) for one, node in zip(pulled, nodes, strict=True))
-        errors.append(Fraction(values[s] * size * scale - value, common * size * scale))
+        away = [s - node for node in nodes]
+        shares = sum(one * part[gap] for one, gap in zip(pulled, away, strict=True))
+        errors.append(value * size * scale - prod(away) * shares // whole)
     flip = -1 if total < 0 else 1
     signs = tuple(flip * level_signs[s] for s in reference)
     witness = Witness(tuple(nodes), tuple(Fraction(flip * w, size) for w in weights))
-    return Levelled(tuple(reference), signs, Fraction(abs(total), common * size), witness, tuple(errors))
+    unit = Fraction(1, common * size * scale)
+    return Levelled(tuple(reference), signs, abs(total) * scale, tuple(errors), unit, witness)
 
 
-def exchanged(reference: Sequence[int], signs: Sequence[int], entering: int, sign: int) -> tuple[int, ...]:
-    """Return the reference with a point taken in for one of its neighbours, so that signs still alternate.
+def exchange(found: Levelled) -> tuple[int, ...]:
+    """Return the next reference: of each run of errors of one sign, among those of at least |E|, the largest.
 
-    Parameters
-    ----------
-    reference, signs
-        Increasing points, and the sign of the error at each.
-    entering, sign
-        A point that is not among them, and the sign of its error.
+    Points are left out at the ends, the one with the smaller error first, until there are as many as before; so signs
+    alternate, the largest error of all is kept, and the levelled error rises.
     """
-    place = bisect_left(reference, entering)
-    points = list(reference)
-    if place == 0 and signs[0] != sign:
-        return (entering, *points[:-1])
-    if place == len(points) and signs[-1] != sign:
-        return (*points[1:], entering)
-    if place == len(points) or (place > 0 and signs[place - 1] == sign):
-        place -= 1
-    points[place] = entering
+    signs = dict(zip(found.reference, found.signs, strict=True))
+    points: list[int] = []
+    sign_before = 0
+    for s, error in enumerate(found.errors):
+        sign = signs.get(s, (error > 0) - (error < 0))
+        if not sign or abs(error) < found.level:
+            continue
+        if sign != sign_before:
+            points.append(s)
+        elif abs(error) > abs(found.errors[points[-1]]):
+            points[-1] = s
+        sign_before = sign
+    while len(points) > len(found.reference):
+        points.pop(0 if abs(found.errors[points[0]]) <= abs(found.errors[points[-1]]) else -1)
     return tuple(points)
 
 
 def spread_reference(first: int, last: int, number: int) -> tuple[int, ...]:
-    """Return `number` distinct points of first..last, dense towards both ends as those of a Chebyshev polynomial are."""
+    """Return `number` distinct points of first..last, dense at both ends as those of Chebyshev polynomials."""
     angles = np.linspace(0.0, np.pi, number) if number > 1 else np.array([np.pi])
     ideal = first + (last - first) * (1.0 - np.cos(angles)) / 2.0
     points = [round(float(one)) for one in ideal]
@@ -278,48 +270,6 @@ def spread_reference(first: int, last: int, number: int) -> tuple[int, ...]:
     for place in range(number - 2, -1, -1):
         points[place] = min(points[place], points[place + 1] - 1)
     return tuple(points)
-
-
-def float_reference(target: Target, start: Sequence[int], *, keeps_zero: bool) -> tuple[int, ...]:
-    """Return the reference at which an exchange in floating-point arithmetic stops, or comes to nothing."""
-    values = np.array([float(value) for value in target.values])
-    reference = tuple(start)
-    for _ in range(_MOST_FLOAT_STEPS):
-        errors, size, signs = _float_level(values, reference, keeps_zero=keeps_zero)
-        sizes = np.abs(errors)
-        sizes[list(reference)] = 0.0
-        entering = int(sizes.argmax())
-        if not sizes[entering] > size * (1 + _CLOSE) + 1e-15:
-            break
-        reference = exchanged(reference, signs, entering, 1 if errors[entering] > 0 else -1)
-    return reference
-
-
-def _float_level(
-    values: NDArray[np.float64], reference: Sequence[int], *, keeps_zero: bool
-) -> tuple[NDArray[np.float64], float, list[int]]:
-    """Return errors on 0..k, |E| and the signs at the reference.
-
-    By the first barycentric formula: the second one divides by a sum that can cancel to 0 where nearly all points are
-    nodes.
-    """
-    nodes = np.array([0, *reference] if keeps_zero else reference)
-    unit = values.size / 4.0  # keeps the products near 1
-    gaps = (nodes[:, None] - nodes[None, :]) / unit
-    np.fill_diagonal(gaps, 1.0)
-    weights = 1.0 / gaps.prod(axis=1)
-    counted = np.ones(nodes.size)
-    if keeps_zero:
-        counted[0] = 0.0
-    error = float((weights * values[nodes]).sum() / (np.abs(weights) * counted).sum())
-    at_nodes = values[nodes] - np.sign(weights) * counted * error
-    others = np.setdiff1d(np.arange(values.size), nodes)
-    away = (others[:, None] - nodes[None, :]) / unit
-    errors = np.zeros(values.size)
-    errors[others] = values[others] - away.prod(axis=1) * (weights * at_nodes / away).sum(axis=1)
-    flip = -1.0 if error < 0 else 1.0
-    signs = (flip * np.sign(weights[int(keeps_zero) :])).astype(int).tolist()
-    return errors, abs(error), signs
 
 
 ERRORS = (Fraction(1, 2), Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
@@ -343,7 +293,7 @@ def degree_table(
     free_constant: bool | None = None,
     solver: str | Solver | None = None,
 ) -> Iterator[DegreeEntry]:
-    """Yield the least degree for each error and each k, in this order; every proof has been checked by `verify_least_degree`.
+    """Yield the least degree for each error and each k, in this order, checked by `verify_least_degree`.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ class Polynomial:
         return value
 
     def evaluate(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return p at any points, in floating-point arithmetic (from the Chebyshev coefficients, which is stable on [0, k])."""
+        """Return p at any points, in floating-point arithmetic (from Chebyshev coefficients, stable on [0, k])."""
         coefficients = np.array([float(one) for one in self.in_basis(Basis.CHEBYSHEV)])
         return np.asarray(np.polynomial.chebyshev.chebval(2.0 * np.asarray(points) / self.width - 1.0, coefficients))
 
@@ -104,7 +104,7 @@ class Polynomial:
         return tuple(found)
 
     def _chebyshev_times_s(self, coefficients: list[Fraction]) -> list[Fraction]:
-        """Return s p for p in Chebyshev polynomials: s = k (u + 1) / 2, u T_0 = T_1, u T_n = (T_{n+1} + T_{n-1}) / 2."""
+        """Return s p in Chebyshev polynomials: s = k (u + 1) / 2, u T_0 = T_1, u T_n = (T_{n+1} + T_{n-1}) / 2."""
         half = Fraction(self.width, 2)
         raised = [half * one for one in coefficients] + [Fraction(0)]
         raised[1] += half * coefficients[0]

@@ -24,27 +24,14 @@ from dpopt.errors import PolynomialError
 from dpopt.polynomials.polynomial import Basis, Polynomial
 
 
-def binomial_sensitivity(polynomial: Polynomial, attributes: int, *, most_ones: int | None = None) -> Fraction:
-    """Return n times the exact L1 sensitivity in the binomial basis.
-
-    Parameters
-    ----------
-    polynomial
-        p.
-    attributes
-        d, at least k.
-    most_ones
-        A public bound W on the ones of a record: exact then under add-remove; under replace-one at most twice that.
-    """
+def binomial_sensitivity(polynomial: Polynomial, attributes: int) -> Fraction:
+    """Return n times the exact L1 sensitivity in the binomial basis; `attributes` is d, at least k."""
     _check(polynomial, attributes)
-    ones = attributes if most_ones is None else most_ones
-    if not 0 <= ones <= attributes:
-        raise PolynomialError(f"found at most {ones} ones in a record; expected a number from 0 to d = {attributes}")
-    return sum((abs(a) * comb(ones, j) for j, a in enumerate(polynomial.coefficients) if j), start=Fraction(0))
+    return sum((abs(a) * comb(attributes, j) for j, a in enumerate(polynomial.coefficients) if j), start=Fraction(0))
 
 
 def monomial_sensitivity(polynomial: Polynomial, attributes: int) -> Fraction:
-    """Return n times the L1 sensitivity of the paper's expansion in monomials, each product of attributes on its own."""
+    """Return n times the L1 sensitivity of the paper's expansion in monomials, each product of attributes alone."""
     _check(polynomial, attributes)
     coefficients = polynomial.in_basis(Basis.MONOMIAL)
     return sum((abs(c) * attributes**i for i, c in enumerate(coefficients) if i), start=Fraction(0))

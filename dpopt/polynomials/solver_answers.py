@@ -1,4 +1,4 @@
-"""What a solver makes of a problem: its model solved, the coefficients as fractions, and both judged in exact arithmetic.
+"""A solver's answer to a problem: the coefficients as fractions, with their exact objective.
 
 A problem of `certificates` is stated as the model of its page. The numbers of a solver's point are fractions as they
 stand, so that its polynomial is exact; where the value at 0 is kept, the constant is moved by what it misses there. The
@@ -27,7 +27,7 @@ from dpopt.models.polynomials.coefficient_budget import (
     read_split,
 )
 from dpopt.models.polynomials.minimax_polynomial import chebyshev_values, minimax_polynomial
-from dpopt.polynomials.certificates import Problem, judged
+from dpopt.polynomials.certificates import Problem, judgement
 from dpopt.polynomials.polynomial import Basis, Polynomial, in_binomial_basis
 from dpopt.programs.conic import PointProgram
 from dpopt.programs.results import SolveLimits, SolveResult
@@ -115,26 +115,26 @@ def _by_name(problem: Problem, name: str) -> SolverAnswer:
     return answer_to(problem, stated_model(problem), linear_solver(name))
 
 
-Stated = tuple[Model, Basis, Callable[[NDArray[np.float64]], NDArray[np.float64]]]
+Statement = tuple[Model, Basis, Callable[[NDArray[np.float64]], NDArray[np.float64]]]
 """A model, and the basis and the reading of the coefficients of its points."""
 
 
-def answer_to(problem: Problem, stated: Stated, solver: Solver) -> SolverAnswer:
+def answer_to(problem: Problem, stated: Statement, solver: Solver) -> SolverAnswer:
     """Return what a solver of linear programs makes of any statement of a problem, judged in exact arithmetic."""
     model, basis, read = stated
     point, result = suggested_point(solver, model.program)
-    said = solver.name, result.seconds, result.termination.value
+    outcome = solver.name, result.seconds, result.termination.value
     if point is None:
-        return SolverAnswer(*said, None, None, Fraction(0))
+        return SolverAnswer(*outcome, None, None, Fraction(0))
     given = in_binomial_basis(basis, problem.target.width, [Fraction(one) for one in read(point).tolist()])
     constant = problem.target.values[0] if problem.keeps_zero else given[0]  # p(0) = a_0
     polynomial = Polynomial(problem.target.width, (constant, *given[1:]))
-    objective, broken = judged(problem, polynomial)
+    objective, broken = judgement(problem, polynomial)
     breach = max((size for size, _ in broken), default=Fraction(0))
-    return SolverAnswer(*said, polynomial, objective, breach)
+    return SolverAnswer(*outcome, polynomial, objective, breach)
 
 
-def stated_model(problem: Problem) -> Stated:
+def stated_model(problem: Problem) -> Statement:
     """Return a problem as the model of its page; errors as of `solver_answer`."""
     values, weights = floats(problem.target.values), floats(problem.weights)
     width, degree, keeps_zero = problem.target.width, problem.degree, problem.keeps_zero

@@ -165,7 +165,7 @@ def _compared(
 
 
 def _furthest_share(real: Numbers, own: Numbers, rows: int) -> NonPrivateShare | None:
-    """Return the share of a code within those of a code of the other column that is furthest off; None if no group is large."""
+    """Return the share of a code within those of a code of the other column furthest off; None if no group is large."""
     found = []
     for group in (0, 1):
         whole, own_whole = real.sum(axis=1 - group, keepdims=True), own.sum(axis=1 - group, keepdims=True)

@@ -7,7 +7,7 @@ compiling takes time.
 
 | file | what it holds |
 |---|---|
-| marginal_set.py | queries over their own attributes alone; marginals as shapes; their cells as clauses, some at a time |
+| marginal_set.py | queries over their own attributes alone; marginals as shapes; their cells as clauses |
 | associations.py | Cramer's V and correlation from the shares of pairs of values |
 | clauses.py | literals and masks: conjunctions, negations, disjunctions, parities, r of k |
 | conjunctions/ | conjunctions of few literals, and monomials |

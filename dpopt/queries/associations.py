@@ -61,7 +61,7 @@ def correlation(one: Attribute, other: Attribute, shares: Numbers) -> float | No
 
 
 def group_sums(values: Numbers, weights: Numbers, groups: Sequence[NDArray[np.integer]], size: int) -> Numbers:
-    """Return how many records with a number each group has, and the sums of their numbers, for all columns at once.
+    """Return the number of records with a number in each group, and their sums, for all columns at once, (2, p, g).
 
     Parameters
     ----------
@@ -72,10 +72,6 @@ def group_sums(values: Numbers, weights: Numbers, groups: Sequence[NDArray[np.in
         Each (n,): the group of every record by one more column, numbered from 0 over all of them.
     size
         Number g of groups.
-
-    Returns
-    -------
-    (2, p, g) float64 array
 
     Examples
     --------
@@ -91,7 +87,7 @@ def group_sums(values: Numbers, weights: Numbers, groups: Sequence[NDArray[np.in
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairSums:
-    """Sums over the records that have both numbers of a pair of columns, for correlations and differences of the numbers.
+    """Sums over the records that have both numbers of a pair of columns, for correlations and differences.
 
     Examples
     --------

@@ -38,9 +38,7 @@ class ClauseArrays(NamedTuple):
 class Clauses:
     """m clauses of at most k literals each, in a fixed order.
 
-    Parameters
-    ----------
-    All four are kept read-only and C-contiguous; writable input is copied.
+    Arrays are kept read-only and C-contiguous; writable input is copied.
     """
 
     attributes: NDArray[np.int32]
@@ -108,13 +106,7 @@ class Clauses:
         return Clauses(self.attributes, self.values, self.signs, freeze(self.accepted ^ _full_masks(self.widths())))
 
     def check_against(self, sizes: NDArray[np.integer]) -> None:
-        """Check that every literal names an attribute and a code that exist.
-
-        Parameters
-        ----------
-        sizes : (d,) integers
-            Number of codes of each attribute.
-        """
+        """Check that every literal names one of d attributes and one of its `sizes` (d,) codes."""
         bounds = np.asarray(sizes, dtype=np.int64)
         for column in range(self.width):
             positions, values = self.attributes[:, column], self.values[:, column]

@@ -24,7 +24,7 @@ UNIT = 64
 """Predictions are rounded to so many parts of a record."""
 
 LARGEST_TOTAL = 2**60
-"""Sum of the predictions of a marginal, in units, at most; of up to 2^40 records all distances then stay within 2^61."""
+"""Largest sum of a marginal's predictions, in units; of up to 2^40 records all distances then stay within 2^61."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -41,7 +41,7 @@ def cell_clauses(marginals: MarginalSet, begin: int, end: int) -> Clauses:
 
 
 def cells_fingerprint(marginals: MarginalSet) -> str:
-    """Return the SHA-256 digest (hexadecimal) of the conjunctions of all cells, the one that `Clauses.fingerprint` gives.
+    """Return the SHA-256 digest (hexadecimal) of the conjunctions of all cells, as `Clauses.fingerprint` does.
 
     The arrays are written part by part, one after the other; they are never held whole.
     """
@@ -212,13 +212,7 @@ class MarginalSet:
         return MarginalSet(sets[0].domains, freeze(np.concatenate(rows)))
 
     def check_against(self, sizes: NDArray[np.integer]) -> None:
-        """Check that the domains name attributes and codes that exist.
-
-        Parameters
-        ----------
-        sizes : (d,) integers
-            Number of codes of each attribute.
-        """
+        """Check that the domains name d attributes and some of their `sizes` (d,) codes."""
         counts, codes = self.domains.counts, self.domains.codes
         if counts.size != len(sizes):
             raise WorkloadError(f"the marginals are over {counts.size} attributes; the schema has {len(sizes)}")
@@ -281,19 +275,9 @@ Queries = TypeVar("Queries", MarginalSet, Clauses, MarginalSet | Clauses)
 def over_named(queries: Queries, sizes: NDArray[np.integer]) -> tuple[NDArray[np.int64], Queries]:
     """Return the attributes that queries name, in order, and the same queries over these alone.
 
-    Parameters
-    ----------
-    queries
-        m clauses, or marginals with m cells.
-    sizes : (d,) integers
-        Number of codes of each attribute.
-
-    Returns
-    -------
-    attributes : (k,) int64
-        Increasing; attribute 0 where no attribute is named, so that there is at least one.
-    queries
-        In the same order; attribute j is the one that was attributes[j].
+    Of m clauses, or marginals with m cells, over d attributes with so many codes each: the attributes, (k,), increasing
+    (attribute 0 if none is named, so that there is one), and the queries in their order; attribute j is the one that
+    was attributes[j].
     """
     queries.check_against(sizes)
     named = np.zeros(len(sizes), dtype=np.bool_)
@@ -303,7 +287,7 @@ def over_named(queries: Queries, sizes: NDArray[np.integer]) -> tuple[NDArray[np
 
 
 def over(attributes: NDArray[np.int64], queries: Queries, number: int) -> Queries:
-    """Return queries over some of `number` attributes alone, (k,) increasing, which are all that they name and maybe more."""
+    """Return queries over these of `number` attributes alone, (k,) increasing: at least all that they name."""
     place = np.full(number + 1, -1, dtype=np.int32)  # the last one is for padding, which is -1
     place[attributes] = np.arange(attributes.size, dtype=np.int32)
     moved = freeze(place[queries.attributes])

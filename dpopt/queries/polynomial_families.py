@@ -81,7 +81,7 @@ _MOST_COMPARED = 2**28  # entries that are looked at to compare all pairs of rec
 
 @dataclass(frozen=True, eq=False)
 class TableFamily:
-    """The polynomial of each record that can occur, in one public table. Nothing about it has to be trusted for privacy."""
+    """The polynomial of each record that can occur, in one public table. Privacy does not rely on it."""
 
     name: str
     schema: Schema
@@ -158,11 +158,6 @@ class SymmetricFamily:
     p_x(y) = constant + sum_i c_i e_i, where e_i is s^i multiplied out (monomials "powers", the paper's basis) or C(s,
     i), the sum of all products of i different variables ("sets", the binomial basis). A monomial in the variables A has
     one and the same coefficient for all records that have all literals of A, and 0 for all others.
-
-    Parameters
-    ----------
-    weights : (t,) tuple of float
-        c_1, ..., c_t.
     """
 
     name: str
@@ -171,6 +166,7 @@ class SymmetricFamily:
     monomials: Monomials
     """"sets" or "powers" of as many variables."""
     weights: tuple[float, ...]
+    """c_1, ..., c_t."""
     constant: float
     """c_0: public, the same for all records, without noise."""
     width: int

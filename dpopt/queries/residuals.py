@@ -95,7 +95,7 @@ class Residuals:
         return np.repeat(self.factors, self.marginals.cells()) * centred(self.marginals, counts)
 
     def variances(self, variance: float) -> NDArray[np.float64]:
-        """Return s_A^2 of each set, (M,), in records squared, given the variance of the noise on each of the numbers."""
+        """Return s_A^2 of each set, (M,), in records squared, given the variance of the noise on each number."""
         return variance / (self.factors * self.marginals.cells().astype(np.float64)) ** 2
 
     def estimates(self, noisy: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -174,11 +174,6 @@ def subsets_of(
         order; attributes increase within each.
     wholes, parts : (e,) int64
         A marginal and a set within it, for each such pair.
-
-    Raises
-    ------
-    WorkloadError
-        If there is no set, or there are more than four million pairs.
     """
     rows = marginals.attributes
     rows = np.sort(np.where((rows >= 0) & (marginals.domains.counts[rows] >= smallest), rows, _NONE), axis=1)
@@ -343,14 +338,14 @@ def _sorted_rows(residuals: MarginalSet, marginals: MarginalSet) -> tuple[NDArra
 
 
 def _found(residuals: MarginalSet, rows: NDArray[np.int32], subset: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return for each row the place of the set of its attributes at these positions, -1 where it is none of the residuals'."""
+    """Return for each row the place of the set of its attributes at these positions, -1 if no residual has it."""
     wanted = rows[:, list(subset)]
     width = max(residuals.attributes.shape[1], len(subset))
-    known, asked = (
+    known_sets, sought_sets = (
         np.pad(each, ((0, 0), (0, width - each.shape[1])), constant_values=-1)
         for each in (residuals.attributes, wanted)
     )
-    every, which = np.unique(np.concatenate((known, asked)), axis=0, return_inverse=True)
+    every, which = np.unique(np.concatenate((known_sets, sought_sets)), axis=0, return_inverse=True)
     places = np.full(len(every), -1, dtype=np.int64)
-    places[which.reshape(-1)[: len(known)]] = np.arange(len(known))
-    return np.where((wanted >= 0).all(axis=1), places[which.reshape(-1)[len(known) :]], -1)
+    places[which.reshape(-1)[: len(known_sets)]] = np.arange(len(known_sets))
+    return np.where((wanted >= 0).all(axis=1), places[which.reshape(-1)[len(known_sets) :]], -1)

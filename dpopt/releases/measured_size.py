@@ -212,7 +212,7 @@ def size_on_file(past: Past, budget: Budget) -> PastSize:
 
 
 def check_size_on_file(past: Past, size: int, budget: Budget) -> None:
-    """Pass over the number of records in a transcript, where the plan of this size and budget was made with a measured one."""
+    """Pass over the number of records in a transcript, if the plan of this size and budget had a measured one."""
     if not budget.earlier:
         return
     found = size_on_file(past, replace(budget, earlier=()))

@@ -115,7 +115,7 @@ class Pace:
         self._samples: deque[tuple[float, float]] = deque([(now, 0.0)], maxlen=self.SAMPLES)
 
     def seconds_left(self, done: float, now: float) -> float | None:
-        """Return the seconds until the share `done` is 1, given that it is what it is now; None while nothing is known."""
+        """Return the seconds until the share `done` is 1, from what it is now; None while unknown."""
         begun, share = self._samples[0]
         if now - self._samples[-1][0] >= 1.0:
             self._samples.append((now, done))

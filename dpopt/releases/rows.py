@@ -1,4 +1,4 @@
-"""The rows of a release: as many as its output asks for, which answer the workload as the weighted records of the run do.
+"""The rows of a release: as many as its output asks for, which answer the workload as the weighted records do.
 
 The rows that are searched are public values of the run, like its weighted records: they are on file before the run
 ends, so that a replay reads them and searches nothing.
@@ -76,7 +76,7 @@ def choose_rows(
 
 
 def _compared(job: Job, weighted: SyntheticRecords) -> MarginalSet | Clauses | None:
-    """Return the queries whose answers rows are to keep; None where nothing is searched. A function of public values."""
+    """Return the queries whose answers rows are to keep; None without a search. A function of public values."""
     held = weighted.held
     if isinstance(held, BitRecords) and len(held) * held.width > MOST_CODES:
         return None

@@ -1,4 +1,4 @@
-"""A run of any algorithm: what is on file is taken from there, what is missing is made, charged first; and what it ends with.
+"""Run an algorithm: replay the steps on file, pay for and make the rest.
 
 An algorithm is a function that asks a `Walk` for one step after the other, in the order of its paper. With a curator
 the walk makes what is not on file: the run is played, or resumed. Without one it stops there: a transcript is read
@@ -242,7 +242,7 @@ class Walk(Generic[_Curator]):
         return made
 
     def rows(self, make: Callable[[], Entry]) -> Entry:
-        """Return the entry of the rows that stand for weighted records, from file where it is there; else it is made."""
+        """Return the entry of the rows that stand for weighted records, from file, or made."""
         return self.public("rows", read=lambda found: found, make=make, write=lambda made: made)
 
     def finish(self) -> None:
@@ -376,7 +376,7 @@ def _with_values(
 
 
 def reservation(job: Job) -> Entry:
-    """Return the journal's first entry: every charge of the plan, reserved before the first draw, and what it is for."""
+    """Return the journal's first entry: every charge of the plan, reserved before the first draw, and its purpose."""
     return {"kind": "reserve", "charges": [encode(charge) for charge in job.charges()], "inputs": job.fingerprint()}
 
 

@@ -290,7 +290,7 @@ def _cell(text: str, *, alone: bool = False) -> str:
 
 
 def _typed(attribute: Attribute, written: Sequence[Value | None], name: str) -> pa.Array:
-    """Return values of an attribute, that of missing last, in the Arrow type of this name; in the usual one without a name."""
+    """Return values of an attribute, that of missing last, in the Arrow type of this name; or the usual one."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -191,7 +191,7 @@ def _total(column: ColumnBlocks, halves: NDArray[np.float64], deviation: float, 
 def drawn_values(
     values: Values, schema: Schema, written: NDArray[np.int32], weights: NDArray[np.float64] | None
 ) -> tuple[dict[int, NDArray[np.float64]], int]:
-    """Return the numbers of measured columns for records that are written, NaN where missing, by the columns' positions.
+    """Return the numbers of measured columns for written records, NaN where missing, by the columns' positions.
 
     They obey the rules that order them. With them comes how many records have the representatives of bins in ordered
     columns, since no numbers in order were found.

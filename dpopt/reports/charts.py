@@ -166,7 +166,7 @@ def square_map(
 def table_map(
     attributes: Sequence[Attribute], shares: Numbers, *, order: Sequence[NDArray[np.int64]], top: float, signed: bool
 ) -> dict[str, Any]:
-    """Return a map of the shares (n, m) of pairs of values; of many bins some are taken together, of many values the last ones.
+    """Return a map of the shares (n, m) of pairs of values; of many bins some are joined, of many values the last.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def _together(attribute: Attribute, shares: Numbers, axis: int, order: NDArray[n
 
 
 def dots(points: Sequence[tuple[float, float, str]]) -> dict[str, Any] | None:
-    """Return points (x, y, title) on two logarithmic axes with one scale, in a frame of 300 units; None for fewer than two."""
+    """Return points (x, y, title) on two logarithmic axes with one scale, in a frame of 300 units; None below two."""
     some = [(x, y, title) for x, y, title in points if x > 0 and y > 0]
     if len(some) < 2:
         return None

@@ -42,7 +42,7 @@ def held_by(finished: SyntheticRelease) -> dict[str, Any]:
 def column_charts(
     finished: SyntheticRelease, measured: MeasuredMarginals | None, judged: Judgement | None
 ) -> list[dict[str, Any]]:
-    """Return the picture of each column: shares of synthetic records, intervals of the noise, and shares of the table."""
+    """Return the picture of each column: synthetic shares, intervals of the noise, and shares of the table."""
     schema, answers = finished.job.schema, answers_of_records(finished)
     number = min(len(schema), MOST_COLUMNS)
     own = None if answers is None else _one_way(schema, answers, number)
@@ -78,7 +78,7 @@ def _one_way(schema: Schema, answers: RecordAnswers, number: int) -> list[Number
 
 
 def association_maps(finished: SyntheticRelease, judged: Judgement | None) -> list[dict[str, Any]]:
-    """Return maps of Cramer's V, and of correlations where two columns hold numbers: synthetic, real, and their difference."""
+    """Return maps of Cramer's V, and of correlations of numeric columns: synthetic, real, and their difference."""
     schema, answers = finished.job.schema, answers_of_records(finished)
     places = list(range(min(len(schema), MOST_MAPPED)))
     if answers is None or len(places) < 2:

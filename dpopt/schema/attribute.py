@@ -169,7 +169,7 @@ class Attribute:
 
     @property
     def missing_texts(self) -> tuple[str, ...]:
-        """The texts that are read as a missing value, first the one that is written; none if no value can be missing."""
+        """The texts that are read as a missing value, the written one first; none if no value can be missing."""
         return () if self.missing is None else (self.missing, *self.also_missing)
 
     @property
@@ -179,7 +179,7 @@ class Attribute:
 
     @property
     def other_code(self) -> int | None:
-        """The code that takes what does not fit: that of `other`, else that of a missing value; None if there is neither."""
+        """The code of values that do not fit: that of `other`, else that of a missing value, or None."""
         if self.other is None:
             return self.missing_code
         if self.kind is AttributeKind.NUMERIC:
@@ -229,11 +229,6 @@ class Attribute:
 
     def number(self, given: object, what: str = "value") -> float:
         """Return a number of this attribute as people name it; a date as a text in its form, which becomes `Seconds`.
-
-        Raises
-        ------
-        SchemaError
-            If it is no finite number, or no date in the form: a bare number is none. `what` names it in the message.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Dates and times as numbers: seconds since the beginning of 1970, without zones; and the texts that a form gives them."""
+"""Dates and times as numbers, seconds since 1970 without zones, and the texts that a form gives them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Seconds(float):
 
 @cache
 def date_pattern(form: str) -> str | None:
-    """Return the regular expression of a format such as "%d-%m-%Y %H:%M", with groups named as its parts; None if it is none.
+    """Return the regular expression of a format such as "%d-%m-%Y %H:%M", with groups named as its parts, or None.
 
     A format holds %Y, and of %m, %d, %H, %M, %S, %f as many as there are, each once and none without those before it;
     or a time of day from %H on. %y, two digits from 1930 on, can stand for %Y; %b (Jan), %B (January) for %m; %I and %p
@@ -146,7 +146,7 @@ def cut_off(numbers: NDArray[np.float64], form: str) -> NDArray[np.float64]:
 
 
 def date_text(number: float, form: str) -> str:
-    """Return the text of some seconds since 1970-01-01 00:00 in a format; fractions and what it does not hold are cut off.
+    """Return the text of some seconds since 1970-01-01 00:00 in a format; fractions and missing parts are cut off.
 
     Examples
     --------

@@ -16,17 +16,11 @@ from dpopt.schema.schema import Schema
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Domains:
-    """The codes that queries may name: attribute a has the codes codes[starts[a]], ..., counts[a] of them.
-
-    Parameters
-    ----------
-    counts, starts : (d,) int64
-    codes : (sum of counts,) int32
-    All three are kept read-only.
-    """
+    """The codes that queries may name: attribute a has the codes codes[starts[a]], ..., counts[a] of them."""
 
     counts: NDArray[np.int64]
     starts: NDArray[np.int64]
+    """Shape (d,), both."""
     codes: NDArray[np.int32]
 
     def __post_init__(self) -> None:

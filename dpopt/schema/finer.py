@@ -109,7 +109,7 @@ def dividable(schema: Schema) -> list[int]:
 
 
 def fixed_by_rules(schema: Schema) -> list[str]:
-    """Return the names of the columns that are left out of `dividable` since a rule compares them by representatives."""
+    """Return the names of the columns left out of `dividable` since a rule compares them by representatives."""
     fixed = _compared(schema)
     names = [schema.attributes[place].name for place in _of_several_numbers(schema)]
     return [name for name in names if name in fixed]
@@ -158,7 +158,7 @@ def _of_several_numbers(schema: Schema) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a rule says by representatives: numbers of one column are below those of another, or equal, where both are given."""
+    """A rule by representatives: numbers of one column are below those of another, or equal, where both are given."""
 
     less: int
     more: int

@@ -1,4 +1,4 @@
-"""Columns that are declared as lengths after other columns: what files hold of them, and how the two turn into each other.
+"""Columns declared as lengths after other columns: what files hold, and how the two turn into each other.
 
 The codes of such an attribute are bins of what its column says less what the other column says. What is written is the
 sum. So both are in order by construction, and their difference is measured as any other number.
@@ -26,7 +26,7 @@ _DIGITS, _MOST_DIGITS = 14, 300
 
 
 def lengths(attributes: Sequence[Attribute]) -> list[tuple[int, int]]:
-    """Return the positions of each length and of the column that it counts from, in the order in which they are added up.
+    """Return the positions of each length and of the column that it counts from, in the order of addition.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The public schema of a table: its attributes in order, their codes, their flat numbering, and the rules on records."""
+"""The public schema of a table: its attributes in order, their codes, flat numbering, and rules on records."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ class Schema(Shown):
 
     @checked
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the schema file, whole or not at all. A draft was read off private data: only its owner may read the file."""
+        """Write the schema file, whole or not at all. Only the owner of a draft of private data can read it."""
         write_json_object(path, self.to_json(), private=self.draft)
 
     def fingerprint(self) -> str:

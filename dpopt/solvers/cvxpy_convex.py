@@ -1,4 +1,4 @@
-"""Linear, convex quadratic and conic programs through CVXPY, by Clarabel, OSQP, SCS and HiGHS, and what their statuses mean.
+"""Linear, convex quadratic and conic programs through CVXPY, by Clarabel, OSQP, SCS and HiGHS, with their statuses.
 
 Problem handed over: minimize |sqrt(w) (F x - t)|^2 / 2 + c . x subject to rows, bounds and cones (`cvxpy_problem`); a
 quadratic program in units in which its entries are near 1 (`Scaled`).

@@ -68,7 +68,7 @@ SAID: dict[str, Verdict] = {
     "DUAL SOLUTION IS INFEASIBLE": Means.FAILED,
     "DUAL SOLUTION IS WRONG": Means.FAILED,
 }
-"""Every line in capitals that GLPK prints of a solve that found no optimum. The last one says why a solution is undefined."""
+"""Every line in capitals that GLPK prints of a solve without an optimum. The last one says why it is undefined."""
 
 _PROGRESS = re.compile(r"^\+ *\d+: (?:mip =|>>>>>) +(not found yet|\S+) +>= +(\S+)", re.MULTILINE)
 _DIGITS = 1e-9  # bounds are printed with ten digits

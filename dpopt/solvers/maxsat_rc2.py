@@ -201,7 +201,7 @@ def _add_rules(cnf: WeightedCnf, rules: ThresholdCircuit, offsets: NDArray[np.in
 
 
 def _add_gate(cnf: WeightedCnf, unless: list[int], inputs: list[list[int]], needed: int, at_least: AtLeast) -> None:
-    """Add that at least so many inputs hold, each a list of literals of which one suffices, unless a literal is true."""
+    """Add that at least so many inputs hold, each a list of literals where one suffices, unless a literal is true."""
     if needed <= 0:
         return
     if needed > len(inputs):

@@ -155,7 +155,7 @@ class Reserved:
     def measured(
         self, records: Closed, measurements: Iterable[Counted], *, counting: Callable[[], None] | None = None
     ) -> tuple[NDArray[np.int64], ...]:
-        """Return what each measurement gives, with its noise; `counting` makes the exact counts of all of them first."""
+        """Return what each measurement gives, with its noise; `counting` makes all exact counts first."""
         curator = self.curator(records)
         if counting is not None:
             with self.stage("counting conjunctions"):

@@ -127,7 +127,7 @@ class Synopsis(Shown, ABC):
         return None
 
     def solved_in_words(self) -> list[str]:
-        """Return a line for each estimate that a solver was asked for: by whom, and how far from the optimum at most."""
+        """Return a line for each estimate that a solver was asked for: by whom, and its gap to the optimum."""
         lines = []
         for one in self.solved:
             found = self.solution(one.estimate)

@@ -1,4 +1,4 @@
-"""A file that a later run continues (journals, growing releases, budgets): one writer at a time, by whatever name it is opened.
+"""A file that a later run continues (journals, growing releases, budgets): one writer at a time, by any name.
 
 The operating system locks the file itself, so symbolic and hard links, linked folders and relative paths lead to one
 lock.

@@ -14,8 +14,8 @@ from dpopt.accounting.accountants import (
     Accountant,
     AdvancedComposition,
     Composition,
+    columns_of,
     total_epsilon,
-    total_rho,
 )
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.conversions import gdp_epsilon, zcdp_epsilon
@@ -43,19 +43,21 @@ deltas = st.floats(-9.0, -0.5).map(lambda exponent: 10.0**exponent)
 def test_rho_is_the_sum_by_kind_rounded_up_once(plan: list[Charge]) -> None:
     share = {RANGE: Fraction(1, 8), PURE: Fraction(1, 2)}
     exact = sum(c.count * Fraction(c.parameter) ** 2 * share[c.kind] for c in plan)
-    total = total_rho(plan)
+    total = columns_of(plan).rho()
     assert math.nextafter(total, 0.0) < exact <= total
 
 
 def test_rho_of_each_kind() -> None:
-    assert total_rho([charge(RANGE, 0.5, 4)]) == 4 * 0.25 / 8
-    assert total_rho([charge(PURE, 0.5, 4)]) == 4 * 0.25 / 2
-    assert total_rho([charge(CONCENTRATED, 0.5, 4)]) == 2.0
-    assert total_rho([charge(RANGE, 0.5, 4), charge(PURE, 0.5, 4), charge(CONCENTRATED, 0.5, 4)]) == 2.625
+    assert columns_of([charge(RANGE, 0.5, 4)]).rho() == 4 * 0.25 / 8
+    assert columns_of([charge(PURE, 0.5, 4)]).rho() == 4 * 0.25 / 2
+    assert columns_of([charge(CONCENTRATED, 0.5, 4)]).rho() == 2.0
+    assert columns_of([charge(RANGE, 0.5, 4), charge(PURE, 0.5, 4), charge(CONCENTRATED, 0.5, 4)]).rho() == 2.625
 
 
 def test_a_range_costs_a_quarter_of_the_rho_of_an_epsilon() -> None:
-    assert total_rho([charge(PURE, 0.3)]) == pytest.approx(4.0 * total_rho([charge(RANGE, 0.3)]), rel=1e-15)
+    assert columns_of([charge(PURE, 0.3)]).rho() == pytest.approx(
+        4.0 * columns_of([charge(RANGE, 0.3)]).rho(), rel=1e-15
+    )
 
 
 def test_each_theorem_is_the_printed_formula() -> None:
@@ -119,7 +121,7 @@ def test_order_and_grouping_do_not_matter(
 @given(plans, plans, deltas)
 def test_composition_is_additive(first: list[Charge], second: list[Charge], delta: float) -> None:
     both = [*first, *second]
-    assert total_rho(both) == pytest.approx(total_rho(first) + total_rho(second), rel=1e-15)
+    assert columns_of(both).rho() == pytest.approx(columns_of(first).rho() + columns_of(second).rho(), rel=1e-15)
     pure = [total_epsilon(plan, Accountant.PURE, delta) for plan in (first, second, both)]
     assert pure[2] == pytest.approx(pure[0] + pure[1], rel=1e-15)
 
@@ -188,14 +190,14 @@ def test_a_range_above_four_is_charged_like_a_pure_mechanism_by_gdp() -> None:
 def test_no_charges_and_charges_of_nothing_cost_nothing(accountant: Composition) -> None:
     assert total_epsilon([], accountant, 1e-6) == 0.0
     assert total_epsilon([charge(RANGE, 0.0, 9), charge(PURE, 0.0)], accountant, 1e-6) == 0.0
-    assert total_rho([]) == 0.0
+    assert columns_of([]).rho() == 0.0
 
 
 @pytest.mark.parametrize("accountant", Accountant)
 def test_a_not_private_charge_makes_every_total_infinite(accountant: Composition) -> None:
     plan = [charge(RANGE, 0.1), charge(ChargeKind.NOT_PRIVATE, math.inf), charge(CONCENTRATED, 0.1)]
     assert total_epsilon(plan, accountant, 1e-6) == math.inf
-    assert total_rho(plan) == math.inf
+    assert columns_of(plan).rho() == math.inf
 
 
 @pytest.mark.parametrize("accountant", WITH_PURE_EPSILON)
@@ -210,7 +212,7 @@ def test_charges_under_two_relations_are_refused(accountant: Composition) -> Non
     with pytest.raises(AccountingError, match="different neighbouring relations"):
         total_epsilon(plan, accountant, 1e-6)
     with pytest.raises(AccountingError, match=r"one record more or less \(add-remove\), replace-one"):
-        total_rho(plan)
+        columns_of(plan).rho()
 
 
 def test_gdp_is_refused_below_a_delta_of_1e_9_even_for_nothing() -> None:
@@ -230,7 +232,7 @@ def test_the_documentation_says_that_the_gdp_constant_is_not_proved() -> None:
 def test_extreme_charges_give_totals(accountant: Composition, parameter: float) -> None:
     plan = [charge(RANGE, parameter, 2**53), charge(PURE, parameter)]
     assert total_epsilon(plan, accountant, 1e-6) > 0.0 or accountant in {Accountant.ZCDP, Accountant.GDP}
-    assert total_rho(plan) > 0.0
+    assert columns_of(plan).rho() > 0.0
 
 
 @pytest.mark.parametrize("alpha", [1.1, 2.0, 8.0])
@@ -241,4 +243,4 @@ def test_the_renyi_divergence_of_an_exponential_mechanism_keeps_its_rho(alpha: f
         change = generator.random(6) * generator.choice([0.1, 1.0, 3.0])
         p, q = (np.exp(v - v.max()) / np.exp(v - v.max()).sum() for v in (logs, logs + change))
         divergence = math.log(float((p**alpha * q ** (1.0 - alpha)).sum())) / (alpha - 1.0)
-        assert divergence <= alpha * total_rho([charge(RANGE, float(np.ptp(change)))]) * (1.0 + 1e-9)
+        assert divergence <= alpha * columns_of([charge(RANGE, float(np.ptp(change)))]).rho() * (1.0 + 1e-9)

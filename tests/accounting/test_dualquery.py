@@ -16,8 +16,8 @@ from dpopt.accounting.accountants import (
     Accountant,
     AdvancedComposition,
     Composition,
+    columns_of,
     total_epsilon,
-    total_rho,
 )
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.dualquery import (
@@ -147,7 +147,7 @@ def test_a_range_is_the_formula_with_slack_rounded_up(t: int, eta: float, n: int
 @given(etas, sizes, relations)
 def test_the_first_round_reveals_nothing(eta: float, n: int, relation: NeighbouringRelation) -> None:
     assert draw_range(1, eta, n, relation) == 0.0
-    assert total_rho([draw_charge(1, 1000, eta, n, relation)]) == 0.0
+    assert columns_of([draw_charge(1, 1000, eta, n, relation)]).rho() == 0.0
     assert dualquery_epsilon(1, 1000, eta, n, relation, PURE, 0.0) == 0.0
 
 
@@ -164,7 +164,7 @@ def test_add_remove_halves_the_range_and_quarters_rho() -> None:
     for t in (2, 3, 50, 1000):
         double, single = (draw_range(t, 0.7, 5000, relation) - SAMPLER_SLACK for relation in (REPLACE, ADD_REMOVE))
         assert double == pytest.approx(2.0 * single, rel=1e-11)
-    rhos = [total_rho(plan_charges(90, 300, 0.7, 5000, relation)) for relation in (REPLACE, ADD_REMOVE)]
+    rhos = [columns_of(plan_charges(90, 300, 0.7, 5000, relation)).rho() for relation in (REPLACE, ADD_REMOVE)]
     assert rhos[0] == pytest.approx(4.0 * rhos[1], rel=1e-9)
     pure = [dualquery_epsilon(90, 300, 0.7, 5000, relation, PURE, 0.0) for relation in (REPLACE, ADD_REMOVE)]
     assert pure[0] == pytest.approx(2.0 * pure[1], rel=1e-9)
@@ -174,7 +174,7 @@ def test_add_remove_halves_the_range_and_quarters_rho() -> None:
 def test_pure_epsilon_and_rho_have_the_closed_forms_of_the_paper(T: int, s: int, eta: float, n: int) -> None:
     pure = dualquery_epsilon(T, s, eta, n, REPLACE, PURE, 0.0)
     assert pure == pytest.approx(eta * T * (T - 1) * s / n, rel=1e-8)
-    rho = total_rho(plan_charges(T, s, eta, n, REPLACE))
+    rho = columns_of(plan_charges(T, s, eta, n, REPLACE)).rho()
     assert rho == pytest.approx(s * eta**2 * T * (T - 1) * (2 * T - 1) / (12 * n**2), rel=1e-6)
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
+from dpopt.accounting.accountants import Accountant, columns_of, total_epsilon
 from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.dualquery import SAMPLER_SLACK
 from dpopt.accounting.relations import NeighbouringRelation
@@ -94,7 +94,7 @@ def test_the_exact_distribution_of_a_selection_keeps_the_charge(relation: Neighb
     assert float(np.ptp(ratios)) <= charge.parameter * (1 + 1e-9)
     for order in (1.1, 2.0, 10.0):
         divergence = math.log(float((distributions[0] ** order * distributions[1] ** (1 - order)).sum())) / (order - 1)
-        assert divergence <= order * total_rho([charge])
+        assert divergence <= order * columns_of([charge]).rho()
 
 
 @given(st.floats(1e-8, 1e3), st.booleans())
@@ -102,7 +102,7 @@ def test_a_range_is_paid_for_by_its_amount_and_not_much_smaller(amount: float, c
     range_ = selection_range(amount, concentrated=concentrated)
     for larger, allowed in ((range_, True), (range_ * (1 + 1e-6), False)):
         charge = selection_charge(1, larger, ADD_REMOVE)
-        assert ((total_rho([charge]) if concentrated else charge.parameter) <= amount) is allowed
+        assert ((columns_of([charge]).rho() if concentrated else charge.parameter) <= amount) is allowed
 
 
 @pytest.mark.parametrize("round_index", [0, -1, 1.5, True])
@@ -131,8 +131,8 @@ def test_an_unknown_score_is_refused() -> None:
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
 def test_rounds_cost_a_quarter_of_what_the_published_code_charges(relation: NeighbouringRelation) -> None:
     charges = fem_charges(80, Decimal("0.02"), relation)
-    assert total_rho(charges) == pytest.approx(80 * 0.02**2 / 8, rel=1e-9)
-    assert total_rho(charges) >= 80 * 0.02**2 / 8
+    assert columns_of(charges).rho() == pytest.approx(80 * 0.02**2 / 8, rel=1e-9)
+    assert columns_of(charges).rho() >= 80 * 0.02**2 / 8
     assert total_epsilon(charges, Accountant.PURE, 0.0) == pytest.approx(1.6, rel=1e-9)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
+from dpopt.accounting.accountants import Accountant, columns_of, total_epsilon
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.measured.plan import (
@@ -54,7 +54,7 @@ def exact_budget(plan: MeasuredPlan) -> MeasuredPlan:
     """Return the plan with a budget that one charge more would break."""
     charges = plan.charges()
     if plan.gaussian:
-        return replace(plan, budget=Budget(None, 1e-9, total_rho(charges), Accountant.ZCDP))
+        return replace(plan, budget=Budget(None, 1e-9, columns_of(charges).rho(), Accountant.ZCDP))
     epsilon = total_epsilon(charges, Accountant.PURE, 0.0)
     return replace(plan, budget=Budget(epsilon, 0.0, None, Accountant.PURE))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
-from dpopt.accounting.accountants import Accountant, total_epsilon, total_rho
+from dpopt.accounting.accountants import Accountant, columns_of, total_epsilon
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.multiplicative_weights.plan import Learning, MultiplicativePlan
@@ -45,7 +45,7 @@ def multiplicative_plan(
         learning=learning,
     )
     if gaussian:
-        return replace(plan, budget=Budget(None, 1e-6, total_rho(plan.charges()), Accountant.ZCDP))
+        return replace(plan, budget=Budget(None, 1e-6, columns_of(plan.charges()).rho(), Accountant.ZCDP))
     return replace(plan, budget=Budget(total_epsilon(plan.charges(), Accountant.PURE, 0.0), 0.0, None, Accountant.PURE))
 
 

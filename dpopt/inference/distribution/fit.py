@@ -129,7 +129,7 @@ class Distribution:
     def solve(
         self, members: Sequence[Measured], solver: str | Solver, limits: SolveLimits = NO_LIMITS
     ) -> tuple[float, float, str]:
-        """Take the distribution that a solver finds for all measurements, if it is better; return objective, bound and who.
+        """Take the distribution that a solver finds for all measurements, if better; return objective, bound and who.
 
         Objective and bound are computed here: the larger dual value of the multipliers so far, and of those that belong
         to the solver's shares. So they hold whatever the solver says.
@@ -224,7 +224,7 @@ class Distribution:
 
 
 def pulled_moves(queries: Sequence[Measured], shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return by how much the share of each measured query would move if it got the best multipliers, all others fixed, (r,).
+    """Return by how much the share of each measured query would move with the best multipliers, others fixed, (r,).
 
     Parameters
     ----------

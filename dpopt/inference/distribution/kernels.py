@@ -169,7 +169,7 @@ def clause_masses(
 
 @kernel
 def _share(free: float, bound: float, weight: float) -> float:
-    """Return s with ln(s) + weight s = free + weight bound: a share pulled to its bound; exp(free) is that without pull."""
+    """Return s with ln(s) + weight s = free + weight bound: a share pulled to its bound; exp(free) without pull."""
     target = free + weight * bound
     # Newton on u + ln(u) = v for u = weight s, which is concave: from the left it never overshoots.
     v = target + np.log(weight)

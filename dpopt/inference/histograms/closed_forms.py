@@ -73,7 +73,7 @@ def isotonic_median(
 
 
 def tree_consistency(tree: Tree, values: Numbers, variances: Numbers) -> Answer:
-    """Return the values of the nodes, and the multipliers of TC-2: the slope of a node plus the multiplier of its parent."""
+    """Return the values of the nodes, and the multipliers of TC-2: a node's slope plus its parent's multiplier."""
     x = least_squares(tree, values, variances)
     measured = np.isfinite(variances) & (variances > 0)
     slopes = np.where(measured, 2.0 * (x - values) / np.where(measured, variances, 1.0), 0.0)
@@ -88,7 +88,7 @@ def tree_consistency(tree: Tree, values: Numbers, variances: Numbers) -> Answer:
 
 
 def _below(tree: Tree, slopes: Numbers, known: NDArray[np.bool_]) -> Numbers:
-    """Return what the multiplier of each node must be for the bins below it: 0 at a bin, that of a child less its slope."""
+    """Return what the multiplier of each node must be for the bins below it: 0 at a bin, a child's less its slope."""
     needed = np.where((tree.children == 0) & ~known, 0.0, -np.inf)
     for level in tree.levels[:0:-1]:
         asked = np.where(known[level], -np.inf, needed[level] - slopes[level])  # a known child asks for nothing

@@ -111,7 +111,7 @@ def grid_least_squares(
 def _conjugate_gradients(
     shape: tuple[int, ...], gathered: NDArray[np.float64], right: NDArray[np.float64], total: float | None
 ) -> NDArray[np.float64]:
-    """Return the cells inside of the grid that solve the normal equations there, with their sum fixed if a total is given."""
+    """Return the cells inside of the grid that solve the normal equations there, with a given total fixed."""
     inside = tuple(slice(bins) for bins in shape)
 
     def apply(cells: NDArray[np.float64], factors: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -90,7 +90,7 @@ def first_nodes(shape: Sequence[int], depth: int) -> NDArray[np.int64]:
 def next_nodes(
     shape: Sequence[int], rounds: Sequence[Round], depth: int, variances: Sequence[float], *, total: int | None = None
 ) -> NDArray[np.int64]:
-    """Return what the next round measures: nodes of a level, and above them the blocks that are not worth to be divided.
+    """Return what the next round measures: nodes of a level, and above them the blocks not worth a division.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The best partition of bins into intervals, by dynamic programming, and moments of boxes of a grid that is halved at random.
+"""The best partition of bins into intervals, by dynamic programming, and moments of boxes of a grid halved at random.
 
 Compiled; importing this module imports numba.
 """

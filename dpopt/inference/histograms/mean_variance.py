@@ -1,4 +1,4 @@
-"""The mean variance of ranges of a consistent tree as a function of how precisely each level is measured, with its slopes.
+"""The mean variance of ranges of a consistent tree by the precision of each level, with its slopes.
 
 With V_v the variance of the best estimate of node v from the measurements in its subtree and V_C their sum over its
 children, 1 / V_v = p + 1 / V_C at the precision p of v's level (`TreeGains`), and what varies in a range depends on V

@@ -24,7 +24,7 @@ from dpopt.inference.shrinkage import ScaleMixture
 from dpopt.queries.ranges.grids import check_boxes, grid_heights, halvings
 
 _SEEN = 8.0
-"""Divisions that a level is taken to have shown before, evenly over the components: levels with few nodes shrink by these."""
+"""Divisions that a level is taken to have shown before, evenly over the components: small levels shrink by these."""
 
 
 def division_prior() -> ScaleMixture:

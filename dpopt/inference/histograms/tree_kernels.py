@@ -246,7 +246,7 @@ def divide(
     variances: NDArray[np.float64],
     least: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return each node's value (v,), at least `least`: the root's own, and below it each node's part of its parent's."""
+    """Return each node's value (v,), at least `least`: the root's own, below it each node's part of its parent's."""
     result = np.zeros(children.size)
     result[0] = max(best[0], least[0])
     for node in range(children.size):

@@ -1,4 +1,4 @@
-"""Consistent values of a tree's nodes from noisy counts: least squares, variances of ranges, values that are not negative.
+"""Consistent values of a tree's nodes from noisy counts: least squares, variances of ranges, nonnegative values.
 
 Problem (models/tree_consistency, TC-1 and TC-2): minimize sum_v (x_v - values_v)^2 / variances_v subject to x_v = the
 sum of its children's x, for every node v with children (`least_squares`). Ways to values that are not negative:
@@ -361,7 +361,7 @@ def divide_from_the_root(
 
 
 def surely_there(counts: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what each bin holds at least, (n,): what is left of its noisy count beyond any noise that is to be expected.
+    """Return what each bin holds at least, (n,): what is left of its noisy count beyond any expected noise.
 
     Laplace noise of this variance exceeds the margin at any of the n bins with probability below 1 in 1,000; Gaussian
     noise, with less. 0 for bins that were not measured, or are known exactly.

@@ -266,7 +266,7 @@ def see_pair(monomials: Monomials, sight: Sight, low: int, high: int, sign: floa
 def add_slopes(
     monomials: Monomials | None, sight: Sight | None, here: int, first: int, own: int, costs: NDArray[np.float64]
 ) -> None:
-    """Add to `costs` what each code of the attribute at the column `here` costs, the others as they are; up to a constant.
+    """Add to `costs` what each code of the attribute at the column `here` costs, others as they are; up to a constant.
 
     The columns of the attribute begin at `first`; with `own` 1 the record counts in the residuals.
     """
@@ -282,7 +282,7 @@ def add_slopes(
 def leave(
     monomials: Monomials | None, sight: Sight | None, chosen: NDArray[np.int64], attribute: int, new: int, own: int
 ) -> None:
-    """Let the attribute of a record at columns `chosen` (d,) leave its column for another; `chosen` is left as it is."""
+    """Let the attribute of a record at columns `chosen` (d,) leave its column for another; `chosen` is kept."""
     if monomials is None or sight is None or not sight.changes.size:
         return
     for side in range(2):

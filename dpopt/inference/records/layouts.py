@@ -164,7 +164,7 @@ def new_place(tables: Tables) -> Place:
 
 
 def _steps(shapes: NDArray[np.int64], turn: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return (e, k): the stride of each attribute in the table where that of `turn` runs fastest, the others in their order."""
+    """Return (e, k): the stride of each attribute in the table with that of `turn` fastest, others in order."""
     own = np.take_along_axis(shapes, turn[:, None], axis=1)
     others = shapes.copy()
     np.put_along_axis(others, turn[:, None], 1, axis=1)
@@ -390,7 +390,7 @@ attributes; for each two columns of the record that a clause names; and for each
 
 
 def are_worthwhile(problem: FitProblem) -> bool:
-    """Return whether there is room for sums over pairs of columns, and they cost less than going through lists of clauses.
+    """Return whether there is room for sums over pairs of columns, and they cost less than lists of clauses.
 
     A record has two columns of few clauses where attributes have many codes, and of three in four where they have two.
     """

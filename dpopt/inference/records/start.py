@@ -26,7 +26,7 @@ LEAST_PROBABILITY = 1e-9
 
 
 def check_one_way(problem: FitProblem, one_way: NDArray[np.float64]) -> None:
-    """Raise ProgramError unless the one-way marginals (c,) hold a probability vector for each attribute, on its allowed codes.
+    """Raise ProgramError unless the one-way marginals (c,) are distributions over each attribute's allowed codes.
 
     Parameters
     ----------

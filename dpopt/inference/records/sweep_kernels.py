@@ -86,7 +86,7 @@ def open_counters(counters: Counters, choices: Choices, chosen: NDArray[np.int64
 def price_codes(
     counters: Counters, choices: Choices, chosen: NDArray[np.int64], attribute: int, costs: NDArray[np.float64]
 ) -> None:
-    """Write to `costs` what N^2 f changes by for each code of the attribute, the others as they are; up to a constant."""
+    """Write to `costs` what N^2 f changes by for each code of the attribute, others as they are; up to a constant."""
     first = choices.first_column[attribute]
     begin_costs(counters.truth, first, costs)
     add_costs(counters.tables, counters.place, attribute, counters.own, costs)

@@ -35,13 +35,7 @@ from dpopt.programs.building import Builder, Numbers
 
 
 def graphical_relaxation(values: ArrayLike) -> Model:
-    """Return GS-1 to GS-4: falling degrees d (n,) nearest to noisy ones, no whole numbers asked for.
-
-    Parameters
-    ----------
-    values : (n,)
-        y, falling or thereabouts, n >= 1.
-    """
+    """Return GS-1 to GS-4: falling degrees d (n,), not always whole, nearest to noisy `values` y (n,), n >= 1."""
     noisy = _checked(values)
     size = noisy.size
     ranks, others = np.triu_indices(size, 1)  # m_ir for r = ranks + 1 and i = others + 1
@@ -102,7 +96,7 @@ def graphical_sequence(values: ArrayLike, *, total: int | None = None) -> Model:
 
 
 def graphical_coefficients(size: int) -> int:
-    """Return how many coefficients the rows of `graphical_sequence` of so many degrees have at most, without making it."""
+    """Return a bound on the coefficients of the rows of `graphical_sequence` for so many degrees."""
     return size * size * (4 + 2 * size // 3)
 
 

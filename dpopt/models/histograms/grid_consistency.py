@@ -35,7 +35,7 @@ def grid_consistency(
     total: float | None = None,
     nonnegative: bool = False,
 ) -> Model:
-    """Return TC-7 and TC-8, TC-3 and TC-4 if asked for: cells x (of the shape) and sums z of the blocks of other levels.
+    """Return TC-7 and TC-8, TC-3 and TC-4 if asked for: cells x (of the shape) and sums z of other levels' blocks.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The best partition of bins into a number of intervals as a linear program: a shortest path with a given number of arcs.
+"""The best partition of bins into a number of intervals: a shortest path with a given number of arcs, as an LP.
 
 Problem (models/interval_partition): for values x_1, ..., x_n and a number K, with y_ijk = 1 where the k-th interval
 holds the values i + 1, ..., j,

@@ -35,7 +35,7 @@ _CLOSED_FORMS = "dpopt.inference.histograms.closed_forms"
 def tree_consistency(
     tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64], *, nonnegative: bool = False
 ) -> Model:
-    """Return TC-1, TC-2, TC-4, and TC-3 if asked for: the values x (v,) of the nodes, consistent and nearest to noisy ones.
+    """Return TC-1, TC-2, TC-4, and TC-3 if asked for: consistent values x (v,) of the nodes, nearest to noisy ones.
 
     Parameters
     ----------

@@ -35,12 +35,7 @@ LARGEST_MODEL = 128
 
 
 def continual_counting(steps: int) -> Model:
-    """Return the model of CC-1 to CC-4.
-
-    Parameters
-    ----------
-    steps
-        T, from 1 to 128.
+    """Return the model of CC-1 to CC-4 for T = `steps`, from 1 to 128.
 
     Examples
     --------

@@ -108,7 +108,7 @@ class HierarchyProgram:
         )
 
     def spread(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return amounts, (D + 1,), that obey HB-2: single bins get their least share, levels share the rest so, (levels,)."""
+        """Return amounts, (D + 1,), that obey HB-2: single bins get their least share, levels (levels,) the rest."""
         amounts = np.zeros(self.levels)
         amounts[self.first :] = (1.0 - self.least) * self.amount * shares
         amounts[-1] += self.least * self.amount
@@ -328,7 +328,7 @@ def _descend(program: HierarchyProgram, start: NDArray[np.float64], steps: int) 
 
 
 def _starts(program: HierarchyProgram) -> list[NDArray[np.float64]]:
-    """Return square roots of shares: all alike; for Laplace noise single bins with every set of others, or with small sets."""
+    """Return square roots of shares: all alike; for Laplace noise single bins with sets of others."""
     levels = program.levels - program.first
     if program.gaussian:
         return [np.ones(levels)]  # convex: any starting point is good

@@ -32,7 +32,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpopt.arrays import freeze, frozen, whole
+from dpopt.arrays import freeze, whole
+from dpopt.constraints import constrain
 from dpopt.errors import ProgramError
 from dpopt.models.model import Model
 from dpopt.models.noise_budgets.budget_program import LevelBudgets, budget_solved_by, descended, ratio_model
@@ -72,8 +73,7 @@ class LevelProgram:
     gaussian: bool
 
     def __post_init__(self) -> None:
-        for name in ("loads", "blocks", "informative", "references"):
-            object.__setattr__(self, name, frozen(getattr(self, name), np.float64))
+        constrain(self, ProgramError)
         groups, parts = self.loads.shape
         levels = self.blocks.size
         if self.informative.shape != (parts, levels) or self.references.shape != (groups,) or not groups:
@@ -151,7 +151,7 @@ def level_budgets(
     references: ArrayLike = 1.0,
     sensitivity: int = 1,
 ) -> Model:
-    """Return the model of LB-1 to LB-5 for Gaussian noise and one column; its own method descends in the roots of shares.
+    """Return the model of LB-1 to LB-5 for Gaussian noise and one column; its own method descends in roots of shares.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ def _descend(program: LevelProgram, start: NDArray[np.float64], sharpness: float
 
 
 def _starts(program: LevelProgram) -> list[NDArray[np.float64]]:
-    """Return square roots of shares: all alike; for Laplace noise single bins with every d-th level, or one or two others."""
+    """Return square roots of shares: all alike; for Laplace noise single bins with every d-th level, or one or two."""
     levels = program.blocks.size
     if program.gaussian:
         return [np.ones(levels)]  # convex: any starting point is good

@@ -1,4 +1,4 @@
-"""How much of a privacy budget each marginal gets: the shares with the least predicted error of a workload of marginals.
+"""The shares of a privacy budget of marginals with the least predicted error of a workload of marginals.
 
 Candidates are the marginals A over all non-empty subsets of the workload's (NA-2). With variables s_A, the share of
 rho:
@@ -25,7 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpopt.arrays import freeze, frozen
+from dpopt.arrays import freeze
+from dpopt.constraints import constrain
 from dpopt.errors import ProgramError, WorkloadError
 from dpopt.models.model import Model
 from dpopt.models.noise_budgets.budget_program import SolvedBudget, budget_solved_by, ratio_model, workload_of
@@ -57,7 +58,7 @@ class Allocation:
     """How the shares compare with those of the steps NA-6, where a solver found them."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shares", frozen(self.shares, np.float64))
+        constrain(self, ProgramError)
         if self.shares.shape != (len(self.marginals),) or not (self.shares > 0).all():
             raise ProgramError(
                 f"an allocation: found {self.shares.size} shares for {len(self.marginals)} marginals, expected one "
@@ -124,7 +125,7 @@ def allocate_noise(
     signal: float = SIGNAL,
     solver: str | Solver | None = None,
 ) -> Allocation:
-    """Return which marginals to measure with which shares of rho, so that the workload's predicted error is least (NA-1).
+    """Return the marginals to measure and their shares of rho, with the least predicted error of the workload (NA-1).
 
     The plan depends on public numbers only. Marginal A is then measured with Gaussian noise of variance sensitivity /
     (2 rho s_A), and records are fitted to all measurements by weighted least squares.
@@ -188,9 +189,9 @@ def allocation_program(
     cells, widths, sizes = candidates.cells().astype(np.float64), candidates.widths(), marginals.domains.counts
     ratios = cells[components] / cells[supersets]  # 1 / N(A - B)
     dimensions = np.where(used, sizes[candidates.attributes] - 1.0, 1.0).prod(axis=1)
-    asked = np.bincount(largest_parts(marginals, wholes, parts), minlength=len(candidates))
-    errors = dimensions * np.bincount(components, ratios * asked[supersets], len(candidates))
-    weights = asked / np.sqrt(cells)
+    uses = np.bincount(largest_parts(marginals, wholes, parts), minlength=len(candidates))
+    errors = dimensions * np.bincount(components, ratios * uses[supersets], len(candidates))
+    weights = uses / np.sqrt(cells)
     costs = dimensions * np.bincount(components, ratios * weights[supersets], len(candidates))  # NA-4
     prior = np.maximum(dimensions, 1.0) / (signal**widths * float(size) ** 2)  # NA-5
     return AllocationProgram(

@@ -1,4 +1,4 @@
-"""How precisely each residual of a workload's marginals is measured, so that the expected error after shrinkage is least.
+"""The precision of each residual of a workload's marginals with the least expected error after shrinkage.
 
 Residual A is the marginal over A, centred along each axis (`dpopt.queries.residuals`); A runs over the non-empty
 subsets of the workload's marginals W. With variables b_A, the share of the budget, which buys the precision 1 / s_A^2 =
@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpopt.arrays import frozen
+from dpopt.constraints import constrain
 from dpopt.errors import ProgramError, WorkloadError
 from dpopt.models.model import Model
 from dpopt.models.noise_budgets.budget_program import ratio_model, workload_of
@@ -71,8 +72,7 @@ class ResidualPrior:
     """Shape (S, K). q_Ak, from 0; they add up to 1 for each residual."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variances", frozen(self.variances, np.float64))
-        object.__setattr__(self, "chances", frozen(self.chances, np.float64))
+        constrain(self, ProgramError)
         fits = self.variances.shape == self.chances.shape and self.variances.ndim == 2
         if not (fits and (self.variances > 0).all() and (self.chances >= 0).all()) or not np.allclose(
             self.chances.sum(axis=1), 1.0, rtol=0, atol=1e-9
@@ -90,7 +90,7 @@ class ResidualPrior:
 
     @classmethod
     def public(cls, sets: MarginalSet, size: float) -> ResidualPrior:
-        """Return the prior of public tables (`SCALES`), for so many records: cells deviate by parts of their mean count."""
+        """Return the prior of public tables (`SCALES`) for some records: cells deviate by parts of their mean count."""
         scales = SCALES[np.minimum(sets.widths(), len(SCALES)) - 1]
         mean = size / sets.cells()
         variances = (scales * mean[:, None]) ** 2 / prices(sets)[:, None]
@@ -125,7 +125,7 @@ class ResidualProgram:
 
     @property
     def costs(self) -> Numbers:
-        """c_A, (S,): by how much the objective RA-1 rises with the expected squared error of one dimension of residual A."""
+        """c_A, (S,): the rise of the objective RA-1 per expected squared error of one dimension of residual A."""
         terms = self.spreads * self.weights[self.wholes]
         return np.bincount(self.parts, terms, self.prices.size).astype(np.float64)
 
@@ -235,14 +235,14 @@ def solve_residuals(program: ResidualProgram, *, largest: bool = False) -> tuple
 
 
 def _least(program: ResidualProgram) -> Numbers:
-    """Return the precisions (S,) with the least RA-1, by false positions of the logarithm of the price that costs the budget.
+    """Return the precisions (S,) with the least RA-1, by false position in the logarithm of the price.
 
     Where one end of the bracket stays for two steps, what it is off by is halved (Illinois): it moves soon.
     """
     costs, prices = program.costs, program.prices
 
     def beyond(price: float) -> float:
-        return log(max(float(prices @ _precisions_at(program, costs, price)), _NOTHING) / program.budget)
+        return log(max(float(prices @ _precisions(program, costs, price)), _NOTHING) / program.budget)
 
     # This price spends at most the budget, with any prior.
     price = high = float((np.sqrt(costs * prices).sum() / program.budget) ** 2)
@@ -260,11 +260,11 @@ def _least(program: ResidualProgram) -> Numbers:
         else:
             high, under, over = price, found, over / 2 if moved < 0 else over
         moved = 1 if found > 0 else -1
-    precisions = _precisions_at(program, costs, price)
+    precisions = _precisions(program, costs, price)
     return np.asarray(precisions * (program.budget / (prices @ precisions)), np.float64)
 
 
-def _precisions_at(program: ResidualProgram, costs: Numbers, price: float) -> Numbers:
+def _precisions(program: ResidualProgram, costs: Numbers, price: float) -> Numbers:
     """Return the x_A, (S,), of RA-5: Newton's steps on the concave power mean of the totals."""
     wanted = np.sqrt(costs / (price * program.prices))
     kappa = np.where(program.prior.chances > 0, 1.0 / program.prior.variances, np.inf).min(axis=1)

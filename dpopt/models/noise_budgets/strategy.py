@@ -1,4 +1,4 @@
-"""Which sums of bins to measure: the strategy with the least variance of a workload that any linear Gaussian mechanism has.
+"""Which sums of bins to measure: the strategy of least variance of a workload among linear Gaussian mechanisms.
 
 A strategy A has a row for each measurement and a column for each bin; a record changes the measurements by a column.
 With columns of norm 1 at most and independent noise of variance 1, least squares answers w x with the variance w
@@ -87,18 +87,18 @@ def best_strategy(gram: Numbers, *, close: float = CLOSE, steps: int = MOST_STEP
     5.3
     """
     bins = len(gram)
-    asked = np.diag(gram) > 0.0
-    shares = np.where(asked, 1.0 / max(1, int(asked.sum())), 0.0)
-    if not asked.any():
+    used = np.diag(gram) > 0.0
+    shares = np.where(used, 1.0 / max(1, int(used.sum())), 0.0)
+    if not used.any():
         return Strategy(freeze(np.eye(bins)), 0.0, 0.0, freeze(np.full(bins, 1.0 / bins)))
     least = _LEAST_SHARE / bins
     for step in range(steps):
         values, vectors = _spectrum(gram, shares)
         total = np.sqrt(values).sum()
-        norms = np.where(asked, (vectors**2 @ np.sqrt(values)) / np.where(asked, shares, 1.0) / total, 0.0)
+        norms = np.where(used, (vectors**2 @ np.sqrt(values)) / np.where(used, shares, 1.0) / total, 0.0)
         if norms.max() <= 1.0 + close or step == steps - 1:
             break
-        shares = np.where(asked, np.maximum(shares * norms**2, least), 0.0)  # ST-5
+        shares = np.where(used, np.maximum(shares * norms**2, least), 0.0)  # ST-5
         shares /= shares.sum()
     return _scaled(gram, shares, values, vectors)
 
@@ -112,19 +112,19 @@ def _spectrum(gram: Numbers, shares: Numbers) -> tuple[Numbers, Numbers]:
 
 def _scaled(gram: Numbers, shares: Numbers, values: Numbers, vectors: Numbers) -> Strategy:
     """Return X(d) with columns of norm 1; where bins have fewer directions than queries ask for, of norm 1 at most."""
-    asked = shares > 0.0
-    roots = np.where(asked, np.sqrt(shares), 1.0)
+    used = shares > 0.0
+    roots = np.where(used, np.sqrt(shares), 1.0)
     half = vectors * np.sqrt(np.sqrt(values))
     information = (half @ half.T) / np.outer(roots, roots)
     bound = nuclear_bound(gram, shares)
-    norms = np.sqrt(np.where(asked, np.diag(information), 1.0))
-    if values[-np.count_nonzero(asked)] <= _DEPENDENT * values[-1]:
+    norms = np.sqrt(np.where(used, np.diag(information), 1.0))
+    if values[-np.count_nonzero(used)] <= _DEPENDENT * values[-1]:
         norms[:] = norms.max()  # scaled one by one, columns would leave the queries' space
     information /= np.outer(norms, norms)
     inverse = np.where(values > _DEPENDENT * values[-1], 1.0 / np.sqrt(np.where(values > 0.0, values, 1.0)), 0.0)
     ends = vectors * (roots * norms)[:, None]
     variance = float(np.einsum("ik,ij,jk,k->", ends, gram, ends, inverse, optimize=True))
-    information[~asked, ~asked] = 1.0  # nobody asks: what they have costs nothing
+    information[~used, ~used] = 1.0  # nobody asks: what they have costs nothing
     return Strategy(freeze(information), variance, min(bound, variance), freeze(shares))
 
 

@@ -2,7 +2,7 @@
 
 | file | what it holds |
 |---|---|
-| minimax_polynomial.py, coefficient_budget.py, approximation_plus_noise.py | polynomials near values, with small coefficients |
+| minimax_polynomial.py, coefficient_budget.py, approximation_plus_noise.py | polynomials near values, small coefficients |
 | answer_polynomial.py | polynomials that answer queries of summaries |
 | decision_lists.py | coefficients of decision lists: error and noise together |
 """

@@ -56,7 +56,7 @@ def candidates(
     weights: NDArray[np.float64],
     prefixes: Sequence[int] | None = None,
 ) -> list[NDArray[np.float64]]:
-    """Return coefficients to choose from: the best constant, least squares in the first columns, and what the search ends with.
+    """Return coefficients to choose from: the best constant, least squares in the first columns, the search's result.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def candidates(
 def _central_path(
     points: NDArray[np.float64], values: NDArray[np.float64], weights: NDArray[np.float64], start: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return x with the least gamma + length, gamma >= abs(points x - values), length >= abs(weights x), by Newton's method.
+    """Return x with the least gamma + length, gamma >= |points x - values|, length >= |weights x|, by Newton's method.
 
     On (gamma + length) growth - sum log of the slacks - log of length^2 - abs(weights x)^2, with growth ever larger:
     the gap is at most (2 m + 2) / growth for m points (Boyd and Vandenberghe 2004, Section 11.6).
@@ -139,7 +139,7 @@ def _solution(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> NDArra
 
 LARGEST_QUERY = 64
 DENOMINATORS = 2**60, 2**20
-"""Of the coefficients that are tried: as they are found, and rounded, which makes sums over inclusion and exclusion exact."""
+"""Of candidate coefficients: as they are found, and rounded, which makes inclusion and exclusion exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,13 +260,13 @@ def best_mixed_answer(
     sizes = [i + j for i, j in used]
     degrees = [sum(size <= degree for size in sizes) for degree in sorted(set(sizes))]
     values = np.array(list(map(float, wanted)))
-    tried = (
+    choices = (
         candidates(exact.astype(np.float64) / largest, values, weights, degrees)
         if solver is None
         else [_by_solver(target, noise, zeta, used, solver) * largest]
     )
     found = []
-    for scaled in tried:
+    for scaled in choices:
         for denominator in DENOMINATORS:
             rounded = [
                 float(Fraction(round(value), denominator)) for value in (scaled / largest * denominator).tolist()

@@ -1,4 +1,4 @@
-"""The polynomial near given values with the least weighted sum of coefficients; or the nearest one with small coefficients.
+"""The polynomial near given values with the least weighted coefficients, or the nearest one with small coefficients.
 
 Problem (models/coefficient_budget): for values f(0), ..., f(k), a degree t, weights w_j >= 0 and an error e,
 

@@ -81,11 +81,6 @@ def decision_lists(
     negations
         Whether rows count in conjunctions of negations of their literals, too; else c_{a, b} = 0 for b > 0, as in the
         paper.
-
-    Raises
-    ------
-    ProgramError
-        A number out of range.
     """
     size = weights.size - 1
     if length < 1 or not 1 <= changes <= length or not 0 <= size <= length or weights.ndim != 1:

@@ -32,7 +32,7 @@ from dpopt.programs.duality import GRID, LARGEST_MULTIPLIER, dual_bound
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 
 LARGEST_PATTERN = 10
-"""Conditions of a query whose patterns are told apart, at most: 1,024 patterns. Of more, only the numbers that hold are."""
+"""Most conditions of a query with a pattern for each subset, 1,024 in all; of more, only numbers that hold count."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

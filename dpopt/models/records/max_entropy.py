@@ -1,4 +1,4 @@
-"""The distribution of largest entropy that agrees with noisy answers up to their noise: objective, dual bound, and their gap.
+"""The distribution of largest entropy that agrees with noisy answers up to their noise: objective, dual bound, gap.
 
     minimize  KL(p || p0) + sum_i w_i / 2 sum_c d_ic^2          d_ic = max(0, |s_ic - y_ic| - tau_i)     (ME-1)
     s_ic = sum over the cells x of part c of measurement i of p_x                                         (ME-2)
@@ -47,14 +47,9 @@ class EntropyTerm:
 def entropy_bracket(normalizer: float, terms: Sequence[EntropyTerm]) -> tuple[float, float]:
     """Return the objective (ME-1) of the distribution of some multipliers, and the dual value (ME-5), a lower bound.
 
-    The relative entropy needs no pass over the cells: by ME-4 it is L + sum_ic theta_ic s_ic. Each part adds theta s +
-    w d^2 / 2 - theta y + tau |theta| + theta^2 / (2 w) >= 0 to the gap, and nothing where its multiplier is best
-    (Fenchel and Young).
-
-    Parameters
-    ----------
-    normalizer
-        L.
+    The relative entropy needs no pass over the cells: by ME-4, with the `normalizer` L, it is L + sum_ic theta_ic
+    s_ic. Each part adds theta s + w d^2 / 2 - theta y + tau |theta| + theta^2 / (2 w) >= 0 to the gap, and nothing
+    where its multiplier is best (Fenchel and Young).
     """
     objective = bound = normalizer
     for term in terms:

@@ -1,4 +1,4 @@
-"""Weights for the records of DualQuery under which the drawn queries are most likely: a concave program over the simplex.
+"""Weights of DualQuery's records under which the drawn queries are most likely: a concave program on the simplex.
 
 Problem (models/reweighting, RW-1): maximize L(w) over w >= 0 with sum w = 1, where L is the log-likelihood of all
 rounds' draws if the table answered like the weighted records, q(D) = q(w) = sum_r w_r q(x_r). In round t the query
@@ -78,7 +78,7 @@ class TranscriptLikelihood:
         draws: int,
         step: float,
     ) -> TranscriptLikelihood:
-        """Return the likelihood of the draws of rounds 1 to T, given their records: codes (d,) or a row of bits each."""
+        """Return the likelihood of the draws of rounds 1 to T, given their records: codes (d,) or bits each."""
         from dpopt.queries.counting.kernels import satisfied
 
         if [one.round for one in sampled] != list(range(1, len(records) + 1)):
@@ -224,7 +224,7 @@ def _gap_of(gradient: NDArray[np.float64], weights: NDArray[np.float64]) -> floa
 def _best_on_simplex(
     linear: NDArray[np.float64], curvature: NDArray[np.float64], start: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return about the maximizer of linear' w - w' curvature w / 2 over the simplex: accelerated projected gradients."""
+    """Return a near maximizer of linear' w - w' curvature w / 2 on the simplex, by accelerated projected gradients."""
     smooth = max(float(np.abs(curvature).sum(axis=1).max()), 1e-12)  # at least the largest eigenvalue
     point = previous = start
     momentum = 1.0

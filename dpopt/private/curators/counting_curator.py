@@ -1,4 +1,4 @@
-"""The curator of noisy counts: of queries, bins, conjunctions, lists, coefficients, points, numeric columns, and of records."""
+"""The curator of noisy counts: of queries, bins, conjunctions, lists, coefficients, points, columns, and records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The curator of prefixes that grow: rows of a triangular strategy, each drawn once, all paid for before the first of them."""
+"""The curator of prefixes that grow: rows of a triangular strategy, each drawn once, all paid for first."""
 
 from __future__ import annotations
 

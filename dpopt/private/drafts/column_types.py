@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def with_type(attribute: Attribute, kind: pa.DataType) -> Attribute:
-    """Return an attribute with the Arrow type of its column, where it would come back in another and this one holds its bins.
+    """Return an attribute with the Arrow type of its column, if it would come back in another and this holds its bins.
 
     Texts have no type to keep: what they say, such as a date, comes back as what it is.
     """

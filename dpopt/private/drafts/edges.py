@@ -177,7 +177,7 @@ def _between(grid: list[float], low: float, high: float) -> list[float]:
 def _quantiles(
     others: NDArray[np.float64], rows: NDArray[np.int64], bins: int, values: NDArray[np.float64], *, integer: bool
 ) -> Edges:
-    """Return edges at quantiles of the others, with the fewest digits that keep most of them apart, around all values."""
+    """Return edges at quantiles of the others, with the fewest digits that keep most apart, around all values."""
     reached = np.cumsum(rows) / rows.sum()
     positions = np.unique(np.searchsorted(reached, np.arange(1, bins) / bins))
     for digits in range(_DIGITS, _MOST_DIGITS + 1):

@@ -109,7 +109,7 @@ _ALL_NINES = re.compile(r"9{2,}")
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """A declaration, or None if the column should be left out; why; checks; whether it names people with several rows."""
+    """A declaration, or None to leave the column out; why; checks; whether it names people with several rows."""
 
     attribute: Attribute | None
     why: str
@@ -120,7 +120,7 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many bins are aimed at, how many values an attribute may have, how numbers are written; names of all columns."""
+    """How many bins are aimed at, how many values an attribute has, how numbers are written; names of all columns."""
 
     bins: int
     max_values: int

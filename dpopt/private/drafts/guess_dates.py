@@ -57,7 +57,7 @@ class Dated:
 
 
 def date_form(texts: pa.Array) -> Dated | None:
-    """Return the first known form that all texts have, with the zone that all of them name, else several; None without any."""
+    """Return the first known form that all texts have, with the zone that all name, else several; None without any."""
     first = texts[0].as_py()
     if max(len(first), len(texts[len(texts) - 1].as_py())) < len("9 am"):  # most columns of a wide table are done
         return None

@@ -1,4 +1,4 @@
-"""How a text file is written, guessed once from its beginning for the owner to confirm: a release takes it from the schema."""
+"""How a text file is written, guessed once for the owner to confirm: a release takes it from the schema."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def _near(count: int) -> _Codes:
 
 
 def _of_codes(columns: Sequence[_Column], step: int) -> tuple[list[Proposal], list[Proposal], list[set[str]]]:
-    """Return mappings; implications, those with the most expected exceptions first; and which columns have a mapping."""
+    """Return mappings; implications, most expected exceptions first; and which columns have a mapping."""
     mappings, implied = list[Proposal](), dict[_Way, list[tuple[float, Proposal]]]()
     mapped, known = list[set[str]](), defaultdict[int, set[int]](set)  # what follows from a column
     for one, other in _near(len(columns)).tolist():

@@ -136,7 +136,7 @@ FEWEST_ROWS = 2**17  # of a part, on average: below, giving out tasks costs more
 
 
 class DistributedTable(TableInFiles):
-    """Parquet files whose row groups are counted by workers, or CSV files in a folder, counted one by one; added up here.
+    """Parquet files whose row groups are counted by workers, or CSV files in a folder, counted one by one and added up.
 
     The answers are those of the table in memory, to the last bit, whatever the number of workers and the order in which
     they are done, and also if some are lost on the way: a part is then counted again.
@@ -167,7 +167,7 @@ class DistributedTable(TableInFiles):
         *,
         progress: Progress | None = None,
     ) -> DistributedTable:
-        """Let workers validate their parts by the schema. Parameters as for `read_table`, and a function that gives workers."""
+        """Let workers validate their parts by the schema. As `read_table`, with a function that gives workers."""
         how = (reading or TableReading()).for_schema(schema)
         how.check_against(schema)
         source = open_table(table, how)

@@ -1,4 +1,4 @@
-"""What is measured of counts in bins: sums over disjoint groups of bins, the counts in order, or how many bins are in use."""
+"""What is measured of counts in bins: sums over disjoint groups, the counts in order, or the number of used bins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured of conjunctions and of decision lists: how many records or rows satisfy each of a number of literals."""
+"""Measurements of conjunctions and of decision lists: how many records or rows satisfy each of a number of literals."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class Measurement:
 
 
 def check_marginals(marginals: MarginalSet, sizes: NDArray[np.integer], what: str) -> None:
-    """Refuse, by WorkloadError, marginals over other attributes than a schema's, or over codes that it does not have."""
+    """Refuse, by WorkloadError, marginals over other attributes than a schema's, or over other codes."""
     domains = marginals.domains
     fits = domains.counts.size == len(sizes) and bool(
         np.all(domains.codes < np.repeat(sizes, domains.counts)) and np.all(domains.codes >= 0)

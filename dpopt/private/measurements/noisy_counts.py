@@ -43,7 +43,7 @@ class Noised(Protocol):
 
 
 def noise_charge(measurement: Noised, sensitivity: int, relation: NeighbouringRelation) -> Charge:
-    """Return what a measurement costs, by `measurement_charge`: name and noise are its own. Privacy: C1 in docs/privacy."""
+    """Return what a measurement costs, by `measurement_charge`, name and noise its own. Privacy: C1 in docs/privacy."""
     return measurement_charge(
         measurement.name, sensitivity, measurement.scale, gaussian=measurement.gaussian, relation=relation
     )

@@ -29,7 +29,7 @@ CHUNK = 2**16
 _BITS = 20
 _LOW = (1 << _BITS) - 1
 _TOP = 1 << 41
-"""Sums stay within 2^61: far beyond what occurs, and so that noise of any scale that is planned fits into 64 bits beside it."""
+"""Sums stay within 2^61: far beyond what occurs, and so that any planned noise fits into 64 bits beside it."""
 
 
 class CoefficientTable(Declared[PrivateDataset, PolynomialFamily]):
@@ -143,7 +143,7 @@ def coefficient_sums(
 
 
 def _add_symmetric(total: _Total, dataset: PrivateDataset, family: SymmetricFamily, unit: float, threads: int) -> None:
-    """Count each set of literals once, and multiply: a monomial has one coefficient for all records that have its literals."""
+    """Count each set of literals once, and multiply: a monomial has one coefficient for records with its literals."""
     from dpopt.queries.counting.subset_kernels import count_subsets
 
     words = packed_literals(dataset, family.literals)

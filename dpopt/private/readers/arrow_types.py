@@ -51,7 +51,7 @@ def _ticks(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
 
 
 def seconds_of(array: pa.Array) -> NDArray[np.float64]:
-    """Return dates or timestamps of any unit as seconds since 1970-01-01 00:00, without fractions; NaN where there is none."""
+    """Return dates or timestamps of any unit as seconds since 1970-01-01 00:00, without fractions; NaN without one."""
     import pyarrow as pa
 
     ticks, absent = _ticks(array)

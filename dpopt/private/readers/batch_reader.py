@@ -223,7 +223,7 @@ class BatchReader:
         return what_does_not_fit(self._source, self.problems, self.faults())
 
     def refuse_what_does_not_fit(self) -> None:
-        """Refuse, by PrivateDataError, a table that was read to its end, if rows or values did not fit: it names them."""
+        """Refuse, by PrivateDataError, a table read to its end, if rows or values did not fit: it names them."""
         refuse_what_does_not_fit(self._source, self.problems, self.faults())
 
     def batches(self, rows_at_a_time: int) -> Generator[list[Codes], None, None]:

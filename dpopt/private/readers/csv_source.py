@@ -136,7 +136,7 @@ class CsvFile:
 
 
 class CsvFilesSource:
-    """CSV files with the same columns in the same order, read one after the other; each has a header line, or none has."""
+    """CSV files with the same columns in the same order, read one after the other; each with a header line, or none."""
 
     nulls_are_malformed = True
 

@@ -209,7 +209,7 @@ def _refuse_where_records_meet(path: Path, how: TableReading) -> None:
 
 
 def named_by(table: object, how: TableReading, names: Sequence[str]) -> TableReading:
-    """Return how a table is read: the columns of arrays and matrices, which have no names, have these if none are declared."""
+    """Return how a table is read: columns of arrays and matrices get these names if none are declared."""
     return replace(how, column_names=tuple(names)) if how.column_names is None and is_array(table) else how
 
 
@@ -242,7 +242,7 @@ def first_bytes(path: Path) -> bytes:
 
 
 def foreign_format(start: bytes) -> str | None:
-    """Return what a file that starts with these bytes is, None if it is none of the formats that are known by their marks."""
+    """Return what a file that starts with these bytes is, None if it is none of the formats known by their marks."""
     return next((what for mark, what in _FOREIGN.items() if start.startswith(mark)), None)
 
 

@@ -26,7 +26,7 @@ _BUFFER_BYTES = 2**20  # of each column that is read at a time; else a whole row
 
 @dataclass(frozen=True, slots=True)
 class RowGroups:
-    """Some row groups of one Parquet file, in order, and how many rows they hold together. Private where the table is."""
+    """Some row groups of one Parquet file, in order, and how many rows they hold. Private where the table is."""
 
     path: Path
     groups: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Columns that a schema declares as lengths after others: what the two say, taken apart before it is encoded, row by row.
+"""Columns that a schema declares as lengths after others: what the two say, split before it is encoded, row by row.
 
 A length is a function of its own row alone: one record still gives one code for each attribute, and none changes how
 another is read. So neighbouring relation and sensitivities are those of any other column. Test:

@@ -1,4 +1,4 @@
-"""Conjunctions of a few literals as sets: how many there are, which number each has, and how many of them a record moves.
+"""Conjunctions of a few literals as sets: their number, their order, and how many of them a record moves.
 
 Literals come in groups, one for each attribute: a record satisfies at most one literal of a group (two values of one
 attribute never hold together). A conjunction has at most one literal of each group; conjunctions of one size are
@@ -63,13 +63,7 @@ class LiteralGroups:
         return self._from(0, size)
 
     def numbers(self, subsets: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of each conjunction, (q,).
-
-        Parameters
-        ----------
-        subsets : (q, j) int64
-            Literals of increasing groups.
-        """
+        """Return the number of each conjunction, (q,); literals (q, j) of increasing groups."""
         given = self.checked(subsets)
         found, begin = np.zeros(len(given), dtype=np.int64), np.zeros(len(given), dtype=np.int64)
         for place in range(given.shape[1]):
@@ -91,7 +85,7 @@ class LiteralGroups:
         return given
 
     def before(self, rest: int) -> NDArray[np.int64]:
-        """Return for each literal l how many conjunctions begin with a literal below l and have `rest` more, (d + 1,)."""
+        """Return for each literal l the number of conjunctions of a first literal below l and `rest` more, (d + 1,)."""
         if self.conjunctions(rest + 1) > MOST_CONJUNCTIONS:
             raise WorkloadError(
                 f"{self.literals:,} literals have {self.conjunctions(rest + 1):,} conjunctions of {rest + 1}; at most "

@@ -87,10 +87,7 @@ class Monomials:
     def numbers(self, monomials: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of monomials of one degree, (q,); of "sets" and "powers" alone.
 
-        Parameters
-        ----------
-        monomials : (q, j) int64
-            Variables; increasing in each row ("sets") or not decreasing ("powers").
+        Rows (q, j) of variables: increasing ("sets") or not decreasing ("powers").
         """
         degree = monomials.shape[1]
         if not 1 <= degree <= self.degree or self.kind == LISTED:
@@ -100,7 +97,7 @@ class Monomials:
         return self.starts[degree] + self._groups(degree).numbers(monomials + shift)
 
     def true_at(self, ones: Sequence[int]) -> NDArray[np.int64]:
-        """Return the numbers of the monomials that are 1 where these variables are 1 and all others 0, (M,), increasing."""
+        """Return the numbers of the monomials that are 1 where just these variables are 1, (M,), increasing."""
         given = np.array(sorted(ones), dtype=np.int64)
         if given.size and not 0 <= given[0] <= given[-1] < self.variables:
             raise WorkloadError(f"found the variables {given.tolist()}; expected 0 to {self.variables - 1}")
@@ -114,12 +111,9 @@ class Monomials:
         return np.sort(self.true_at_each(given[None, :])[0])
 
     def true_at_each(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return for each point the numbers of the monomials that are 1 there, (q, M); of "sets" and "powers" alone.
+        """Return the numbers (q, M) of the monomials that are 1 where just these variables (q, k) are.
 
-        Parameters
-        ----------
-        points : (q, k) int64
-            The variables that are 1, increasing in each row.
+        Variables increase in each row; of "sets" and "powers" alone.
         """
         width = points.shape[1]
         found = [np.zeros((len(points), int(self.kind == POWERS)), dtype=np.int64)]
@@ -140,7 +134,7 @@ class Monomials:
         ]
 
     def most_true(self, ones: int) -> int:
-        """Return M: how many are 1 at a point with so many ones, at most. For listed ones: all of at most so many variables."""
+        """Return M: most that are 1 at a point with so many ones. Listed ones: all of at most so many variables."""
         if self.kind == LISTED:
             return sum(1 for one in self.listed if len(set(one)) <= ones)
         return number_of_monomials(self.kind, min(ones, self.variables), self.degree)

@@ -130,7 +130,7 @@ def shares_of_cells(cells: NDArray[np.int64], weights: NDArray[np.float64] | Non
 
 
 def _uniform_shares(marginals: MarginalSet, sizes: NDArray[np.integer]) -> NDArray[np.float64]:
-    """Return the uniform probability of each cell of a marginal, (M,): literals are multiplied from the first one on."""
+    """Return the uniform probability of each cell of a marginal, (M,): literals are multiplied in order."""
     bounds, shares = np.asarray(sizes), np.ones(len(marginals))
     for column in marginals.attributes.T:
         shares *= np.where(column >= 0, 1.0 / bounds[column], 1.0)

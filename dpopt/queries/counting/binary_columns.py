@@ -58,17 +58,12 @@ class BinaryColumns(Sequence[NDArray[np.uint8]]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseColumns(BinaryColumns):
-    """Columns as lists: column i has a one in the records listed[starts[i]:starts[i + 1]], increasing.
-
-    Parameters
-    ----------
-    starts : (d + 1,) int64, read-only
-    listed : (number of ones,) uint32, read-only
-    """
+    """Columns as lists: column i has a one in the records listed[starts[i]:starts[i + 1]], increasing."""
 
     rows: int = field(repr=False)
     """Number of records n."""
     starts: NDArray[np.int64] = field(repr=False)
+    """Shape (d + 1,)."""
     listed: NDArray[np.uint32] = field(repr=False)
 
     def __post_init__(self) -> None:
@@ -226,7 +221,7 @@ class BitRecords:
         return BitRecords(len(attributes), freeze(made))
 
     def distinct(self) -> tuple[BitRecords, NDArray[np.int64], NDArray[np.int64]]:
-        """Return the distinct records in lexicographic order, how often each occurs, and the place of every record there."""
+        """Return the distinct records in lexicographic order, their numbers, and the place of every record there."""
         found, place, counts = np.unique(self._whole(), return_inverse=True, return_counts=True)
         octets = np.frombuffer(found.tobytes(), dtype=np.uint8).reshape(len(found), -1)
         return BitRecords(self.width, octets), counts.astype(np.int64), place.astype(np.int64).ravel()
@@ -262,5 +257,5 @@ def octets_for(width: int) -> int:
 
 
 def are_kept_as_bits(sizes: NDArray[np.integer]) -> bool:
-    """Return whether records over attributes of these sizes (d,) are kept as bits: many attributes, none with a third code."""
+    """Return whether records of these sizes (d,) are kept as bits: many attributes, none with a third code."""
     return len(sizes) >= WIDE and int(np.max(sizes)) <= 2

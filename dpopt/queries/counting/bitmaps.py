@@ -1,4 +1,4 @@
-"""Columns of bits in memory, laid out so that a run of words of many columns stays in the caches while it is counted on.
+"""Columns of bits in memory, laid out so that runs of words of many columns stay in the caches during a count.
 
 Importing this module imports numba.
 
@@ -56,11 +56,6 @@ class Bitmaps:
     Word w of column c in the tile that begins at b is words[b + c * stride + w]. Up to 1,024 columns follow each other
     as a whole (stride: the length of a column). More columns are laid out tile by tile (stride: the length of a run),
     so that a tile is one piece of memory; otherwise each of its runs would lie on a page of its own.
-
-    Parameters
-    ----------
-    words : flat, uint64
-        Bits that belong to no record are zero.
     """
 
     rows: int = field(repr=False)
@@ -68,6 +63,7 @@ class Bitmaps:
     columns: int
     """Number of columns c."""
     words: NDArray[np.uint64] = field(repr=False)
+    """Flat. Bits that belong to no record are zero."""
     stride: int = field(repr=False)
     size: int = field(repr=False)
     """As above."""
@@ -186,7 +182,7 @@ def _count_singly(
 
 
 def _cached_order(columns: NDArray[np.int32], widths: NDArray[np.int64], group: int) -> NDArray[np.int64]:
-    """Return an order in which clauses that follow each other share groups of their last two columns, then the first one."""
+    """Return an order of clauses in which neighbours share groups of their last two columns, then the first one."""
     each = np.arange(widths.size)
     order = stable_order(np.ascontiguousarray(columns[:, 0]), each)
     for back in (1, 2):

@@ -169,7 +169,7 @@ def _count_three(
 def _count_odd(
     scratch: Words, words: Words, n: np.uint64, a: np.uint64, b: np.uint64, c: np.uint64, keep_c: np.uint64
 ) -> np.int64:
-    """Count the bits of an XOR of three runs of n words; the first lies in `scratch`, the third is ANDed with `keep_c`."""
+    """Count the bits of the XOR of 3 runs of n words; the first is in `scratch`, the third is ANDed with `keep_c`."""
     total = np.uint64(0)
     for w in range(n):
         total += population_count(scratch[a + w] ^ words[b + w] ^ (words[c + w] & keep_c))
@@ -249,7 +249,7 @@ def _count_four(run: Run, columns: Columns, i: int, flips: np.uint32, width: int
 
 @kernel
 def _first_seven(run: Run, columns: Columns, i: int, flips: np.uint32, width: int) -> tuple[Seven, Seven]:
-    """Return where the runs of up to seven literals, at least five, begin, and their flips; missing ones repeat the last."""
+    """Return where the runs of five to seven literals begin, and the flips; missing ones repeat the last."""
     sixth, last = min(5, width - 1), min(6, width - 1)
     starts = (
         _start(run, columns[i, 0]),

@@ -38,7 +38,7 @@ def count_on_columns(
     threads: int = USUAL,
     progress: Callable[[float], None] | None = None,
 ) -> NDArray[np.int64]:
-    """Count, for every clause, the records of which it is true.
+    """Count, for every clause, the records of which it is true, (m,), exactly.
 
     Parameters
     ----------
@@ -50,11 +50,6 @@ def count_on_columns(
         m clauses.
     progress
         Called in the caller's thread with the shares 1/20, 2/20, ..., 1 of the work once they are done.
-
-    Returns
-    -------
-    counts : (m,) int64
-        Between 0 and n, exact.
     """
     steps = Progress(progress)
     offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
@@ -88,7 +83,7 @@ def column_positions(offsets: NDArray[np.int64], clauses: Clauses) -> tuple[NDAr
 
 
 def positions_of_bits(columns: int) -> NDArray[np.int32]:
-    """Return the same for columns of zeros and ones: flat column 2 a + 1 is column a, flat column 2 a the same one flipped."""
+    """Return the same for columns of zeros and ones: flat column 2 a + 1 is column a, 2 a the same flipped."""
     positions = np.arange(columns, dtype=np.int32).repeat(2)
     positions[::2] = -2 - positions[::2]
     return positions
@@ -113,7 +108,7 @@ def _count_on_binary(
 def _count_on_lists(
     table: SparseColumns, offsets: NDArray[np.int64], clauses: Clauses, threads: int, progress: Progress
 ) -> NDArray[np.int64]:
-    """Count each clause by lists or by bits, whichever costs less; of a nearly empty table on the records that have a one."""
+    """Count each clause by lists or by bits, whichever costs less; of a nearly empty table on records with a one."""
     if table.rows > NEARLY_EMPTY * max(table.listed.size, 1):
         filled = _without_empty_records(table)
         counts = _count_on_lists(filled, offsets, clauses, threads, Progress(progress.part(0, 0.9)))

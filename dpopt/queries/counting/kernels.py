@@ -32,7 +32,7 @@ SATISFIED_CHUNK = 1 << 17
 def count_on_records(
     clauses: Clauses, records: NDArray[np.int32] | BitRecords, sizes: NDArray[np.integer], *, threads: int = USUAL
 ) -> NDArray[np.int64]:
-    """Count, for every clause, the given records of which it is true.
+    """Count, for every clause, the given records of which it is true, (m,).
 
     Parameters
     ----------
@@ -42,10 +42,6 @@ def count_on_records(
         Codes, one record per row. Of many attributes only the columns that clauses name are taken.
     sizes : (d,) integers
         Number of codes of each attribute.
-
-    Returns
-    -------
-    counts : (m,) int64
     """
     if len(records.shape) != 2 or records.shape[1] != len(sizes):
         raise SchemaError(f"records of shape {records.shape} do not fit a schema of {len(sizes)} attributes")
@@ -62,19 +58,7 @@ def count_on_records(
 
 
 def satisfied(clauses: Clauses, record: NDArray[np.int32], *, threads: int = USUAL) -> NDArray[np.bool_]:
-    """Return for every clause whether it is true of one record.
-
-    Parameters
-    ----------
-    clauses
-        m clauses.
-    record : (d,) int32
-        Codes of the record.
-
-    Returns
-    -------
-    true : (m,) bool
-    """
+    """Return for every clause whether it is true of one record (d,), (m,)."""
     codes = frozen(record, np.int32)
     if codes.ndim != 1:
         raise WorkloadError(f"a record has shape (d,), found shape {codes.shape}")
@@ -135,8 +119,6 @@ def shares_on_records(
         Number of codes of each attribute.
     weights : (r,) float64, optional
         Nonnegative, not all zero; 1 each if left out. Their sum is divided by.
-    threads
-        Number of threads; the result does not depend on it.
 
     Returns
     -------
@@ -167,7 +149,7 @@ def shares_on_records(
 
 
 def _fitting(records: NDArray[np.int32] | BitRecords, sizes: NDArray[np.integer]) -> NDArray[np.int32] | BitRecords:
-    """Return the records, as bits where there are many attributes of two codes; refuse those that do not fit the sizes."""
+    """Return the records, as bits where there are many attributes of two codes; refuse those outside the sizes."""
     table = records if isinstance(records, BitRecords) else np.asarray(records)
     if len(table.shape) != 2 or table.shape[1] != len(sizes) or len(table) == 0:
         raise SchemaError(
@@ -207,8 +189,6 @@ def weigh_on_records(
         Number of codes of each attribute.
     weights : (r,) float64
         Any finite numbers, added in the order of the records.
-    threads
-        Number of threads; the result does not depend on it.
 
     Returns
     -------

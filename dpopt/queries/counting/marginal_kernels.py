@@ -18,8 +18,6 @@ from dpopt.errors import SchemaError
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.threads import USUAL
 
-__all__ = ["cells_of_columns", "cells_of_records", "count_cells"]
-
 # records whose positions are kept at a time: bounds the temporary arrays, and they stay in the cache
 BLOCK = 1 << 15
 TASK = 1 << 20  # pairs of a record and a marginal that one call of the kernel takes
@@ -45,8 +43,6 @@ def count_cells(
         record in no cell of the marginals over that attribute.
     weights : (n,) float64, optional
         The weight of each record; 1 each if left out.
-    threads
-        Number of threads; the result does not depend on it.
     progress
         Called in the caller's thread with the share that is done, in (0, 1].
 
@@ -93,17 +89,8 @@ def count_cells(
 def cells_of_records(marginals: MarginalSet, records: NDArray[np.integer]) -> NDArray[np.int64]:
     """Return the cell of each marginal in which each record lies.
 
-    Parameters
-    ----------
-    marginals
-        M marginals over d attributes.
-    records : (r, d) integers
-        Codes, one record per row.
-
-    Returns
-    -------
-    cells : (r, M) int64
-        Places in the flat order of all cells; -1 where the record has a code that the domain leaves out.
+    The place in the flat order of all cells for each of r records (r, d) and M marginals, (r, M); -1 where the record
+    has a code that the domain leaves out.
     """
     table = np.asarray(records)
     if table.ndim != 2 or table.shape[1] != marginals.domains.counts.size:
@@ -135,7 +122,7 @@ def cells_of_columns(marginals: MarginalSet, columns: Sequence[NDArray[np.intege
 
 
 class _Positions:
-    """Codes of the attributes that marginals use, as positions in their domains: one type, whatever the columns have."""
+    """Codes of the attributes that marginals use, as positions in their domains, of one type."""
 
     def __init__(self, marginals: MarginalSet) -> None:
         self.used = np.unique(marginals.attributes[marginals.attributes >= 0])

@@ -19,7 +19,7 @@ from dpopt.queries.counting.compiled import population_count
 def pack_codes(
     codes: Sequence[NDArray[np.integer]], sizes: NDArray[np.integer], positions: NDArray[np.int32]
 ) -> tuple[NDArray[np.uint64], int]:
-    """Return the flat columns f with positions[f] >= 0 as bits, in row positions[f] of (c, W), and the number of records.
+    """Return flat columns f with positions[f] >= 0 as bits, in row positions[f] of (c, W), and the number of records.
 
     Bit r of a column is bit r % 64 of its word r // 64; bits beyond the last record are zero.
 

@@ -74,7 +74,7 @@ def take_clauses(clauses: Literals, chosen: NDArray[np.int64]) -> Literals:
 
 @kernel
 def _resolve(flat: FlatColumns, clauses: ClauseArrays, made: Literals) -> bool:
-    """Write the columns of each clause in the order of their keys, and which are flipped; False if one is not packed."""
+    """Write the columns of each clause in the order of their keys, and the flips; False if one is not packed."""
     m, k = clauses.attributes.shape
     offsets, keys, columns = flat.offsets, flat.keys, made.columns
     last = offsets.size - 1
@@ -174,7 +174,7 @@ def add_sets(
     triples: NDArray[np.int64],
     counts: NDArray[np.int64],
 ) -> None:
-    """Write the count of each clause from those of its sets: pairs[i, j], i < j, and triples[i] for its three columns."""
+    """Write each clause's count from those of its sets: pairs[i, j], i < j, and triples[i] for its three columns."""
     columns = clauses.columns
     for i in range(clauses.widths.size):
         total = np.int64(coefficients[i, 0]) * rows

@@ -35,7 +35,7 @@ CLAUSE_STEPS = 150.0  # what a clause costs besides its steps
 
 
 class Lists(NamedTuple):
-    """Columns as lists, and long ones as bits too: dense[places[c]] are those of column c, places[c] = -1 if there are none."""
+    """Columns as lists, and long ones as bits too: dense[places[c]] are those of column c; places[c] = -1: none."""
 
     starts: NDArray[np.int64]
     listed: NDArray[np.uint32]
@@ -154,7 +154,7 @@ LINE, MOST_AHEAD = 16, 1024  # records in a cache line; of a list, at most so ma
 
 
 def _ask(_typing_context, array, index):  # type: ignore[no-untyped-def]
-    """Bring the cache line of an element near: lists lie far apart, and waiting for each would take longer than walking it."""
+    """Bring the cache line of an element near: waiting for each list would take longer than walking it."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -209,7 +209,7 @@ def _keep_met(
     kept: NDArray[np.uint32],
     first: np.int64,
 ) -> np.int64:
-    """Write the records of a list whose bit is set to kept[first:], and return how many; one place more may be written."""
+    """Write the records of a list whose bit is set to kept[first:], and return how many; can write one place more."""
     place_kept = np.uint64(first)
     for place in range(np.uint64(begin), np.uint64(end)):
         row = np.uint64(listed[place])
@@ -229,7 +229,7 @@ def _common(lists: Lists, column: np.int32, bits: NDArray[np.uint64]) -> np.int6
 
 @kernel
 def _bits_of(lists: Lists, column: np.int32, held: np.int32, made: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the bits of a column, made in `made` where none are kept; what column `held` (-1: none) left there is cleared."""
+    """Return the bits of a column, made in `made` if none are kept, where column `held` (-1: none) is cleared."""
     starts, listed, places = lists.starts, lists.listed, lists.places
     if held >= 0 and places[held] < 0:
         _clear(listed, starts[held], starts[held + 1], made)
@@ -374,7 +374,7 @@ def _short_pairs(
     threads: int,
     report: Callable[[float], None],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the part of the two shorter columns, and where common records are kept; for clause i not before begins[i]."""
+    """Return the part of the two shorter columns, and the place of common records, from begins[i] on for clause i."""
     m = now.widths.size
     found, spans = np.zeros(m, dtype=np.int64), np.zeros((m, 2), dtype=np.int64)
     size = max(1, -(-m // (threads * PARTS)))
@@ -414,7 +414,7 @@ def _longest(
 
 
 def _edges(ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where rounds begin and end, so that what one keeps fits into memory; ends[i] belongs to the first i clauses."""
+    """Return where rounds begin and end, so that each fits into memory; ends[i] belongs to the first i clauses."""
     new = np.flatnonzero(np.diff(ends[1:] // MOST_KEPT, prepend=0))
     return np.unique(np.concatenate(([0], new, [ends.size - 1])))
 

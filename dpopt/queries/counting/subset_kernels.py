@@ -1,4 +1,4 @@
-"""Counting all conjunctions of up to a few literals on bit-packed records: depth first, each AND used for all that extend it.
+"""Counting all conjunctions of up to a few literals on bit-packed records: depth first, sharing each AND.
 
 Importing this module imports numba.
 """
@@ -32,7 +32,7 @@ def count_subsets(
     threads: int = USUAL,
     progress: Callable[[float], None] | None = None,
 ) -> list[NDArray[np.int64]]:
-    """Return how many records satisfy each conjunction of 1, ..., `size` literals, in the order of `LiteralGroups.numbers`.
+    """Count the records of each conjunction of 1, ..., `size` literals, in the order of `LiteralGroups.numbers`.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def _count_from(
     block: int,
     counts: NDArray[np.int64],
 ) -> None:
-    """Add up the conjunctions that begin with literal `first`; those of size j + 1 stand from starts[j] on, in order."""
+    """Sum the conjunctions that begin with literal `first`; those of size j + 1 stand from starts[j] on, in order."""
     literals, length = words.shape
     size = starts.size
     held = np.empty((size, block), np.uint64)

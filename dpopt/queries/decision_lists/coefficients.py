@@ -1,4 +1,4 @@
-"""The numbers by which each row of decision lists counts in each conjunction, and by how much one row moves all of them.
+"""The coefficients of each decision list in each conjunction, and by how much one row moves all of them.
 
 With s = how many of the first i literals of a row are true at a point, "none of them is" is approximated by
 
@@ -135,7 +135,7 @@ class ListCoefficients:
         return best
 
     def _products(self, i: int, h: int, size: int) -> list[int]:
-        """Return for each number of equal literals the sum of products over the signs of one set of shared variables."""
+        """Return for each number of equal literals the sum of products over the signs of a set of shared variables."""
         one, other = ([int(self.values[row, a, size - a]) for a in range(size + 1)] for row in (i, h))
         return [
             sum(

@@ -1,4 +1,4 @@
-"""What is public of a table whose rows are decision lists: the variables, the longest list, and how its output may change.
+"""The public values of a table of decision lists: the variables, the longest list, and how its output changes.
 
 A decision list "if x3 then 1; if not x7 then 0; else 1" gives a bit at each point y of {0,1}^m: that of its first
 literal that is true there, or the last one. A disjunction of literals is a list all of whose literals give 1, with 0 at

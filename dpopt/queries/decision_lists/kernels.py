@@ -172,7 +172,7 @@ def _count(
 
 
 def polynomial_in_bits(counts: list[Integers], number: int) -> list[Integers]:
-    """Return the coefficients of the sum of all counts whose conjunction is true at y, as a polynomial in y_1, ..., y_m.
+    """Return the coefficients of the sum of all counts with conjunctions true at y, as a polynomial in y_1, ..., y_m.
 
     Of each set of variables of size 0, ..., t, in the combinatorial number system: a conjunction with negations is a
     product of bits and of (1 - bit).
@@ -219,14 +219,7 @@ def _add_products(values: Integers, size: int, binomial: Integers, starts: Integ
 
 
 def values_at(polynomial: list[Integers], points: NDArray[np.uint8]) -> Integers:
-    """Return the values of a polynomial in bits at points, (q,).
-
-    Parameters
-    ----------
-    polynomial
-        As `polynomial_in_bits` gives it.
-    points : (q, m) uint8
-    """
+    """Return the values (q,) of a polynomial of `polynomial_in_bits` at points (q, m)."""
     size = len(polynomial) - 1
     found = np.empty(len(points), dtype=np.int64)
     number = points.shape[1]

@@ -31,7 +31,7 @@ UNIT = 2**26
 DIRECTION_UNIT = 2**12
 """Units of a coordinate of a canonical direction, in 1."""
 COPIES = 63
-"""Signs that an entry of a projection adds up; an odd number, so that no entry is 0 and no axis often lies across a normal."""
+"""Signs that an entry of a projection adds up; odd, so that no entry is 0 and few axes lie across a normal."""
 MOST_COORDINATES = 2**16
 """d T at most, so that all sums are exact."""
 LARGEST_DIMENSION = 16
@@ -87,7 +87,7 @@ class PointColumns:
 
 @dataclass(frozen=True, eq=False)
 class Projections:
-    """m public projections of R^d to R^T, and h canonical directions of R^T that stand for themselves and their antipodes."""
+    """m public projections of R^d to R^T, and h canonical directions of R^T, which stand for their antipodes too."""
 
     matrices: NDArray[np.int64]
     """Shape (m, T, d). Entries are sums of `copies` random signs. With one copy they are the paper's A_i but for the

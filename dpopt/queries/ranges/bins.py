@@ -89,11 +89,6 @@ class Bins:
         stands for the end. Where a bin for missing values follows the numbers, its label names it ("missing:missing"),
         and ":" alone holds it too; "a:" does not. Where ends hold colons themselves, as times do, the range is divided
         where both ends can be read.
-
-        Raises
-        ------
-        WorkloadError
-            If the text names no range; the message says what could be named.
         """
         low, high = self._ends(text)
         if self.edges is not None:

@@ -1,4 +1,4 @@
-"""Grids of cells, an axis for each ordered domain: blocks of cells, loads and texts of boxes, and boxes that divide a grid.
+"""Grids of cells, an axis for each ordered domain: blocks, loads and texts of boxes, and boxes that divide a grid.
 
 Blocks: the bins of each axis are joined in blocks of 1, 2, 4, ... bins; a block of the grid is a product of these, so
 that a level is a tuple with one height for each axis, (0, ..., 0) for single cells. Cells can be put in the order of a
@@ -30,7 +30,7 @@ _MOST_PARTS = 16  # between commas of a box
 
 
 def sides_of(text: str, axes: Sequence[Bins]) -> list[tuple[int, int]]:
-    """Return the range of each column that a text names: "20:40,0:10" (`Bins.range_of`). Labels may hold commas themselves."""
+    """Return the range of each column that a text names: "20:40,0:10" (`Bins.range_of`). Labels can hold commas."""
     parts = text.split(",")
     if len(axes) == 1:
         return [axes[0].range_of(text)]
@@ -84,7 +84,7 @@ def block_of_cells(shape: Sequence[int], level: Level) -> NDArray[np.int64]:
 
 
 def informative_levels(levels: Sequence[Level], parts: Sequence[Level]) -> NDArray[np.float64]:
-    """Return 1 where a level (column) informs about a part (row), as it does if it is nowhere higher; (parts, levels)."""
+    """Return 1 where a level (column) informs about a part (row): if it is nowhere higher; (parts, levels)."""
     of_levels, of_parts = np.array(levels, dtype=np.int64), np.array(parts, dtype=np.int64)
     return np.asarray((of_levels[None, :, :] <= of_parts[:, None, :]).all(axis=2), dtype=np.float64)
 
@@ -125,7 +125,7 @@ def check_boxes(starts: NDArray[np.int64], stops: NDArray[np.int64], shape: Sequ
 
 
 def halvings(heights: Level) -> list[tuple[int, int]]:
-    """Return which side is halved at each step from the whole grid down: the axis, and the height of the halves along it.
+    """Return the side halved at each step from the whole grid down: the axis, and the height of the halves along it.
 
     The side to be halved is the one of whose halvings the largest share is left; of equal ones the longest, and the
     first. So a short side is first halved early, when blocks still hold many records, and sides of equal length take
@@ -141,7 +141,7 @@ def halvings(heights: Level) -> list[tuple[int, int]]:
 
 
 def halving_order(heights: Level) -> NDArray[np.int64]:
-    """Return the cells of a grid of 2^heights bins, numbered in C order, in the order of a tree that halves the sides in turn.
+    """Return the cells of a grid of 2^heights bins, numbered in C order, as ordered by a tree that halves sides.
 
     The sides are those of `halvings`. The cells of each node of `Tree.balanced(cells, 2)` stand side by side then.
 
@@ -247,7 +247,7 @@ def sums_of_boxes(before: NDArray[_Number], starts: NDArray[np.int64], stops: ND
 
 
 def rectangle_sums(cells: NDArray[_Number], starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[_Number]:
-    """Return what lies in each axis-aligned rectangle (box) of a grid, (c,), in time that does not depend on their sizes.
+    """Return the sum in each box of a grid, (c,), in time that does not depend on their sizes.
 
     Parameters
     ----------

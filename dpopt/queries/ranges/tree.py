@@ -61,7 +61,7 @@ class Tree:
 
     @classmethod
     def balanced(cls, bins: int, branching: int) -> Tree:
-        """Return the tree over `bins` bins in which every node joins `branching` nodes below it, the last one what is left.
+        """Return the tree over `bins` bins whose nodes join `branching` nodes below them, the last one the rest.
 
         All leaves have the same depth; nothing is padded.
         """
@@ -96,11 +96,6 @@ class Tree:
         """Return the tree of nested lists: a list is a node with its parts as children, anything else is a bin.
 
         ``[["a", "b"], "c"]`` has the bins a, b, c and a node above a and b.
-
-        Raises
-        ------
-        TreeError
-            If a list is empty, or lists are nested too deeply.
         """
         levels: list[list[int]] = []
         current: list[Any] = [hierarchy]
@@ -199,7 +194,7 @@ def read_hierarchy(path: str | os.PathLike[str], bins: Bins) -> Tree:
 
 
 def hierarchy_of(given: Any, bins: Bins, name: str = "the hierarchy") -> Tree:
-    """Return the tree of a hierarchy: the whole list is its root, groups are nodes, and bins its leaves, in their order."""
+    """Return the tree of a hierarchy: the whole list is its root, groups are nodes, and bins its leaves, in order."""
     if not isinstance(given, list):
         raise TreeError(f"{name}: expected a list of groups and bins, found {shown(given)}")
     numbers = {label: position for position, label in reversed(list(enumerate(bins.labels or ())))}
@@ -212,7 +207,7 @@ def hierarchy_of(given: Any, bins: Bins, name: str = "the hierarchy") -> Tree:
 
 
 def deepened(tree: Tree) -> Tree:
-    """Return the tree with all leaves on its lowest level: a leaf above it has one child, which has one child, and so on.
+    """Return the tree with all leaves on its lowest level: a leaf above it has a chain of single children.
 
     Each level then divides all bins. Nodes of a level are those of the tree there, and the leaves above it.
     """

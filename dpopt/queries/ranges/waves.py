@@ -1,4 +1,4 @@
-"""Sums of all bins weighted by sine or cosine waves: what to measure so that ranges, or prefixes, have little variance (ST-6).
+"""Sums of all bins weighted by sine or cosine waves: measured so, ranges or prefixes have little variance (ST-6).
 
 With the eigenvalues l_k and eigenvectors U of the inverse of G for all ranges (sines) or for prefixes (cosines), the
 strategy of equal d is A = diag(l^(-1/4)) U' diag(s), where s scales each column to norm 1. It is square, so that bins

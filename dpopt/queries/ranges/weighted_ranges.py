@@ -68,7 +68,7 @@ class WeightedRanges:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], bins: Bins) -> WeightedRanges:
-        """Read a CSV file: in each line a range, as `Bins.range_of` takes it, and after a comma its weight, 1 if left out.
+        """Read a CSV file: in each line a range for `Bins.range_of`, and after a comma its weight, 1 if left out.
 
         A first line "range,weight" and empty lines count for nothing.
         """

@@ -288,7 +288,7 @@ def _largest_sum(sets: ClauseSets, left_out: Clauses, sizes: NDArray[np.int64]) 
 
 
 def _distances(sets: ClauseSets, through: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each set a bound on how many of its clauses differ between two cells: exact, or `through` a centre; (S,)."""
+    """Return for each set a bound, (S,), on its clauses that differ between two cells: exact, or `through` a centre."""
     clauses = np.diff(sets.first_clause)
     cells = sets.cells_with_records().astype(np.float64)
     exact = cells * (cells - 1) / 2 * -(-clauses // 64) <= MOST_PAIRS
@@ -318,7 +318,7 @@ def _tell_apart(clauses: Clauses, sizes: NDArray[np.int64]) -> tuple[NDArray[np.
 
 
 def _likely_true(clauses: Clauses, sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which clauses are true of more than half of all records, but for a hair (any answer gives a bound), (m,)."""
+    """Return which clauses are true of more than half of all records, nearly (any answer gives a bound), (m,)."""
     used = clauses.attributes >= 0
     share = 1.0 / sizes[clauses.attributes]
     chance = np.where(used, np.where(clauses.signs, share, 1.0 - share), 0.0)

@@ -141,7 +141,7 @@ def _advance(digits: NDArray[np.int64], lengths: NDArray[np.int64], width: int) 
 def largest_entries(
     sets: ClauseSets, tables: NDArray[np.int32], scale: int, messages: NDArray[np.int64], largest: NDArray[np.int64]
 ) -> None:
-    """Write for each set the largest scale * entry - sum of the messages of the cell's positions, over cells that exist."""
+    """Write for each set the largest scale * entry - sum of messages of the cell's positions, over existing cells."""
     digits, lengths = np.empty(WIDEST, dtype=np.int64), np.empty(WIDEST, dtype=np.int64)
     for s in range(sets.first_axis.size - 1):
         first, width = sets.first_axis[s], _lengths(sets, s, lengths)
@@ -257,7 +257,7 @@ def sweep_messages(
 
 @kernel
 def largest_distances(sets: ClauseSets, chosen: NDArray[np.bool_], found: NDArray[np.int64]) -> None:
-    """Write for each chosen set the largest number of its clauses that differ between two of its cells; compares all pairs."""
+    """Write for each chosen set the most clauses that differ between two of its cells, by comparing all pairs."""
     digits, lengths = np.empty(WIDEST, dtype=np.int64), np.empty(WIDEST, dtype=np.int64)
     for s in range(sets.first_axis.size - 1):
         if not chosen[s]:

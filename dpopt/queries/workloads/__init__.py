@@ -2,6 +2,6 @@
 
 | file | what it holds |
 |---|---|
-| workload.py, short_forms.py, families.py, explicit.py | short forms and JSON files that name queries, and these queries |
+| workload.py, short_forms.py, families.py, explicit.py | short forms and JSON files, and their queries |
 | items.py | random conjunctions over items of known popularity |
 """

@@ -24,18 +24,6 @@ LARGEST_COUNT = 50_000_000
 BATCH = 1 << 20
 LARGEST_CELLS = 2_000_000_000  # of marginals, which are held as shapes
 
-__all__ = [
-    "LARGEST_CELLS",
-    "LARGEST_COUNT",
-    "all_marginals",
-    "all_parities",
-    "chosen_marginals",
-    "listed_marginals",
-    "random_conjunctions",
-    "random_parities",
-    "random_thresholds",
-]
-
 
 def check_width(width: int, schema: Schema) -> None:
     """Raise WorkloadError unless queries over `width` distinct attributes of the schema exist."""
@@ -79,14 +67,14 @@ def chosen_marginals(width: int, count: int, seed: int, schema: Schema, domains:
     advice = "choose fewer marginals, fewer attributes per marginal, or coarser bins"
     check_count(count, "marginals", advice)
     ranks = PublicRandom(seed).distinct_below(available, count)
-    return _held(_combinations(ranks, len(schema), width), domains)
+    return _marginal_set(_combinations(ranks, len(schema), width), domains)
 
 
 def listed_marginals(marginals: Sequence[Sequence[int]], domains: Domains) -> MarginalSet:
     """Return these marginals (attribute positions, distinct within each), in this order."""
     width = max(len(marginal) for marginal in marginals)
     padded = [[*marginal, *[-1] * (width - len(marginal))] for marginal in marginals]
-    return _held(np.array(padded, dtype=np.int32), domains)
+    return _marginal_set(np.array(padded, dtype=np.int32), domains)
 
 
 def random_conjunctions(
@@ -234,7 +222,7 @@ def _cells_of_all(width: int, counts: list[int]) -> int:
     return sums[width]
 
 
-def _held(marginals: NDArray[np.int32], domains: Domains) -> MarginalSet:
+def _marginal_set(marginals: NDArray[np.int32], domains: Domains) -> MarginalSet:
     """Return the marginals, refused before anything is built if they have too many cells."""
     counts = [*domains.counts.tolist(), 1]  # the last one for padding
     cells = sum(prod(counts[attribute] for attribute in marginal) for marginal in marginals.tolist())

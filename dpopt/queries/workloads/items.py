@@ -91,7 +91,7 @@ def popular_conjunctions(
 
 
 def popularity_weights(items: int, twice_exponent: int) -> NDArray[np.uint64]:
-    """Return the weights of the ranks 1 .. items, whole numbers: isqrt(2^80 // rank^twice_exponent), (items,) uint64."""
+    """Return the weights of the ranks 1 .. items: isqrt(2^80 // rank^twice_exponent), (items,) uint64."""
     if items > MOST_ITEMS or items**twice_exponent > 1 << _UNIT:
         raise WorkloadError(
             f"{items:,} ranked items are too many for the exponent {twice_exponent / 2:g} (at most {MOST_ITEMS:,}, and "
@@ -221,7 +221,7 @@ def _elementary_symmetric(shares: NDArray[np.float64], width: int) -> float:
 
 
 def _distinct_places(random: PublicRandom, size: int, width: int, bounds: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return `size` draws of `width` places, (size, width), each place in proportion to its weight, given that they differ.
+    """Return `size` draws of `width` places, (size, width), each in proportion to its weight, given that they differ.
 
     `bounds` are the cumulative weights. Rows with a place twice are drawn again, all together, until none is left.
     """

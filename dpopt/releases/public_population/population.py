@@ -1,4 +1,4 @@
-"""Public populations over any schema, as columns or as a table, on which plans are played before any record is touched."""
+"""Public populations over any schema, as columns or as a table, to play plans on before any record is touched."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _random_columns(
 
 
 MOST_ATTRIBUTES = 100
-"""Binary attributes of a table that is written out; with more, populations are distributions (see `BinaryPopulation`)."""
+"""Binary attributes of a written table; with more, populations are distributions (see `BinaryPopulation`)."""
 
 
 def has_binary_population(workload: Workload, density: float | None) -> bool:
@@ -361,7 +361,7 @@ def _dense(count: int, wanted: NDArray[np.int64], seed: int) -> BinaryPopulation
 
 
 def _uniforms_at(stream: PublicRandom, count: int, wanted: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return ``uniforms(stream, count)[wanted]``; where attributes are wanted in order, they are drawn some at a time."""
+    """Return ``uniforms(stream, count)[wanted]``; attributes in order are drawn some at a time."""
     if (np.diff(wanted) <= 0).any():
         return uniforms(stream, count)[wanted]
     found = np.empty(wanted.size)

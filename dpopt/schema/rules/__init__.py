@@ -1,4 +1,4 @@
-"""Rules on records: declared in the schema, in JSON or in Python, and compiled to the circuit that solvers read. Public.
+"""Rules on records: declared in the schema, in JSON or in Python, and compiled to the circuit that solvers read.
 
 In       formulas over literals, counts and comparisons; short forms (combinations, dependencies, orderings).
 Out      `Rule`, its description in words, its JSON form; `compile_rules`, which gives a `ThresholdCircuit`.

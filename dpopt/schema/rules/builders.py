@@ -1,4 +1,4 @@
-"""Short functions that make formulas and rules: `Rule(implies(literal("age", "<", 15), literal("job", "is", "missing")))`."""
+"""Functions that make formulas and rules: `Rule(implies(literal("age", "<", 15), literal("job", "is", "missing")))`."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def missing_set(attribute: Attribute) -> int:
 
 
 def whole_numbers(attribute: Attribute, code: int) -> tuple[int, int]:
-    """Return the least and the greatest whole number, or date in its form, in a bin of an attribute that holds those."""
+    """Return the least and the greatest whole number, or date in its form, in a bin of such an attribute."""
     low, high = attribute.edges[code], attribute.edges[code + 1]
     closed = code == len(attribute.edges) - 2
     first, last = math.ceil(low), math.floor(high) if closed else math.ceil(high) - 1
@@ -178,11 +178,11 @@ def _codes_in_order(attribute: Attribute, condition: Literal) -> int:
     for code in range(len(attribute.edges) - 1):
         side = _side(attribute, code, condition.relation, limit)
         if side == "some":
-            asked = as_json([attribute.name, condition.relation, condition.value])
+            comparison = as_json([attribute.name, condition.relation, condition.value])
             raise SchemaError(
                 f"'{condition.describe()}' is true of some values of the bin {attribute.label(code)} and false of "
                 f"others; move an edge of {attribute.name!r}, or compare representatives: "
-                f'{{"compare": {asked}, "by": "representative"}}'
+                f'{{"compare": {comparison}, "by": "representative"}}'
             )
         codes |= (side == "all") << code
     return codes
@@ -235,7 +235,7 @@ EVERY_VALUE = "every value"
 
 @dataclass(frozen=True, slots=True)
 class Inequality:
-    """Numbers of codes, by position all but missing, plus coefficients of either sign of true formulas are at least a bound."""
+    """Numbers of codes, by position but for missing, plus coefficients of true formulas are at least a bound."""
 
     bound: int
     terms: dict[int, list[int]]

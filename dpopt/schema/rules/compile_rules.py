@@ -52,8 +52,8 @@ def compile_rules(
             gates.add(rule, number, columns)
         except SchemaError as problem:
             name = f" ({title!r})" if rule.name else ""
-            said = "" if rule.name else f" [the rule: {title}]"
-            raise SchemaError(f"rule number {number + 1}{name}: {problem}{said}") from problem
+            title_part = "" if rule.name else f" [the rule: {title}]"
+            raise SchemaError(f"rule number {number + 1}{name}: {problem}{title_part}") from problem
     return gates.circuit(titles)
 
 

@@ -243,10 +243,10 @@ class Comparison:
 
     def describe(self) -> str:
         """Return the comparison in words."""
-        said = {"representative": " (by representatives)", "every value": " (for every value of the bins)"}
+        meanings = {"representative": " (by representatives)", "every value": " (for every value of the bins)"}
         given = {"holds": ", or a number is missing", "fails": ", and none is missing"}
         text = f"{_expression_text(self.left)} {self.relation} {_expression_text(self.right)}"
-        return text + said.get(self.by or "", "") + given.get(self.missing or "", "")
+        return text + meanings.get(self.by or "", "") + given.get(self.missing or "", "")
 
 
 Formula: TypeAlias = Literal | AllOf | AnyOf | Negation | Implication | Equivalence | Counting | Comparison

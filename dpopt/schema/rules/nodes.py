@@ -67,7 +67,7 @@ FALSE, TRUE = 0, 1
 
 
 class Nodes:
-    """The nodes of one rule, each with a number; the same node is made once, and parts come before what they are part of."""
+    """The nodes of one rule, each with a number; the same node is made once, and parts come before wholes."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self._sizes = sizes
@@ -148,7 +148,7 @@ class Nodes:
         return self._number(Sum(bound, ordered, tuple(sorted(gates.items()))))
 
     def _clauses(self, bound: int, one: int, other: int, terms: Mapping[int, Sequence[int]]) -> int:
-        """Return a sum over two attributes as "and" of "or": for each number of the one, it is more or the other suffices."""
+        """Return a sum over two attributes as "and" of "or": each number of one is exceeded, or the other is enough."""
         return self.all_of(
             self.any_of(
                 (self._reaching(one, terms[one], level + 1), self._reaching(other, terms[other], bound - level))

@@ -127,9 +127,9 @@ class Ordering:
 
     def describe(self) -> str:
         """Return the rule in words."""
-        said = {"representative": "by representatives", "every value": "for every value of the bins"}[self.by]
+        meaning = {"representative": "by representatives", "every value": "for every value of the bins"}[self.by]
         given = ", where given" if self.missing == "holds" else ", and all given"
-        return f"{(' < ' if self.strict else ' <= ').join(self.attributes)} ({said}{given})"
+        return f"{(' < ' if self.strict else ' <= ').join(self.attributes)} ({meaning}{given})"
 
 
 Form: TypeAlias = Formula | Forbid | Combinations | Determines | Ordering
@@ -147,11 +147,6 @@ class Rule:
         `ordered`).
     name
         How reports call the rule, in characters that can be printed; by default its content in words.
-
-    Raises
-    ------
-    SchemaError
-        If the form is none of these, or the name has a control character.
 
     Examples
     --------

@@ -137,17 +137,7 @@ class ThresholdCircuit:
             )
 
     def gates(self, records: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Return which gates are true of each record.
-
-        Parameters
-        ----------
-        records : (r, d) int32
-            Existing codes, one record per row.
-
-        Returns
-        -------
-        true : (r, G) bool
-        """
+        """Return which gates are true of each record, (r, G); existing codes (r, d)."""
         from dpopt.schema.rules.circuit_kernels import true_gates  # imports numba
 
         table = np.ascontiguousarray(records, dtype=np.int32)

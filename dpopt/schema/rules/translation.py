@@ -145,15 +145,7 @@ def _require_once(name: str, sets: Sequence[int], values: Sequence[tuple[Named, 
 
 
 class Translation:
-    """Translates one rule into nodes.
-
-    Parameters
-    ----------
-    nodes
-        Where the nodes are made.
-    columns
-        The attributes that names are looked up in.
-    """
+    """Translates one rule over these columns into nodes."""
 
     def __init__(self, nodes: Nodes, columns: Columns) -> None:
         self._nodes = nodes

@@ -42,7 +42,7 @@ def as_json(found: object) -> str:
 
 
 def row_as_json(row: Sequence[object]) -> str:
-    """Return a row of values as short JSON; several for one place stand in a list of their own, a single one does not."""
+    """Return a row of values as short JSON; several for one place stand in a list, a single one does not."""
     return as_json([one[0] if isinstance(one, list | tuple) and len(one) == 1 else one for one in row])
 
 
@@ -53,7 +53,7 @@ def require_name(found: object) -> None:
 
 
 def require_printable(name: str) -> None:
-    """Raise SchemaError if the name of a rule, which reports print as it is, has a control character or a line break."""
+    """Raise SchemaError if the name of a rule, which reports print, has a control character or a line break."""
     bad = next((character for character in name if unicodedata.category(character) in _NOT_PRINTED), None)
     if bad is not None:
         raise SchemaError(

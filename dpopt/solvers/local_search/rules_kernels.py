@@ -1,4 +1,4 @@
-"""Hard rules in the local search, compiled: sums of gates, compound moves, annealing and descent among feasible records.
+"""Hard rules in the local search, compiled: sums of gates, compound moves, annealing, descent among feasible records.
 
 Sums: the search keeps the sum of every gate of the circuit. When an attribute changes its code, the sums of the gates
 that have a term of it change, and where a gate turns, so do those of its parents. For each attribute the gates that it

@@ -60,7 +60,7 @@ VERSION = "4"
 """Changes when the same seed no longer gives the same answer."""
 
 MANY_ATTRIBUTES = 200
-"""Problems over more attributes are presolved; with tens of attributes every code is pulled both ways and nothing is gained."""
+"""Problems over more attributes are presolved; with tens of attributes that gains nothing."""
 
 DEFAULT_SWEEPS = 4000
 """About 15 ms at 41 attributes with 390 named codes and 1,750 clauses of three literals, on one core."""

@@ -190,7 +190,7 @@ _USABLE = 1e-6
 
 
 def is_incumbent(program: PointProgram, point: NDArray[np.float64]) -> bool:
-    """Return whether a point at a limit, moved to whole numbers and inside its bounds, breaks nothing by more than 1e-6."""
+    """Return whether a point at a limit, rounded and moved inside its bounds, breaks nothing by more than 1e-6."""
     linear = program.linear
     inside = np.clip(np.where(linear.integrality, np.round(point), point), linear.lower, linear.upper)
     return program.violation(inside) <= _USABLE * max(1.0, float(np.abs(inside).max(initial=0.0)))

@@ -75,7 +75,7 @@ class LevelNoise:
 
 
 OnSolved = Callable[[SolvedBudget | None, float | None], None]
-"""Receives how a solver's budget compares with that of our own method, and the proven gap; None without solver or proof."""
+"""Receives how a solver's budget compares with our own, and the proven gap; None without solver or proof."""
 
 
 def discard(solved: SolvedBudget | None, gap: float | None) -> None:
@@ -84,7 +84,7 @@ def discard(solved: SolvedBudget | None, gap: float | None) -> None:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CountsPlan(SynopsisPlan, ABC):
-    """What a release of counts measures: levels, each of which divides all records, each with noise of its own scale."""
+    """What a release of counts measures: levels, each of which divides all records, with noise of its own."""
 
     relation: NeighbouringRelation
     budget: Budget

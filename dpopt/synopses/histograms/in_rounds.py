@@ -1,4 +1,4 @@
-"""Blocks that are measured in rounds, the largest first: each round divides those that hold enough records by earlier ones.
+"""Blocks measured in rounds, the largest first: each round divides those that hold enough records by earlier ones.
 
 What each round costs is fixed by the plan; what it groups is a function of released values. Groups that have no cell in
 common cost the same whichever they are (C5 in docs/privacy), and the costs of rounds add up though each may depend on

@@ -37,7 +37,7 @@ from dpopt.synopses.histograms.counts_plan import whole_number
 ALL, PREFIXES, SIZES, WORST, FILE = "all", "prefixes", "sizes:", "worst", "file:"
 _SHOWN = 60  # characters of what was found
 _PLAIN_STEPS = (1, 4)
-"""Plain strategies are single bins alone, and trees with 2 and with 16 children whose levels share the budget equally."""
+"""Plain strategies are single bins, and trees with 2 and with 16 children whose levels share the budget equally."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +90,7 @@ class RangeWorkload:
         return RangeWorkload(self.text, names, np.vstack((self.loads, *loads)), self.relative)
 
     def program(self, *, amount: float, sensitivity: int, gaussian: bool, known_total: bool) -> LevelProgram:
-        """Return the program that spreads a budget over the levels; with `known_total` the root is known and not measured.
+        """Return the program that spreads a budget over the levels; with `known_total` the root is not measured.
 
         Loads of the root are left out then: what the total determines has no variance. A group of such ranges needs no
         budget; single bins stand in for it.
@@ -222,7 +222,7 @@ def _apart(
 
 NODES = "nodes"
 MOST_OF_A_KIND = 2_048
-"""All groups of a level, all positions of a size and all ranges are represented by at most so many each, evenly spaced."""
+"""All groups of a level, all positions of a size and all ranges are represented by at most so many, evenly spaced."""
 
 
 def parse_hierarchy_ranges(text: str, hierarchy: Tree, bins: Bins) -> tuple[str, str, WeightedRanges]:
@@ -256,7 +256,7 @@ def ranges_of_nodes(tree: Tree) -> WeightedRanges:
 
 
 def all_ranges(bins: int) -> WeightedRanges:
-    """Return all ranges with equal weights; evenly spaced ones, in the order of starts and stops, if there are too many."""
+    """Return all ranges with equal weights; evenly spaced ones, in order of starts and stops, if there are too many."""
     of_starts = np.arange(bins, 0, -1, dtype=np.int64)
     before = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(of_starts)))
     chosen = _spaced(int(before[-1]))
@@ -277,7 +277,7 @@ def ranges_of_sizes(sizes: list[int], bins: int) -> WeightedRanges:
 
 
 def _alike(groups: list[NDArray[np.int64]]) -> NDArray[np.float64]:
-    """Return weights for the members of groups side by side: all groups weigh alike, and alike the members of a group."""
+    """Return weights for the members of groups side by side: groups weigh alike, and so do members of a group."""
     sizes = np.array([group.size for group in groups])
     return np.repeat(1.0 / (sizes * sizes.size), sizes)
 

@@ -136,7 +136,7 @@ class ReleasedCounts(PlannedSynopsis):
 
     @property
     def default(self) -> Estimate:
-        """The estimate of answers that name none: `divided`, `shrunken` of rounds, or the first that a solver was asked for."""
+        """The default estimate of answers: `divided`, `shrunken` of rounds, or the first by a solver."""
         own = Estimate.SHRUNKEN if self.plan.round_levels else Estimate.DIVIDED
         return Estimate(self.solved[0].estimate) if self.solved else own
 
@@ -187,7 +187,7 @@ class ReleasedCounts(PlannedSynopsis):
         return range_answers(values, unbiased, np.sqrt(self._variances(starts, stops)), confidence)
 
     def whole_counts(self, estimate: str | Estimate | None = None) -> NDArray[np.int64]:
-        """Return whole numbers near an estimate, of the grid's shape, whose sums over the first cells are the rounded ones."""
+        """Return whole numbers near an estimate, of the grid's shape, with rounded sums over the first cells."""
         cells = self.estimate(estimate)
         sums = np.concatenate(([0.0], np.cumsum(cells)))
         return np.asarray(np.diff(np.rint(sums)), dtype=np.int64).reshape(cells.shape)

@@ -93,7 +93,7 @@ class TreePlan(CountsPlan):
             yield GroupSums(level.name, level.scale, self.gaussian, groups, sizes.size)
 
     def node_values(self, noisy: tuple[NDArray[np.int64], ...]) -> NDArray[np.float64]:
-        """Return what was measured of each node, (v,): 0 where nothing was; a public number of records is the root's."""
+        """Return the measured count of each node, (v,): 0 without one; a public number of records is the root's."""
         values = np.zeros(len(self.tree))
         for level, measured in zip(self.levels, noisy, strict=True):
             values[self.nodes(level)] = measured

@@ -1,4 +1,4 @@
-"""The plan of a histogram that measures waves over all bins, in place of counts of blocks; made from public numbers alone."""
+"""The plan of a histogram that measures waves over all bins, not counts of blocks; made from public numbers alone."""
 
 from __future__ import annotations
 

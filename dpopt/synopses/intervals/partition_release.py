@@ -1,4 +1,4 @@
-"""A released partition: boxes with weights, what was measured of them, and answers to any box with bounds of their errors."""
+"""A released partition: boxes with weights, measured counts, and answers to any box with error bounds."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class PartitionRelease(PlannedSynopsis):
         return np.concatenate(found) if found else np.zeros(0)
 
     def whole_counts(self, records: int) -> NDArray[np.int64]:
-        """Return how many of so many synthetic records each box has, (c,): whole numbers near the shares of its weight."""
+        """Return how many of so many synthetic records each box has, (c,): whole numbers near its share."""
         if records < 1 or self.total <= 0.0:
             raise WorkloadError(
                 f"found {records:,} records to share among boxes that have {self.total:g}; both must be above 0"
@@ -248,7 +248,7 @@ def write_boxes(released: PartitionRelease, path: str | os.PathLike[str]) -> Non
 
 
 def write_records(released: PartitionRelease, path: str | os.PathLike[str], records: int) -> None:
-    """Write synthetic records: as many in each box as its weight says, spread evenly over its cells; whole or not at all.
+    """Write synthetic records: as many in each box as its weight says, evenly over its cells; whole or not at all.
 
     A bin of numbers is written as its lower edge, which lies in it; any other as its label.
     """

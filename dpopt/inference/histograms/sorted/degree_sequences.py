@@ -126,7 +126,7 @@ def relax(
 def parity_changes(
     whole: NDArray[np.float64], values: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return changes of a falling whole sequence by 1 in an odd number of entries: what each adds to the squared distance.
+    """Return changes of a falling whole sequence by 1 in an odd number of entries, with the added squared distance.
 
     With costs come first entries, ends, and +1 or -1. An odd number of entries at the front of a stretch of equal ones
     is raised, or at its back lowered. From the best whole sequence one of these leads to the best with the other parity
@@ -218,7 +218,7 @@ def cost_of(whole: NDArray[np.int64], values: NDArray[np.float64]) -> float:
 
 
 def repaired(whole: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64] | None:
-    """Return a falling whole sequence with the cheapest change that makes its sum even; None if none was found graphical."""
+    """Return a falling whole sequence with the cheapest change that makes its sum even; None if none is graphical."""
     if cut_violations(whole)[0].max() > 0:
         return None
     if whole.sum() % 2 == 0:
@@ -240,7 +240,7 @@ def rounded(point: NDArray[np.float64], total: int | None) -> NDArray[np.float64
 
 
 def evened(whole: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return a graphical sequence of the same even sum: the largest entries give as little as will do to the smallest ones.
+    """Return a graphical sequence of the same even sum: the largest entries give as little as possible to the smallest.
 
     What a graphical sequence majorizes is graphical, and so are entries that differ by 1 at most: what is given is
     found by halving its range.

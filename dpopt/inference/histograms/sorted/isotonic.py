@@ -75,7 +75,7 @@ def isotonic_median(
     upper: float | None = None,
     breaks: Sequence[int] = (),
 ) -> NDArray[np.float64]:
-    """Return a nondecreasing sequence (n,) of least weighted sum of absolute differences: most likely under Laplace noise.
+    """Return a nondecreasing sequence (n,) of least weighted absolute differences: most likely under Laplace noise.
 
     Where several are best they lie between a smallest and a largest, found in n log n steps; returned is the middle of
     the two, half up if all values are whole, which is optimal too. Whole values (and bounds) hence give whole numbers.
@@ -180,7 +180,7 @@ def _of_total(
     total: float,
     bracket: tuple[float, float],
 ) -> NDArray[np.float64]:
-    """Return shifted(shift) of sum `total`: the sum is piecewise linear and rises. Newton steps, halving where they leave."""
+    """Return shifted(shift) of sum `total`: the sum is piecewise linear and rises. Newton steps, else halving."""
     low, high = bracket
     shift = 0.5 * (low + high)
     for _ in range(_ROUNDS):

@@ -1,4 +1,4 @@
-"""Compiled kernels of sorted counts: graphs of given degrees, isotonic regression by medians, sums over nondecreasing paths.
+"""Compiled kernels of sorted counts: graphs of given degrees, isotonic regression by medians, sums over paths.
 
 Importing this module imports numba.
 """

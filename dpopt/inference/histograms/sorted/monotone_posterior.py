@@ -1,4 +1,4 @@
-"""Sorted counts from noisy ones by the distribution of the noise: posterior means of a nondecreasing sequence of whole numbers.
+"""Sorted counts from noisy ones by the distribution of the noise: posterior means of nondecreasing whole numbers.
 
 Problem: noisy values y_k = s_k + noise, k = 1, ..., n, of whole numbers lower <= s_1 <= ... <= s_n <= upper. Among all
 functions of y the posterior mean has the least expected squared error, under the distribution of s that is assumed;
@@ -249,7 +249,7 @@ class _Turn:
     high: NDArray[np.int64]
 
     def run(self, means: NDArray[np.float64], stages: int) -> _Sums:
-        """Return the sums for expected multiplicities (c,) and shapes up to `stages`; fewer where states are too many."""
+        """Return the sums for expected multiplicities (c,) and shapes up to `stages`; fewer if states are too many."""
         from dpopt.inference.histograms.sorted.kernels import forward_backward
 
         shapes, firsts, starts = self._states(means, stages)

@@ -1,4 +1,4 @@
-"""Column generation: weighted records whose answers are the nearest of all distributions on feasible records, with a proof.
+"""Column generation: weighted records with the nearest answers of all distributions on feasible records, proven.
 
 Problem (models/projection, PJ-1 to PJ-3, over all feasible records): minimize f(p). Every round solves the master
 problem over the records so far (`master`), looks for records along which f still falls (`pricing`), and adds them. With
@@ -269,7 +269,7 @@ class _Generation:
             state.lower_bound, state.proof = max(bound, 0.0), found.proof
 
     def _master_open(self, state: _State) -> bool:
-        """Return whether the weights of the records so far can still be improved: many records are not weighed to the end."""
+        """Return whether the weights of the records so far can still be improved: many are not weighed to the end."""
         gap = state.frank_wolfe_gap
         if self.settings.solver is not None:
             return False

@@ -185,7 +185,7 @@ class Answers:
 def _padded(
     problem: FitProblem, clauses: ClauseTerms
 ) -> tuple[NDArray[np.int32], NDArray[np.uint32], NDArray[np.int64]]:
-    """Return literals and masks with each term padded to whole words by clauses that are never true, and words per term."""
+    """Return literals and masks with each term padded to whole words by false clauses, and words per term."""
     words = -(-np.diff(clauses.starts) // WORD)
     literals, accepted = clause_literals(problem, clauses, clauses.width)
     starts = np.repeat(WORD * (np.cumsum(words) - words), np.diff(clauses.starts))

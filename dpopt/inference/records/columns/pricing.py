@@ -36,7 +36,7 @@ from dpopt.solvers.outside import solver_result
 from dpopt.solvers.registry import get_solver
 
 ENUMERATED_UP_TO = 2**20
-"""Records; and as columns they take no more than `ENUMERATED_BYTES`, their clauses no more than `ENUMERATED_LITERALS`."""
+"""Records; and as columns they take at most `ENUMERATED_BYTES`, their clauses at most `ENUMERATED_LITERALS`."""
 ENUMERATED_BYTES, ENUMERATED_LITERALS = 2**28, 2**31
 
 LARGEST_PRICE = 2.0**29

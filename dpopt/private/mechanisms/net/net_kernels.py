@@ -114,7 +114,7 @@ def distances(
 def interval_bound(
     low: Counts, high: Counts, total: int, answers: NDArray[np.int8], targets: Counts, size: int
 ) -> np.int64:
-    """Return a lower bound on the distances in a box: the best that one query alone proves (SD-5). Exact for one multiset."""
+    """Return a lower bound on the distances in a box: the best by one query alone (SD-5). Exact for one multiset."""
     least, most = low.sum(), high.sum()
     bound = np.int64(0)
     for q in range(len(targets)):

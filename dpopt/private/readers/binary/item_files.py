@@ -35,7 +35,7 @@ class Items:
 
     @classmethod
     def of(cls, schema: Schema, first_item: int | None) -> Items:
-        """Return the items of a schema: by name where it was given names, unless `first_item` says that they are numbers."""
+        """Return the items of a schema: by name where it has names, unless `first_item` says that they are numbers."""
         given = schema.to_json()["binary_attributes"]
         if first_item is not None or "names" not in given:  # type: ignore[operator]
             return cls(len(schema), first_item or 0)

@@ -81,7 +81,7 @@ class BoxWorkload:
 
 
 def cubes(shape: tuple[int, ...], step: int = 1) -> list[Level]:
-    """Return the levels of blocks with equal sides of 1, 2^step, 4^step, ... bins, or the whole axis where that is shorter."""
+    """Return the levels of blocks with equal sides of 1, 2^step, 4^step, ... bins, or the whole axis if shorter."""
     tops = grid_heights(shape)
     return [tuple(min(side, top) for top in tops) for side in range(0, max(tops) + 1, step)]
 

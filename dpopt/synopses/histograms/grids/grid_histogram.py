@@ -79,7 +79,7 @@ class GridHistogram(ReleasedCounts):
         return halve_from_the_whole(self._unbiased.cells, cells, 1.0 / plan.precisions[plan.levels[0]])
 
     def _variances(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the variance of each box, (q,): the least of the bounds for boxes that hold the same cells of the grid.
+        """Return the variance of each box, (q,): the least of the bounds for boxes with the same cells.
 
         A box that ends with an axis holds no more where it goes on to the next power of 2, as nothing lies there; and
         both are bounds, since knowing that only makes the variance smaller.

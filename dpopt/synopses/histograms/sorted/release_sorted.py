@@ -110,7 +110,7 @@ class SortedPlan(SynopsisPlan):
         return length - 1 if self.what == DEGREES else self.size
 
     def possible_length(self, noisy: int) -> int:
-        """Return the number of nodes that is nearest to a noisy one: not too few or too many for a public number of edges."""
+        """Return the number of nodes that is nearest to a noisy one: possible for a public number of edges."""
         least, most = 2, LARGEST_DOMAIN
         if self.size is not None:
             least, most = max(least, nodes_needed(self.size)), min(most, 2 * self.size)
@@ -315,6 +315,6 @@ def release_sorted(counts: BinCounts, plan: SortedPlan, **how: Unpack[Running]) 
 
 
 def nodes_needed(edges: int) -> int:
-    """Return how many nodes a graph without loops and double edges has at least: the least n with n (n - 1) / 2 >= edges."""
+    """Return the fewest nodes of a graph without loops and double edges: the least n with n (n - 1) / 2 >= edges."""
     below = (1 + isqrt(1 + 8 * edges)) // 2
     return below if below * (below - 1) // 2 >= edges else below + 1

@@ -198,7 +198,7 @@ class SortedCountsRelease(Synopsis):
 
     @cached_property
     def _used(self) -> NDArray[np.int64]:
-        """What estimates are made of: all but the numbers of others that are larger than the smallest of the largest can be.
+        """The numbers for estimates: all but those of others that are larger than the smallest of the largest can be.
 
         Without this the noise of thousands of numbers that are 0 would make nodes of enormous degree.
         """
