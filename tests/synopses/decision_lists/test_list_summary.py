@@ -125,7 +125,7 @@ def test_what_is_missing_is_refused_before_the_table_is_read() -> None:
         decision_lists("none.txt", family, epsilon=1.0, n0=0)
     with pytest.raises(PlanError, match="Leave n0 out"):
         decision_lists(texts(), family, epsilon=1.0, n0=50, neighbours="replace")
-    with pytest.raises(PrivateDataError, match="cannot be read"):
+    with pytest.raises(PrivateDataError, match="there is no file 'none.txt'"):
         decision_lists("none.txt", family, epsilon=1.0, n0=5)
     with pytest.raises(PrivateDataError, match="another declaration"):
         release_lists(private(family_of(4, 3), [((), (1,))]), plan_of("lists", None))
