@@ -327,15 +327,20 @@ def test_damage_to_what_was_solved_is_refused(kind: str, change: Change) -> None
 
 @every_kind
 def test_values_that_are_not_the_best_are_refused_or_called_imprecise(kind: str) -> None:
+    """Moved far up and far down: brought back within the possible counts, at most one of the two is the best again."""
     stated = json.loads(json.dumps(made(kind, solver="clarabel").to_json()))
     first = stated["solved"][0]
-    first["point"] = [value + 1e3 * place for place, value in enumerate(first["point"])]
+    solved, places = np.array(first["point"]), np.arange(len(first["point"]))
     read = KINDS[next(key for key in KINDS if key in stated)]().from_json
-    if kind in {"histogram", "intervals"}:
-        with pytest.raises(TranscriptError, match="is none of its model"):
-            read(stated)
-    else:
-        assert f"{FIRST[kind]} by clarabel: imprecise" in read(stated).solved_in_words()[0]
+    words = []
+    for moved in (solved + 1e3 * places, solved + 1e3 * (places - places[-1])):
+        first["point"] = moved.tolist()
+        if kind in {"histogram", "intervals"}:
+            with pytest.raises(TranscriptError, match="is none of its model"):
+                read(stated)
+        else:
+            words.append(read(stated).solved_in_words()[0])
+    assert not words or any(f"{FIRST[kind]} by clarabel: imprecise" in one for one in words)
 
 
 def test_nothing_solved_is_written_without_the_key() -> None:
