@@ -7,9 +7,11 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import typer.testing
 from filelock import FileLock
 from typer.testing import CliRunner, Result
 
@@ -19,6 +21,8 @@ from tests.algorithms.small_runs import SCHEMA, write_table
 
 assert callable(main)  # importing the module registers the commands
 COMMAND = [sys.executable, "-m", "dpopt"]
+# The tree of commands is built once for all calls, and not for each: that takes longer than many a command.
+typer.testing._get_command = cache(typer.testing._get_command)  # type: ignore[attr-defined]
 
 
 def words(text: str) -> list[Any]:

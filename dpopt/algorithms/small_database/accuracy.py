@@ -111,18 +111,19 @@ def vc_dimension(answers: NDArray[np.int8], *, most_sets: int = _MOST_SETS) -> t
     Sets are grown one element at a time from shattered ones, `most_sets` at most; where that ends, the two bounds are
     equal. The upper bound otherwise is log2 of the number of distinct queries.
     """
-    rows = np.unique(answers, axis=0)
+    rows = np.unique(answers, axis=0).astype(np.int32)
     elements, most = rows.shape[1], int(np.log2(len(rows)))
     shattered: list[tuple[int, ...]] = [()]
     tried, dimension = 0, 0
     while dimension < most:
         found: list[tuple[int, ...]] = []
+        bits = 1 << np.arange(dimension, dtype=np.int32)
         for known in shattered:
-            for element in range(known[-1] + 1 if known else 0, elements):
-                tried += 1
-                grown = (*known, element)
-                if len(np.unique(rows[:, grown] @ (1 << np.arange(len(grown))))) == 1 << len(grown):
-                    found.append(grown)
+            later = np.arange(known[-1] + 1 if known else 0, elements)
+            seen = np.zeros((2 << dimension, later.size), dtype=np.bool_)  # what queries answer on a set, as a number
+            seen[(rows[:, known] @ bits)[:, None] + (rows[:, later] << dimension), np.arange(later.size)] = True
+            found += [(*known, element) for element in later[seen.all(axis=0)].tolist()]
+            tried += later.size
             if tried > most_sets:
                 return dimension + bool(found), most
         if not found:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from math import ceil, floor, inf, isfinite, log10
 from typing import TYPE_CHECKING, Unpack
 
@@ -225,6 +225,7 @@ def summary(
     names = None if columns is None else tuple(columns)
     chosen = ChosenLiterals.of(request.declared(schema, n0), names, literals)
 
+    @cache
     def planned(budget: Budget, size: int | None) -> SummaryPlan:
         return plan_summary(
             chosen,
