@@ -106,6 +106,8 @@ def pytest_configure(config: pytest.Config) -> None:
         kept = tempfile.TemporaryDirectory(prefix="dpopt-tests-")
         os.environ["DPOPT_TESTS_FOLDER"] = kept.name
         config.add_cleanup(kept.cleanup)
+        # Else each of hundreds of child processes compiles dpopt anew; kernels are kept beside the modules in any case.
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONSAFEPATH"] = "1"
     os.environ["PYTHONPATH"] = os.pathsep.join([str(TESTED.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
 
