@@ -20,6 +20,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic, register_jitable
 from numba.np import arrayobj
 from numpy.typing import NDArray
@@ -63,7 +64,7 @@ def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
     except RuntimeError:
         return jit(cache=False, **options)(function)
     kept = compiled._cache  # type: ignore[attr-defined]  # noqa: SLF001  numba has no public name for it
-    _one_process_at_a_time(kept)
+    _compile_once(compiled)
     source = Path(inspect.getfile(function))
     if source.is_file():  # and not in an archive
         kept._cache_file._source_stamp = stamp_of(source)  # noqa: SLF001
@@ -91,23 +92,22 @@ def stamp_of(source: Path) -> str:
     return sha256("\0".join(found).encode()).hexdigest()
 
 
-def _one_process_at_a_time(cache: Any) -> None:
-    """Let one process at a time read or write what is kept on disk of a kernel.
+def _compile_once(compiled: Any) -> None:
+    """Let one process at a time compile a kernel, read it or write it; the others wait and read what it wrote.
 
     numba reads an index, chooses the name of a file, and writes both. Of two processes that compile different variants
-    at once one may find the code of the other under the name of its own, and would run it.
+    at once one may find the code of the other under the name of its own, and would run it. numba's own lock is taken
+    first: a thread that holds it may come to this kernel while it compiles another one.
     """
+    usual, kept = compiled.compile, compiled._cache._cache_file  # noqa: SLF001
 
-    def alone(method: Callable[..., Any]) -> Callable[..., Any]:
-        def called(*args: Any) -> Any:
-            from filelock import FileLock
+    def alone(signature: Any) -> Any:
+        from filelock import FileLock
 
-            with FileLock(Path(cache.cache_path) / "kernels.lock", is_singleton=True):
-                return method(*args)
+        with global_compiler_lock, FileLock(f"{kept._index_path}.lock", is_singleton=True):  # noqa: SLF001
+            return usual(signature)
 
-        return called
-
-    cache.load_overload, cache.save_overload = alone(cache.load_overload), alone(cache.save_overload)
+    compiled.compile = alone
 
 
 @part

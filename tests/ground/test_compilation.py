@@ -45,17 +45,20 @@ def test_importing_the_room_does_not_import_numba() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_one_process_at_a_time_reads_and_writes_the_code_that_is_kept(tmp_path: Path) -> None:
+def test_one_process_at_a_time_compiles_a_kernel_and_the_others_read_it(tmp_path: Path) -> None:
     source = tmp_path / "kernels.py"
     source.write_text("from dpopt.compilation import kernel\n\n\n@kernel\ndef twice(number):\n    return 2 * number\n")
     names = runpy.run_path(str(source))
-    place = Path(names["twice"]._cache.cache_path)
+    index, other = Path(names["twice"]._cache._cache_file._index_path), runpy.run_path(str(source))
     with ThreadPoolExecutor(1) as pool:
-        with FileLock(place / "kernels.lock"):
+        with FileLock(f"{index}.lock"):
             found = pool.submit(names["twice"], 4)
             assert not wait([found], timeout=0.5).done
+            assert not index.exists()
         assert found.result() == 8
-    assert list(place.glob("*.nbi"))
+    assert index.exists()
+    assert other["twice"](4) == 8
+    assert list(other["twice"].stats.cache_hits.values()) == [1]
 
 
 def test_code_on_disk_is_not_taken_once_a_part_of_it_in_another_file_has_changed(
