@@ -478,12 +478,13 @@ class Request:
             records = read_counts(table, name, self.reading)
         axes = (Bins(name, public_number_of_bins(records)),)
         with stage(self.stages, "planning"):
-            by = partial(compared or plan, axes)
+            planned = cache(partial(plan, axes))
+            by = planned if compared is None else partial(compared, axes)
             budget = self._noise(by, size, tried)
-            made = self._tried(partial(plan, axes), budget, size, tried)
+            made = self._tried(planned, budget, size, tried)
         self._check_solver(made)
         return self._measured(
-            records, account, budget, made, partial(plan, axes), measure(axes), size=size, tried=tried, compared=by
+            records, account, budget, made, planned, measure(axes), size=size, tried=tried, compared=by
         )
 
     def _check_solver(self, plan: object) -> None:

@@ -217,7 +217,7 @@ def intervals(
         (columns,) if isinstance(columns, str) else tuple(columns),
         counts=counts,
         plan=partial(planned, error=error),
-        compared=planned,
+        compared=None if error is None else planned,  # without an error to refuse it is the plan
         measure=lambda axes: partial(release_partition, axes=axes),
         ordered=ordered,
         size=n0,
