@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property, partial
 from itertools import combinations_with_replacement, product
 from math import factorial, prod
 from typing import Any
@@ -300,23 +300,27 @@ def check_losses(charges: Sequence[Charge], one: list[Decimal], two: list[Decima
     return check_divergences(charges, Divergences(one, two))
 
 
+charged = cache(total_epsilon)
+"""The same for every pair of neighbours; `tests/boundary/conftest.py` has each test add up anew, as some plant defects."""
+
+
 def check_divergences(charges: Sequence[Charge], apart: Divergences) -> Decimal:
     """Assert that nothing that tells two distributions apart exceeds what the charges say; return the share of epsilon."""
     with localcontext(DIGITS):
-        pure = Decimal(total_epsilon(charges, Accountant.PURE, 0.0))
+        pure = Decimal(charged(tuple(charges), Accountant.PURE, 0.0))
         assert apart.worst <= pure + NEGLIGIBLE, f"pure loss {apart.worst}, charged {pure}"
-        check_deltas(apart, WITH_DELTA, lambda accountant, delta: total_epsilon(charges, accountant, delta))
+        check_deltas(apart, WITH_DELTA, partial(charged, tuple(charges)))
         check_renyi(columns_of(charges).rho(), apart)
         return apart.worst / pure if pure else Decimal(0)
 
 
 def check_deltas(
-    apart: Divergences, accountants: Iterable[Composition], charged: Callable[[Composition, float], float]
+    apart: Divergences, accountants: Iterable[Composition], epsilon: Callable[[Composition, float], float]
 ) -> None:
     """Assert that delta is at most what an accountant charges it with, given epsilon by accountant and delta."""
     for accountant in accountants:
         for delta in DELTAS:
-            found = apart.beyond(Decimal(charged(accountant, delta)))
+            found = apart.beyond(Decimal(epsilon(accountant, delta)))
             assert found <= Decimal(delta), f"{accountant.value}: {found}, charged delta {delta}"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -108,19 +108,21 @@ def check_selection(rows: int) -> Decimal:
         )
 
 
+@cache
+def charged(charges: tuple[Charge, ...], rows: int, composition: Composition, delta: float) -> float:
+    """Return what a person of so many rows is charged in epsilon; see `tests.exact_loss.charged`."""
+    if isinstance(composition, Accountant):
+        return Budget(LARGEST, delta, None, composition, rows).spent(charges).epsilon
+    return columns_of(charges).for_groups(rows).epsilon(composition, delta)
+
+
 def check_person(charges: Sequence[Charge], one: list[Decimal], two: list[Decimal], rows: int) -> Decimal:
     """Assert that no divergence of two distributions exceeds what budgets for persons say; return the share used."""
-    apart = Divergences(one, two)
-
-    def charged(composition: Composition, delta: float) -> float:
-        if isinstance(composition, Accountant):
-            return Budget(LARGEST, delta, None, composition, rows).spent(charges).epsilon
-        return columns_of(charges).for_groups(rows).epsilon(composition, delta)
-
+    apart, epsilon = Divergences(one, two), partial(charged, tuple(charges), rows)
     with localcontext(DIGITS):
-        pure = Decimal(charged(Accountant.PURE, 0.0))
+        pure = Decimal(epsilon(Accountant.PURE, 0.0))
         assert apart.worst <= pure + NEGLIGIBLE, f"pure loss {apart.worst}, charged {pure}"
-        check_deltas(apart, WITH_DELTA, charged)
+        check_deltas(apart, WITH_DELTA, epsilon)
         check_renyi(Budget(LARGEST, 1e-9, None, Accountant.ZCDP, rows).spent(charges).rho, apart)
         return apart.worst / pure
 
