@@ -8,6 +8,7 @@ with its version, and with them the fingerprint of every workload.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Philox
@@ -27,7 +28,42 @@ def uniforms(stream: PublicRandom, count: int) -> NDArray[np.float64]:
 
 def permutation(stream: PublicRandom, length: int) -> NDArray[np.int64]:
     """Return a uniformly random order of 0 .. length - 1."""
-    return np.argsort(stream.words(length), kind="stable")
+    return _order(stream.words(length))
+
+
+def _order(words: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the stable order of words; a sort that is not stable is faster, and differs only where two are equal."""
+    order = np.argsort(words)
+    ordered = words[order]
+    return np.argsort(words, kind="stable") if (ordered[1:] == ordered[:-1]).any() else order
+
+
+_SORTED_AT_ONCE, _DRAWN_AT_ONCE = 2**21, 2**16
+
+
+def shuffled(seed: int, purpose: str, counts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield 0 .. r - 1, each as often as `counts` (r,) says, in a uniformly random order, a part after the other.
+
+    The order is that of `permutation`: by the words of the stream. These are drawn again for each part, which sorts only
+    those between two bounds, so that memory does not grow with the sum of the counts.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in shuffled(1, "example", np.array([3, 1, 2]))]
+    [[0, 2, 1, 0, 2, 0]]
+    """
+    ends = np.cumsum(counts)
+    number = int(ends[-1])
+    parts = -(-number // _SORTED_AT_ONCE)
+    for part in range(parts):
+        least, most = np.uint64(2**64 * part // parts), np.uint64(2**64 * (part + 1) // parts - 1)
+        stream, keys, taken = public_stream(seed, purpose), list[NDArray[np.uint64]](), list[NDArray[np.int64]]()
+        for begin in range(0, number, _DRAWN_AT_ONCE):
+            words = stream.words(min(_DRAWN_AT_ONCE, number - begin))
+            inside = np.flatnonzero((words >= least) & (words <= most))
+            keys.append(words[inside])
+            taken.append(np.searchsorted(ends, inside + begin, side="right"))
+        yield np.concatenate(taken)[_order(np.concatenate(keys))]
 
 
 class PublicRandom:

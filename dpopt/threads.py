@@ -6,8 +6,9 @@ Compiled kernels run without the interpreter's lock, so that pieces of one array
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 USUAL = 1 if os.environ.get("DPOPT_THREADS") == "1" else 2
 """Threads that share the work of a run. ``DPOPT_THREADS=1`` leaves it to one, where many processes share the cores: threads
@@ -41,6 +42,22 @@ def in_threads(
         except BaseException:  # an interruption too: do not work on to the end
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+_Made = TypeVar("_Made")
+
+
+def made_ahead(items: Iterable[_Made]) -> Iterator[_Made]:
+    """Yield items in order; each is made by another thread while the one before it is used, if there are two."""
+    if USUAL <= 1:
+        yield from items
+        return
+    left = iter(items)
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        following = pool.submit(next, left, None)
+        while (item := following.result()) is not None:
+            following = pool.submit(next, left, None)
+            yield item
 
 
 class Progress:

@@ -29,8 +29,8 @@ from dpopt.releases.readme import write_readme
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rows import choose_rows
 from dpopt.releases.run import MeasuredMarginals, Outcome
-from dpopt.releases.table_output import write_answers, write_records
-from dpopt.releases.values import Values, drawn_values
+from dpopt.releases.table_output import write_answers, write_blocks
+from dpopt.releases.values import Values, drawn_blocks, drawn_table
 from dpopt.releases.wide_output import ones_of, write_wide
 from dpopt.schema.lengths import add_lengths
 from dpopt.schema.schema import AttributeKind, Schema
@@ -204,17 +204,16 @@ class SyntheticRelease(Shown):
         >>> made.to_arrow().schema.types
         [DataType(bool)]
         """
-        from dpopt.releases.table_output import records_table, weight_name
+        from dpopt.releases.table_output import records_tables, weight_name
 
         if len(self.record_schema) > WIDEST_TABLE:
             raise PlanError(
                 f"a table of {len(self.record_schema):,} columns, more than {WIDEST_TABLE:,}, would be slow and "
                 "large; take to_sparse() for a sparse matrix"
             )
-        written, weights = written_table(self.job, self.written)
-        schema = self.record_schema
-        numbers, _ = drawn_values(self.values, schema, written, weights)
-        return records_table(schema, written, weights, weight_name(schema), numbers)
+        schema, weighted = self.record_schema, self.job.rows is None
+        block = drawn_table(self.values, schema, self.written, weighted=weighted)
+        return next(records_tables(schema, [block], weight_name(schema) if weighted else None))
 
     def sample(self, n: int | None = None) -> pd.DataFrame:
         """Return n rows that answer as the release does, or those that it writes. Costs no privacy.
@@ -245,9 +244,9 @@ class SyntheticRelease(Shown):
         """
         if self.job.schema.is_binary:
             return {}  # and no matrix of all cells is made
-        written, weights = written_table(self.job, self.written)
-        shares = np.ones(len(written)) if weights is None else weights
-        drawn, _ = drawn_values(self.values, self.record_schema, written, weights)
+        block = drawn_table(self.values, self.record_schema, self.written, weighted=self.job.rows is None)
+        written, drawn = block.codes, block.numbers
+        shares = np.ones(len(written)) if block.weights is None else block.weights
         found, attributes = {}, self.record_schema.attributes
         summed = add_lengths(attributes, written, drawn)
         for place, attribute in enumerate(attributes):
@@ -379,13 +378,9 @@ def write_synthetic(job: Job, folder: Path, records: SyntheticRecords, values: V
     if file_format in WIDE_FORMATS:
         return write_wide(folder, job, records)
     name = f"synthetic.{file_format}"
-    written, weights = written_table(job, records)
-    numbers, unordered = drawn_values(values, job.schema, written, weights)
-    weight_column = write_records(
-        folder / name, job.schema, written, weights=weights, format=file_format, numbers=numbers
-    )
-    by_rules = {} if not unordered else {"rows_at_representatives_by_rules": unordered}
-    return {"file": name, "rows": len(written), "weight_column": weight_column, **by_rules}
+    weighted = job.rows is None
+    blocks = drawn_blocks(values, job.schema, records, weighted=weighted)
+    return write_blocks(folder / name, job.schema, blocks, weighted=weighted, format=file_format)
 
 
 def written_table(job: Job, written: SyntheticRecords) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:

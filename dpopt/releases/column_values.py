@@ -30,6 +30,7 @@ SPREAD = 0.4
 WORTH = 2.0
 """A block is halved if it holds so many standard deviations of the noise of a half."""
 _FEWEST, _POINTS, _AT_ONCE = 0.5, 256, 1_000_000
+_EVEN = 1e-6
 _SPANS = (1e-290, 1e290)
 _Numbers = NDArray[np.float64]
 _Whole = NDArray[np.int64]
@@ -124,76 +125,109 @@ class ColumnBlocks:
         flatter = np.where(np.abs(left) < np.abs(right), left, right)
         return np.clip(np.where(np.sign(left) * np.sign(right) > 0, flatter * width, 0.0), -STEEPEST, STEEPEST)
 
-    def drawn(self, codes: NDArray[np.int32], weights: _Numbers, seed: int) -> _Numbers:
-        """Return a number for each record, (r,), within its bin; NaN for missing values.
+    def drawing(self, seed: int, number: int) -> Callable[[NDArray[np.int32], _Numbers], _Numbers]:
+        """Return what draws a number for each record of a block, (r,), within its bin; NaN for missing values.
 
-        A bin's records, in a public random order, stand for equal parts of what the bin holds, by their weights; each
-        gets the mean of its part, whole numbers rounded up or down at random. So the mean of a column is that of its
-        blocks, however few the records are.
+        Within a block a bin's records, in a public random order, stand for equal parts of what the bin holds, by their
+        weights; each gets the mean of its part, whole numbers rounded up or down at random. So the mean of a column is
+        that of its blocks, however few the records are. Of more than 500,000 records each gets one point of its part
+        instead: the middle in the first block with that bin, and in later ones as van der Corput's sequence goes on, so
+        that a bin with a record in each block is followed too.
 
         Parameters
         ----------
-        codes : (r,) int32
-            Of the attribute.
-        weights : (r,) float64
         seed
             Public; the same arguments give the same numbers.
+        number
+            Number of records in all blocks, which are drawn in their order. A block has codes of the attribute, (r,)
+            int32, and weights, (r,) float64.
         """
-        stream = public_stream(seed, "numbers within bins")
-        mixed = permutation(stream, codes.size)
-        rounding = uniforms(stream, codes.size)
-        rows = mixed[np.argsort(codes[mixed], kind="stable")]
-        rows = rows[(codes[rows] < len(self.attribute.edges) - 1) & (weights[rows] > 0)]
-        bins, own = codes[rows].astype(np.int64), weights[rows]
-        upto = np.cumsum(own)
-        first = np.searchsorted(bins, bins)
-        last = np.searchsorted(bins, bins, side="right") - 1
-        before = upto[first] - own[first]
-        total = upto[last] - before
-        points = int(np.clip(_AT_ONCE // max(codes.size, 1), 1, _POINTS))
-        found = np.full(codes.size, np.nan)
-        sums, number_at = np.zeros(rows.size), self._numbers_of(bins)
-        for point in range(points):
-            part = (upto - before - own + own * ((point + 0.5) / points)) / total
-            sums += number_at(np.clip(part, 0.0, 1.0)) / _POINTS  # a power of two: exact, and no sum overflows
-        found[rows] = self._rounded(bins, sums / points * _POINTS, rounding[: rows.size])
-        return found
+        stream, bins = public_stream(seed, "numbers within bins"), len(self.attribute.edges) - 1
+        points = int(np.clip(_AT_ONCE // max(number, 1), 1, _POINTS))
+        kind = np.uint16 if self.attribute.size <= 2**16 else np.int32  # numpy sorts 16 bits by counting
+        number_at, rounded = self._numbers_of_parts(), self._rounding()
+        blocks_before = np.zeros(bins, dtype=np.int64)
 
-    def _numbers_of(self, bins: _Whole) -> Callable[[_Numbers], _Numbers]:
+        def draw(codes: NDArray[np.int32], weights: _Numbers) -> _Numbers:
+            mixed = permutation(stream, codes.size)
+            rounding = uniforms(stream, codes.size) if self.attribute.integer and points > 1 else np.zeros(codes.size)
+            rows = mixed[np.argsort(codes[mixed].astype(kind), kind="stable")]
+            rows = rows[(codes[rows] < bins) & (weights[rows] > 0)]
+            own, counts = weights[rows], np.bincount(codes[rows], minlength=bins)
+            there = np.flatnonzero(counts)
+            counts, upto = counts[there], np.cumsum(own)
+            first = np.cumsum(counts) - counts
+            before = upto[first] - own[first]
+            total = np.repeat(upto[first + counts - 1] - before, counts)
+            begin, bin_of = upto - np.repeat(before, counts) - own, np.repeat(there, counts)
+            offset = np.repeat(_van_der_corput(blocks_before[there] + 1), counts)
+            blocks_before[there] += 1
+            sums = np.zeros(rows.size)
+            for point in range(points):
+                part = np.clip((begin + own * ((point + offset) / points)) / total, 0.0, 1.0)
+                sums += number_at(bin_of, part) / _POINTS  # a power of two: exact, and no sum overflows
+            found = np.full(codes.size, np.nan)
+            found[rows] = rounded(bin_of, sums / points * _POINTS, rounding[: rows.size])
+            return found
+
+        return draw
+
+    def _numbers_of_parts(self) -> Callable[[_Whole, _Numbers], _Numbers]:
         """Return what tells the number, (r,), up to which each of some bins holds a part, in [0, 1], of its records."""
-        held, tilts = np.maximum(self.counts, 1e-9), self.tilts()
+        held, tilts, low, high = np.maximum(self.counts, 1e-9), self.tilts(), self.low, self.high
         ends = np.cumsum(held)
         begins = ends - held
         edge = np.searchsorted(self.starts, np.searchsorted(self.limits, limits(self.attribute)))
-        bounds = np.append(begins, ends[-1])[edge]
-        first, last, least, room = edge[bins], edge[bins + 1] - 1, bounds[bins], np.diff(bounds)[bins]
+        least = np.append(begins, ends[-1])[edge]
+        room, first, last = np.diff(least), edge[:-1], edge[1:] - 1
+        wide, even = are_wide(low, high), np.abs(tilts) < _EVEN
+        safe = np.where(even, 1.0, tilts)
+        growth, scaled_low, scaled_room = np.expm1(safe), scaled(low), scaled(high) - scaled(low)
 
-        def number_at(part: _Numbers) -> _Numbers:
-            place = least + part * room
-            block = np.clip(np.searchsorted(ends, place, side="right"), first, last)
+        def number_at(bins: _Whole, part: _Numbers) -> _Numbers:
+            place = least[bins] + part * room[bins]
+            block = np.clip(np.searchsorted(ends, place, side="right"), first[bins], last[bins])
             inside = np.clip((place - begins[block]) / held[block], 0.0, 1.0)
-            low, high = self.low[block], self.high[block]
-            number = _number_below(inside, low, high, tilts[block])
-            return np.clip(np.floor(number), low, high - 1) if self.attribute.integer else number
+            # The inverse of `_mass_below`.
+            share = np.where(even[block], inside, np.log1p(inside * growth[block]) / safe[block])
+            number = 2 * ((low / 2)[block] + share * (high / 2 - low / 2)[block])
+            if wide.any():
+                number = np.where(wide[block], unscaled(scaled_low[block] + share * scaled_room[block]), number)
+            whole = self.attribute.integer
+            return np.asarray(np.clip(np.floor(number), low[block], high[block] - 1) if whole else number)
 
         return number_at
 
-    def _rounded(self, bins: _Whole, numbers: _Numbers, rounding: _Numbers) -> _Numbers:
-        """Return numbers that belong to their bins: whole ones, or with few digits."""
+    def _rounding(self) -> Callable[[_Whole, _Numbers, _Numbers], _Numbers]:
+        """Return what makes numbers belong to their bins: whole ones, or with few digits."""
         edges = limits(self.attribute)
-        low, high = edges[bins], edges[bins + 1]
+        low, high = edges[:-1], edges[1:]
         if self.attribute.integer:
-            return np.clip(np.floor(numbers + rounding), low, high - 1)
+            return lambda bins, numbers, rounding: np.clip(np.floor(numbers + rounding), low[bins], (high - 1)[bins])
         digits = 3 - np.floor(np.log10(_span(low, high))).astype(np.int64)
         if self.attribute.decimals is not None:
             digits = np.minimum(digits, self.attribute.decimals)
         up, down = 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0)
-        top = np.where(bins == edges.size - 2, high, np.nextafter(high, low))
-        units, inner = np.round(numbers * up / down), np.clip(numbers, low, top)
-        # One that leaves its bin by rounding goes back.
-        tried = [(units + step) / up * down for step in (0, -1, 1)]
-        fits = [(short >= low) & (short <= top) for short in tried]
-        return np.select(fits, tried, inner) + 0.0
+        top = np.append(np.nextafter(high[:-1], low[:-1]), high[-1])
+
+        def rounded(bins: _Whole, numbers: _Numbers, _: _Numbers) -> _Numbers:
+            least, most, more, less = low[bins], top[bins], up[bins], down[bins]
+            units, inner = np.round(numbers * more / less), np.clip(numbers, least, most)
+            # One that leaves its bin by rounding goes back.
+            tried = [(units + step) / more * less for step in (0, -1, 1)]
+            fits = [(short >= least) & (short <= most) for short in tried]
+            return np.select(fits, tried, inner) + 0.0
+
+        return rounded
+
+
+def _van_der_corput(places: _Whole) -> _Numbers:
+    """Return the numbers at these places, from 1, of van der Corput's sequence 1/2, 1/4, 3/4, 1/8, ..."""
+    found, digit = np.zeros(places.size), 0.5
+    while places.any():
+        found += (places & 1) * digit
+        places, digit = places >> 1, digit / 2
+    return found
 
 
 def _width(low: _Numbers, high: _Numbers, wide: NDArray[np.bool_]) -> _Numbers:
@@ -231,15 +265,6 @@ def _mass_below(points: _Numbers, low: _Numbers, high: _Numbers, tilts: _Numbers
     wide = are_wide(low, high)
     at, begin, end = (np.where(wide, scaled(one), one / 2) for one in (points, low, high))
     part = (at - begin) / np.maximum(end - begin, np.finfo(np.float64).tiny)
-    even = np.abs(tilts) < 1e-6
+    even = np.abs(tilts) < _EVEN
     safe = np.where(even, 1.0, tilts)
     return np.asarray(np.where(even, part, np.expm1(safe * part) / np.expm1(safe)))
-
-
-def _number_below(share: _Numbers, low: _Numbers, high: _Numbers, tilts: _Numbers) -> _Numbers:
-    """Return the number below which a share of each block lies: the inverse of `_mass_below`."""
-    even = np.abs(tilts) < 1e-6
-    safe = np.where(even, 1.0, tilts)
-    part = np.where(even, share, np.log1p(share * np.expm1(safe)) / safe)
-    logs = unscaled(scaled(low) + part * (scaled(high) - scaled(low)))
-    return np.asarray(np.where(are_wide(low, high), logs, 2 * (low / 2 + part * (high / 2 - low / 2))))

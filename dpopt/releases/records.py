@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,29 @@ from numpy.typing import NDArray
 from dpopt.arrays import frozen
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.inference.records.problem import FitProblem
-from dpopt.public_random import permutation, public_stream
+from dpopt.public_random import shuffled
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.releases.kept_records import bit_records_from_json
 from dpopt.transcript.journal import Entry
+
+ROWS_AT_ONCE = 2**18
+"""Rows of a block: no more of them are in memory while a file is written."""
+Numbers = Mapping[int, NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowBlock:
+    """Rows that follow each other in a file."""
+
+    codes: NDArray[np.int32]
+    """Shape (r, d)."""
+    weights: NDArray[np.float64] | None = None
+    """Shape (r,). Where weights are written."""
+    numbers: Numbers = field(default_factory=dict)
+    """By the positions of numeric attributes: a number for each row, (r,), in place of that of its bin; NaN where
+    missing."""
+    unordered: int = 0
+    """How many of them have the representatives of bins, since rules found no numbers in order."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,19 +70,33 @@ class SyntheticRecords:
         """Return the share of each distinct record, (r,), summing to 1."""
         return np.asarray(self.multiplicity / self.multiplicity.sum(), dtype=np.float64)
 
+    def blocks(self, *, weighted: bool = False) -> Iterator[RowBlock]:
+        """Yield the rows of `rows`, or the distinct records with their weights, in blocks of at most `ROWS_AT_ONCE`."""
+        if not weighted:
+            yield from (RowBlock(self._taken(places)) for places in self._place_blocks())
+            return
+        weights = self.weights
+        for begin in range(0, len(self), ROWS_AT_ONCE):
+            places = np.arange(begin, min(begin + ROWS_AT_ONCE, len(self)))
+            yield RowBlock(self._taken(places), weights[places])
+
     def rows(self) -> NDArray[np.int32]:
         """Return every record as often as its multiplicity says, (sum of multiplicities, d).
 
         The rows are in a public random order, so that any part of them looks like the whole; it is the same each time.
         """
-        taken = self.places()
-        return self.held.take(taken).codes() if isinstance(self.held, BitRecords) else self.held[taken]
+        return np.concatenate([block.codes for block in self.blocks()])
 
     def places(self) -> NDArray[np.int64]:
         """Return which distinct record each of the rows of `rows` is, (sum of multiplicities,)."""
-        number = int(self.multiplicity.sum())
-        order = permutation(public_stream(number, "order of the rows"), number)
-        return np.repeat(np.arange(len(self), dtype=np.int64), self.multiplicity)[order]
+        return np.concatenate(list(self._place_blocks()))
+
+    def _place_blocks(self) -> Iterator[NDArray[np.int64]]:
+        for part in shuffled(int(self.multiplicity.sum()), "order of the rows", self.multiplicity):
+            yield from np.array_split(part, -(-len(part) // ROWS_AT_ONCE))
+
+    def _taken(self, places: NDArray[np.int64]) -> NDArray[np.int32]:
+        return self.held.take(places).codes() if isinstance(self.held, BitRecords) else self.held[places]
 
     def resampled(self, number: int) -> SyntheticRecords:
         """Return `number` rows by systematic resampling: each record floor or ceil of number * weight times."""

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,18 +19,16 @@ from numpy.typing import NDArray
 from dpopt.errors import PlanError, SchemaError
 from dpopt.releases.folder_files import write_whole
 from dpopt.releases.job import Job
+from dpopt.releases.records import Numbers, RowBlock
 from dpopt.schema.dates import NANOSECONDS, TICKS, date_number, has_time, has_years
-from dpopt.schema.lengths import add_lengths, arrow_of, as_in_files
+from dpopt.schema.lengths import add_lengths, arrow_of, as_in_files, ends_in_files
 from dpopt.schema.schema import Attribute, AttributeKind, Schema, Value, value_text
+from dpopt.threads import made_ahead
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
-
-
-Numbers = Mapping[int, NDArray[np.float64]]
-NONE_DRAWN: Numbers = MappingProxyType({})
 
 
 def write_records(
@@ -39,7 +38,7 @@ def write_records(
     *,
     weights: NDArray[np.float64] | None = None,
     format: str = "csv",  # noqa: A002  the plainest word
-    numbers: Numbers = NONE_DRAWN,
+    numbers: Numbers = MappingProxyType({}),
 ) -> str | None:
     """Write records so that `read_table` gives the same codes again.
 
@@ -69,13 +68,38 @@ def write_records(
     str or None
         The name that the weights were given, None without weights.
     """
-    _check(schema, records, weights)
-    name = weight_name(schema)
+    block = RowBlock(records, weights, numbers)
+    written = write_blocks(path, schema, [block], weighted=weights is not None, format=format)
+    return written["weight_column"]  # type: ignore[no-any-return]
+
+
+def write_blocks(
+    path: str | os.PathLike[str],
+    schema: Schema,
+    blocks: Iterable[RowBlock],
+    *,
+    weighted: bool,
+    format: str,  # noqa: A002
+) -> dict[str, Any]:
+    """Write a block of records after the other, as `write_records` writes one; return the entry of the file in release.json.
+
+    No more than two blocks are in memory: one is written while the next is made.
+    """
     write = {"csv": write_csv, "parquet": write_parquet}.get(format)
     if write is None:
         raise SchemaError(f"the format {format!r} is not known; expected 'csv' or 'parquet'")
-    write_whole(Path(path), lambda stream: write(stream, schema, records, weights, name, numbers), "records")
-    return None if weights is None else name
+    name, rows, unordered = weight_name(schema) if weighted else None, 0, 0
+
+    def checked() -> Iterator[RowBlock]:
+        nonlocal rows, unordered
+        for block in made_ahead(blocks):
+            _check(schema, block.codes, block.weights)
+            rows, unordered = rows + len(block.codes), unordered + block.unordered
+            yield block
+
+    write_whole(Path(path), lambda stream: write(stream, schema, checked(), name), "records")
+    by_rules = {} if not unordered else {"rows_at_representatives_by_rules": unordered}
+    return {"file": Path(path).name, "rows": rows, "weight_column": name, **by_rules}
 
 
 def _check(schema: Schema, records: NDArray[np.int32], weights: NDArray[np.float64] | None) -> None:
@@ -120,67 +144,61 @@ _QUOTED = frozenset(',"\n\r\ufeff')  # with a byte order mark in quotes, the fil
 _EXACT = 2**53
 
 
-def write_csv(
-    stream: IO[bytes],
-    schema: Schema,
-    records: NDArray[np.int32],
-    weights: NDArray[np.float64] | None,
-    weight_column: str,
-    numbers: Numbers = NONE_DRAWN,
-) -> None:
+def write_csv(stream: IO[bytes], schema: Schema, blocks: Iterable[RowBlock], weight_column: str | None) -> None:
     """Write records as CSV in UTF-8: a header line, then one line per record; values that need it are in quotes.
 
     The bytes are a function of the arguments alone.
 
     Parameters
     ----------
-    records : (r, d) int32
-        Codes, within the schema.
-    weights : (r,) float64, optional
-        Written as the last column, named `weight_column`.
+    blocks
+        Of codes within the schema.
+    weight_column
+        The name of the last column, of weights; None without weights.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    names = [*schema.names, *([weight_column] if weights is not None else [])]
+    names = [*schema.names, *([] if weight_column is None else [weight_column])]
     stream.write((",".join(map(_cell, names)) + "\n").encode())
-    alone = len(names) == 1
-    # Each cell carries the sign that follows it, so that the cells of a row only need to be joined.
-    columns = list(_decoded_columns(schema, records, numbers))
-    cells = [[_cell(text, alone=alone) + "," for text in _texts(values)] for _, values, _ in columns]
-    codes = [places for _, _, places in columns]
-    if weights is not None:
-        different, places = np.unique(weights, return_inverse=True)
-        cells.append([repr(weight) + "," for weight in different.tolist()])
-        codes.append(places.astype(np.int32))
-    cells[-1] = [cell[:-1] + "\n" for cell in cells[-1]]
-    tables = [pa.array(texts, pa.large_string()) for texts in cells]
-    separator = pa.scalar("", pa.large_string())
-    for start in range(0, len(records), _BATCH_ROWS):
-        parts = [
-            table.take(pa.array(column[start : start + _BATCH_ROWS]))
-            for table, column in zip(tables, codes, strict=True)
-        ]
-        lines = pc.binary_join_element_wise(*parts, separator)
-        ends = np.frombuffer(lines.buffers()[1], dtype=np.int64)
-        stream.write(memoryview(lines.buffers()[2])[: ends[len(lines)]])
+    kind, last = pa.large_string(), len(names) - 1
+    separator = pa.scalar("", kind)
+
+    def cells(place: int, texts: Iterable[str]) -> pa.Array:
+        """Return texts with the sign that follows each, so that the cells of a row only need to be joined."""
+        end = "\n" if place == last else ","
+        return pa.array([_cell(text, alone=last == 0) + end for text in texts], kind)
+
+    def declared(place: int, attribute: Attribute) -> pa.Array:
+        return cells(place, _texts(attribute.decoded()))
+
+    def drawn(place: int, attribute: Attribute, numbers: NDArray[np.float64]) -> _Column:
+        values, places = _different(attribute, numbers)
+        return cells(place, _texts(values)), places
+
+    for block, columns in _columns(schema, blocks, declared, drawn):
+        if block.weights is not None:
+            different, places = np.unique(block.weights, return_inverse=True)
+            columns.append((cells(last, map(repr, different.tolist())), pa.array(places.astype(np.int32))))
+        for start in range(0, len(block.codes), _BATCH_ROWS):
+            parts = [table.take(places[start : start + _BATCH_ROWS]) for table, places in columns]
+            lines = pc.binary_join_element_wise(*parts, separator)
+            ends = np.frombuffer(lines.buffers()[1], dtype=np.int64)
+            stream.write(memoryview(lines.buffers()[2])[: ends[len(lines)]])
 
 
-def write_parquet(
-    stream: IO[bytes],
-    schema: Schema,
-    records: NDArray[np.int32],
-    weights: NDArray[np.float64] | None,
-    weight_column: str,
-    numbers: Numbers = NONE_DRAWN,
-) -> None:
-    """Write records as Parquet. Parameters as for `write_csv`.
+def write_parquet(stream: IO[bytes], schema: Schema, blocks: Iterable[RowBlock], weight_column: str | None) -> None:
+    """Write records as Parquet, a group of rows for each block. Parameters as for `write_csv`.
 
     The bytes are a function of the arguments and the version of pyarrow.
     """
     import pyarrow.parquet as pq
 
-    pq.write_table(records_table(schema, records, weights, weight_column, numbers), stream)
+    tables = records_tables(schema, blocks, weight_column)
+    first = next(tables)
+    with pq.ParquetWriter(stream, first.schema) as writer:
+        for table in chain((first,), tables):
+            writer.write_table(table)
 
 
 def write_answers_csv(stream: IO[bytes], answers: NDArray[np.float64]) -> None:
@@ -197,30 +215,31 @@ def write_answers_parquet(stream: IO[bytes], answers: NDArray[np.float64]) -> No
     pq.write_table(pa.table({"query": np.arange(len(answers)), "answer": answers}), stream)
 
 
-def records_table(
-    schema: Schema,
-    records: NDArray[np.int32],
-    weights: NDArray[np.float64] | None,
-    weight_column: str,
-    numbers: Numbers = NONE_DRAWN,
-) -> pa.Table:
-    """Return records as columns of the declared types, or of text, int64, double, bool, dates, timestamps, durations.
+def records_tables(schema: Schema, blocks: Iterable[RowBlock], weight_column: str | None) -> Iterator[pa.Table]:
+    """Yield blocks as columns of the declared types, or of text, int64, double, bool, dates, timestamps, durations.
 
-    Missing values are null.
-
-    Parameters as for `write_csv`.
+    Missing values are null. All blocks have the same types. Parameters as for `write_csv`.
     """
     import pyarrow as pa
 
-    columns = [
-        _typed(attribute, values, arrow_of(schema.attributes, place) or "").take(pa.array(codes))
-        for place, (attribute, values, codes) in enumerate(_decoded_columns(schema, records, numbers))
-    ]
-    names = list(schema.names)
-    if weights is not None:
-        columns.append(pa.array(weights))
-        names.append(weight_column)
-    return pa.table(columns, names=names)
+    attributes, names = schema.attributes, list(schema.names)
+    types = [arrow_of(attributes, place) or "" for place in range(len(attributes))]
+
+    def declared(place: int, attribute: Attribute) -> pa.Array:
+        return _typed(_arrow_values(attribute, attribute.decoded()), types[place])
+
+    def drawn(place: int, attribute: Attribute, numbers: NDArray[np.float64]) -> _Column:
+        if attribute.quantity == "numbers":
+            found = _arrow_numbers(attribute, numbers, ends_in_files(attributes, place))
+            return _typed(found, types[place]), pa.array(np.arange(len(found)))
+        values, places = _different(attribute, numbers)
+        return _typed(_arrow_values(attribute, values), types[place]), places
+
+    for block, columns in _columns(schema, blocks, declared, drawn):
+        arrays = [values.take(places) for values, places in columns]
+        if weight_column is not None:
+            arrays.append(pa.array(block.weights))
+        yield pa.table(arrays, names=names if weight_column is None else [*names, weight_column])
 
 
 def as_frame(table: pa.Table, schema: Schema) -> pd.DataFrame:
@@ -250,31 +269,54 @@ def as_polars(table: pa.Table, schema: Schema) -> pl.DataFrame:
     return found.cast(enums) if enums else found  # type: ignore[arg-type]  # its types are a union of classes
 
 
-def _decoded_columns(
-    schema: Schema, records: NDArray[np.int32], numbers: Numbers
-) -> Iterator[tuple[Attribute, Sequence[Value | None], NDArray[np.int32]]]:
-    """Yield each attribute as files hold it, with its different values and which of them each record has."""
+_Column: TypeAlias = "tuple[pa.Array, pa.Array]"
+"""Values, and which of them each record has."""
+
+
+def _columns(
+    schema: Schema,
+    blocks: Iterable[RowBlock],
+    declared: Callable[[int, Attribute], pa.Array],
+    drawn: Callable[[int, Attribute, NDArray[np.float64]], _Column],
+) -> Iterator[tuple[RowBlock, list[_Column]]]:
+    """Yield each block with its columns.
+
+    Parameters
+    ----------
+    declared
+        Makes an array of all that the attribute at a position can have, that of missing last; asked once.
+    drawn
+        Makes the column of an attribute of which each record has a number. Both get it as files hold it.
+    """
+    import pyarrow as pa
+
     attributes = schema.attributes
-    summed = add_lengths(attributes, records, numbers)
-    for place in range(len(attributes)):
-        attribute = as_in_files(attributes, place)
-        yield attribute, *_decoded(attribute, records[:, place], summed.get(place))
+    in_files = [as_in_files(attributes, place) for place in range(len(attributes))]
+    kept: dict[int, pa.Array] = {}
+    for block in blocks:
+        columns, summed = list[_Column](), add_lengths(attributes, block.codes, block.numbers)
+        for place, attribute in enumerate(in_files):
+            if place in summed:
+                columns.append(drawn(place, attribute, summed[place] + 0.0))  # + 0.0: no number is -0.0
+                continue
+            if place not in kept:
+                kept[place] = declared(place, attribute)
+            columns.append((kept[place], pa.array(np.ascontiguousarray(block.codes[:, place]))))
+        yield block, columns
 
 
-def _decoded(
-    attribute: Attribute, codes: NDArray[np.int32], numbers: NDArray[np.float64] | None
-) -> tuple[Sequence[Value | None], NDArray[np.int32]]:
+def _different(attribute: Attribute, numbers: NDArray[np.float64]) -> tuple[Sequence[Value | None], pa.Array]:
     """Return different values of a column, that of missing last, and which of them each record has."""
-    if numbers is None:
-        return attribute.decoded(), np.ascontiguousarray(codes)
-    known, places = np.unique(numbers, return_inverse=True)  # NaN last
+    import pyarrow as pa
+
+    encoded = pa.array(numbers, from_pandas=True).dictionary_encode()
     write: Callable[[float], Value] = int if attribute.integer else float
     if attribute.date_format is not None:
         write = attribute.number_text
-    found: list[Value | None] = [write(number) for number in known[~np.isnan(known)].tolist()]
+    found: list[Value | None] = list(map(write, encoded.dictionary.to_pylist()))
     if attribute.missing is not None:
         found.append(attribute.missing or None)
-    return found, places.astype(np.int32)
+    return found, encoded.indices.fill_null(len(found) - 1)
 
 
 def _texts(values: Sequence[Value | None]) -> list[str]:
@@ -289,12 +331,11 @@ def _cell(text: str, *, alone: bool = False) -> str:
     return f'"{doubled}"'
 
 
-def _typed(attribute: Attribute, written: Sequence[Value | None], name: str) -> pa.Array:
-    """Return values of an attribute, that of missing last, in the Arrow type of this name; or the usual one."""
+def _typed(usual: pa.Array, name: str) -> pa.Array:
+    """Return values of an attribute in the Arrow type of this name; or of the usual one."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    usual = _arrow_values(attribute, written)
     if name.endswith("category"):
         places = pa.array([None if value is None else code for code, value in enumerate(usual.to_pylist())], pa.int32())
         return pa.DictionaryArray.from_arrays(places, usual.drop_null(), ordered=name.startswith("ordered"))
@@ -308,6 +349,15 @@ def _typed(attribute: Attribute, written: Sequence[Value | None], name: str) -> 
     return usual.cast(pa.timestamp(unit, zone or None) if kind == "timestamp" else pa.type_for_alias(name))
 
 
+def _arrow_numbers(attribute: Attribute, numbers: NDArray[np.float64], ends: tuple[float, float]) -> pa.Array:
+    """Return numbers between these ends as int64 or double, null for NaN."""
+    import pyarrow as pa
+
+    missing = np.isnan(numbers)
+    whole = attribute.integer and ends[0] >= -(2**63) and ends[1] < 2**63
+    return pa.array(np.where(missing, 0, numbers).astype(np.int64) if whole else numbers, mask=missing)
+
+
 def _arrow_values(attribute: Attribute, written: Sequence[Value | None]) -> pa.Array:
     """Return values of an attribute, that of missing last, as an Arrow array, null for missing."""
     import pyarrow as pa
@@ -319,15 +369,16 @@ def _arrow_values(attribute: Attribute, written: Sequence[Value | None]) -> pa.A
         size = NANOSECONDS[unit] / TICKS[tick]
         ticks = [None if number is None else round(float(number) * size) for number in written]
         return pa.array(ticks, pa.int64()).cast(pa.duration(tick))
-    if (form := attribute.date_format) is not None and has_years(form):  # times of day are texts
+    form = attribute.date_format
+    if form is not None and has_years(form):
         seconds = [None if text is None else int(date_number(str(text), form)) for text in written]
         moments = pa.array(seconds, pa.int64()).cast(pa.timestamp("s"))
         return moments if has_time(form) else moments.cast(pa.date32(), safe=False)
     values = [value for value in written if value is not None]
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
-    if all(isinstance(value, bool) for value in values):
+    if all(isinstance(value, bool) for value in values) and form is None:
         return pa.array(written, pa.bool_())
-    if len(numbers) == len(values):
+    if len(numbers) == len(values) and form is None:  # times of day are texts
         if all(isinstance(number, int) and -(2**63) <= number < 2**63 for number in numbers):
             return pa.array(written, pa.int64())
         exact = all(isinstance(number, float) or abs(number) <= _EXACT for number in numbers)

@@ -7,8 +7,8 @@ last step. A round that was torn on file is left out. Privacy: C19 in docs/priva
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any
 
@@ -26,7 +26,7 @@ from dpopt.private.measurements.column_measurement import ColumnSums
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.releases.column_values import ColumnBlocks
 from dpopt.releases.declared_size import Total
-from dpopt.releases.records import SyntheticRecords
+from dpopt.releases.records import RowBlock, SyntheticRecords
 from dpopt.schema.dates import cut_off
 from dpopt.schema.finer import HALVINGS, dividable, finer, limits, orders
 from dpopt.schema.schema import Attribute, Schema
@@ -188,20 +188,24 @@ def _total(column: ColumnBlocks, halves: NDArray[np.float64], deviation: float, 
     return Total(float(halves.sum()), deviation, "about" if every else "at least", gaussian=plan.gaussian)
 
 
-def drawn_values(
-    values: Values, schema: Schema, written: NDArray[np.int32], weights: NDArray[np.float64] | None
-) -> tuple[dict[int, NDArray[np.float64]], int]:
-    """Return the numbers of measured columns for written records, NaN where missing, by the columns' positions.
-
-    They obey the rules that order them. With them comes how many records have the representatives of bins in ordered
-    columns, since no numbers in order were found.
-    """
-    shares = np.ones(len(written)) if weights is None else weights
+def drawn_blocks(values: Values, schema: Schema, records: SyntheticRecords, *, weighted: bool) -> Iterator[RowBlock]:
+    """Yield the blocks of `SyntheticRecords.blocks` with numbers of measured columns, which obey the rules that order them."""
+    number = len(records) if weighted else int(records.multiplicity.sum())
     places = {name: schema.names.index(name) for name in values}
-    numbers = {
-        places[name]: column.drawn(written[:, places[name]], shares, places[name]) for name, column in values.items()
-    }
-    return numbers, put_in_order(numbers, schema, written)
+    draws = {places[name]: column.drawing(places[name], number) for name, column in values.items()}
+    for block in records.blocks(weighted=weighted):
+        shares = np.ones(len(block.codes)) if block.weights is None else block.weights
+        numbers = {place: draw(block.codes[:, place], shares) for place, draw in draws.items()}
+        unordered = put_in_order(numbers, schema, block.codes)
+        yield replace(block, numbers=numbers, unordered=unordered)
+
+
+def drawn_table(values: Values, schema: Schema, records: SyntheticRecords, *, weighted: bool) -> RowBlock:
+    """Return all blocks of `drawn_blocks` as one."""
+    blocks = list(drawn_blocks(values, schema, records, weighted=weighted))
+    numbers = {place: np.concatenate([block.numbers[place] for block in blocks]) for place in blocks[0].numbers}
+    codes = np.concatenate([block.codes for block in blocks])
+    return RowBlock(codes, records.weights if weighted else None, numbers)
 
 
 def put_in_order(numbers: dict[int, NDArray[np.float64]], schema: Schema, written: NDArray[np.int32]) -> int:

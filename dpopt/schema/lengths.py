@@ -74,7 +74,7 @@ def check_lengths(attributes: Sequence[Attribute]) -> None:
         elif first.missing is not None and one.missing is None:
             problem = f"{first.name!r} may be missing, and then this length is: declare 'missing' here too"
         if problem is None:
-            low, high = _ends(attributes, place)
+            low, high = ends_in_files(attributes, place)
             if form is None and not math.isfinite(high - low):
                 problem = f"sums with {first.name!r} would reach from {low:g} to {high:g}; declare smaller edges"
             elif sums := [text for text in one.missing_texts if low <= _number(text, form) <= high]:
@@ -103,15 +103,15 @@ def arrow_of(attributes: Sequence[Attribute], place: int) -> str | None:
     if one.after is None:
         return one.arrow
     name = arrow_of(attributes, [other.name for other in attributes].index(one.after))
-    return name if name is not None and holds_moments(name, *_ends(attributes, place)) else None
+    return name if name is not None and holds_moments(name, *ends_in_files(attributes, place)) else None
 
 
-def _ends(attributes: Sequence[Attribute], place: int) -> tuple[float, float]:
+def ends_in_files(attributes: Sequence[Attribute], place: int) -> tuple[float, float]:
     """Return the least and the largest number, or seconds, that files may hold of an attribute."""
     one = attributes[place]
     if one.after is None:
         return one.edges[0], one.edges[-1]
-    low, high = _ends(attributes, [other.name for other in attributes].index(one.after))
+    low, high = ends_in_files(attributes, [other.name for other in attributes].index(one.after))
     unit = 1 if one.unit is None else UNITS[one.unit]
     return low + unit * one.edges[0], high + unit * one.edges[-1]
 

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpopt.public_random import PublicRandom
+from dpopt import public_random
+from dpopt.public_random import PublicRandom, permutation, public_stream, shuffled
 
 
 class Scripted(PublicRandom):
@@ -138,3 +139,32 @@ def test_many_bounds_at_once_read_the_same_stream_as_one_after_the_other(given: 
         assert found.shape == (len(given), count)
         assert found.tolist() == [row.tolist() for row in expected]
         assert once.words(3).tolist() == singly.words(3).tolist()
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5])
+def test_every_order_of_rows_is_equally_likely(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    """The exact law for five rows of three records: each order of five words is equally likely, and so is each of rows."""
+    monkeypatch.setattr(public_random, "_SORTED_AT_ONCE", at_once)
+    monkeypatch.setattr(public_random, "_DRAWN_AT_ONCE", 2)
+    found: Counter[tuple[int, ...]] = Counter()
+    for words in permutations((0, 2**62 - 1, 2**62, 3 * 2**62, 2**64 - 1)):
+        monkeypatch.setattr(public_random, "public_stream", lambda *_, words=words: Scripted(list(words)))
+        found[tuple(np.concatenate(list(shuffled(0, "", np.array([2, 2, 1])))).tolist())] += 1
+    assert set(found) == set(permutations((0, 0, 1, 1, 2)))
+    assert set(found.values()) == {4}
+
+
+@pytest.mark.parametrize("at_once", [7, 10**6])
+def test_parts_of_an_order_are_the_permutation(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    monkeypatch.setattr(public_random, "_SORTED_AT_ONCE", at_once)
+    monkeypatch.setattr(public_random, "_DRAWN_AT_ONCE", 16)
+    counts = np.array([3, 0, 40, 1, 56])
+    parts = list(shuffled(9, "rows", counts))
+    whole = np.repeat(np.arange(5), counts)[permutation(public_stream(9, "rows"), 100)]
+    assert np.concatenate(parts).tolist() == whole.tolist()
+    assert len(parts) == -(-100 // at_once)
+
+
+def test_equal_words_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(public_random, "public_stream", lambda *_: Scripted([5, 1, 5, 5, 1]))
+    assert [part.tolist() for part in shuffled(0, "", np.ones(5, dtype=np.int64))] == [[1, 4, 0, 2, 3]]

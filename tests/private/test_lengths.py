@@ -20,7 +20,8 @@ from dpopt.private.engines.streamed_table import StreamedTable
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.queries import parse_workload
-from dpopt.releases.table_output import records_table
+from dpopt.releases.records import RowBlock
+from dpopt.releases.table_output import records_tables
 from dpopt.schema import Attribute, AttributeKind, Rule, Schema, compare, literal, ordered
 from dpopt.schema.dates import Seconds
 from tests.noises import fix_draws
@@ -92,12 +93,11 @@ def test_a_sum_is_never_rounded_below_its_start() -> None:
     start = Attribute("start", NUMERIC, edges=(0, 0.25), decimals=1)
     end = Attribute("end", NUMERIC, edges=(0, 0.002), decimals=1, after="start")
     both = Schema((start, end))
-    (row,) = records_table(both, np.zeros((1, 2), dtype=np.int32), None, "weight").to_pylist()
+    record, drawn = np.zeros((1, 2), dtype=np.int32), {0: np.array([0.1]), 1: np.array([0.2])}
+    stated, summed = records_tables(both, [RowBlock(record), RowBlock(record, numbers=drawn)], None)
+    (row,) = stated.to_pylist()
     assert row["start"] == 0.125 <= row["end"]
-    drawn = {0: np.array([0.1]), 1: np.array([0.2])}
-    assert records_table(both, np.zeros((1, 2), dtype=np.int32), None, "weight", drawn).to_pylist() == [
-        {"start": 0.1, "end": 0.3}
-    ]
+    assert summed.to_pylist() == [{"start": 0.1, "end": 0.3}]
 
 
 def test_what_is_no_length_is_said_or_becomes_what_the_reading_says() -> None:
@@ -176,7 +176,7 @@ def test_written_rows_are_in_order_and_read_back_to_the_same_codes(random: Any) 
         drawn = (low + (high - low) * rng.random(low.size))[records[:, place]]
         if place not in {1, 5}:  # some stay at the numbers of their bins
             numbers[place] = np.floor(drawn) if one.integer else drawn
-    table = records_table(schema, records, None, "weight", numbers).to_pandas()
+    table = next(records_tables(schema, [RowBlock(records, numbers=numbers)], None)).to_pandas()
     assert codes(table, schema) == list(map(tuple, records.tolist()))
     for before, after in (("admitted", "left"), ("left", "seen"), ("p", "q"), ("x", "y")):
         both = table[[before, after]].dropna()

@@ -16,6 +16,7 @@ from dpopt.errors import DpoptError, SchemaError
 from dpopt.private.engines.streamed_table import StreamedTable
 from dpopt.private.readers.read_table import read_table
 from dpopt.queries import parse_workload
+from dpopt.releases.records import RowBlock
 from dpopt.releases.table_output import write_csv
 from dpopt.schema import Schema
 from dpopt.studio.forms import ColumnForm
@@ -98,7 +99,7 @@ def test_the_first_is_written_and_all_are_read_back(tmp_path: Path) -> None:
     records = np.array([[CODES[name][row] for name in KEPT.names] for row in range(5)], dtype=np.int32)
     path = tmp_path / "synthetic.csv"
     with path.open("wb") as stream:
-        write_csv(stream, KEPT, records, None, "weight")
+        write_csv(stream, KEPT, [RowBlock(records)], None)
     written = pd.read_csv(path, keep_default_na=False, dtype=str)
     assert (written.loc[1:, list(COLUMNS)] == "NA").all(axis=None)
     again = read_table(path, KEPT)

@@ -60,7 +60,7 @@ def test_finer_bins_divide_each_bin_and_numbers_stay_in_theirs(
     assert blocks.counts.min() >= 0
     assert blocks.counts.sum() == pytest.approx(np.maximum(counts, 0).sum())
     weights = np.arange(1, codes.size + 1, dtype=np.float64)
-    numbers = blocks.drawn(codes, weights, 3)
+    numbers = blocks.drawing(3, codes.size)(codes, weights)
     missing = codes == attribute.missing_code
     assert np.array_equal(np.isnan(numbers), missing)
     known = numbers[~missing]
@@ -68,7 +68,7 @@ def test_finer_bins_divide_each_bin_and_numbers_stay_in_theirs(
     assert ((known >= edges[0]) & (known <= edges[-1])).all()
     assert not integer or np.array_equal(known, np.floor(known))
     assert known.tolist() == pytest.approx(np.round(known, 1).tolist(), rel=0, abs=1e-9)
-    assert np.array_equal(numbers, blocks.drawn(codes, weights, 3), equal_nan=True)
+    assert np.array_equal(numbers, blocks.drawing(3, codes.size)(codes, weights), equal_nan=True)
 
 
 @pytest.mark.parametrize("noise", [1.0, 60.0])
@@ -87,7 +87,7 @@ def test_mean_and_quartiles_follow_the_numbers(shape: str, noise: float) -> None
     }[shape]
     numbers = np.clip(numbers, edges[0], edges[-1]).astype(np.float64)
     blocks, codes = in_rounds(numeric(*edges), numbers, noise)
-    found = blocks.drawn(codes, np.ones(codes.size), 1)
+    found = blocks.drawing(1, codes.size)(codes, np.ones(codes.size))
     width = np.diff(edges)[codes]
     allowed = 0.03 * max(abs(numbers.mean()), width.min())
     assert abs(found.mean() - numbers.mean()) < allowed
@@ -103,7 +103,7 @@ def test_few_weighted_records_have_the_mean_of_what_was_measured() -> None:
     blocks, _ = in_rounds(numeric(0, 1_000, 100_000), numbers, 5.0)
     share = float((numbers >= 1_000).mean())
     codes, weights = np.array([0, 0, 1], dtype=np.int32), np.array([0.3, 0.7 - share, share])
-    found = blocks.drawn(codes, weights, 1)
+    found = blocks.drawing(1, codes.size)(codes, weights)
     assert abs(found @ weights - numbers.mean()) < 0.03 * numbers.mean()
 
 
@@ -126,6 +126,16 @@ def test_ranges_near_the_ends_of_what_floats_hold_give_numbers_and_no_warning(ed
             chosen, cells = blocks.halves(3.0)
             blocks = blocks.halved(chosen, cells, np.full((2, chosen.size), 500.0), 9.0) if chosen.size else blocks
         codes = np.repeat(np.array([0, len(edges) - 2], dtype=np.int32), 30)
-        drawn = blocks.drawn(codes, np.ones(60), 1)
+        drawn = blocks.drawing(1, 60)(codes, np.ones(60))
     assert (drawn >= edges[0]).all()
     assert (drawn <= edges[-1]).all()
+
+
+def test_later_blocks_go_on_where_a_bin_has_one_record_in_each() -> None:
+    """Seven blocks stand at the seven eighths of the bin, and a bin of many records has its mean in each block."""
+    blocks = ColumnBlocks.of(numeric(1000, 1800, 2600, integer=False), np.array([7.0, 7.0]))
+    draw = blocks.drawing(1, 10**7)
+    drawn = [draw(np.repeat(np.array([0, 1], dtype=np.int32), (1, 1000)), np.ones(1001)) for _ in range(7)]
+    assert sorted(one[0] for one in drawn) == list(range(1100, 1800, 100))
+    assert np.array([one[1:].mean() for one in drawn]) == pytest.approx(np.full(7, 2200), abs=0.5)
+    assert all(np.unique(one[1:]).size == 1000 and (np.diff(one[1:]) < 0).mean() > 0.4 for one in drawn)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,12 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from dpopt import public_random
 from dpopt.errors import ReleaseFolderError, SchemaError
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import TableReading
+from dpopt.releases import records as synthetic_records
 from dpopt.releases import table_output
-from dpopt.releases.table_output import write_records
+from dpopt.releases.column_values import ColumnBlocks
+from dpopt.releases.records import RowBlock, SyntheticRecords
+from dpopt.releases.table_output import write_blocks, write_records
+from dpopt.releases.values import drawn_blocks
 from dpopt.schema import Attribute, AttributeKind, Schema
+from dpopt.schema.dates import Seconds
 from tests.strategies import schemas, tables
 
 CATEGORICAL, BOOLEAN, NUMERIC = AttributeKind.CATEGORICAL, AttributeKind.BOOLEAN, AttributeKind.NUMERIC
@@ -232,3 +239,49 @@ def test_weights_that_do_not_fit_the_records_are_refused(
 def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match="'xlsx' is not known; expected 'csv' or 'parquet'"):
         write_records(tmp_path / "records.xlsx", SCHEMA, RECORDS, format="xlsx")
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_memory_does_not_grow_with_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    """Four times as many rows, in four times as many blocks of the same size."""
+    monkeypatch.setattr(synthetic_records, "ROWS_AT_ONCE", 2**12)
+    monkeypatch.setattr(public_random, "_SORTED_AT_ONCE", 2**13)
+    schema = Schema((SCHEMA.attributes[0], SCHEMA.attributes[1], SCHEMA.attributes[2]))
+    distinct = np.array([[0, 0, 0], [1, 0, 1], [1, 2, 3]], dtype=np.int32)
+    values = {one.name: ColumnBlocks.of(one, np.array([3e4, 2e4])) for one in schema.attributes[:2]}
+    usual, peaks = pa.default_memory_pool(), []
+    for rows in (2**15, 2**17):
+        made = SyntheticRecords(distinct, np.array([rows // 2, rows // 4, rows // 4]))
+        blocks = drawn_blocks(values, schema, made, weighted=False)
+        pool = pa.proxy_memory_pool(usual)
+        pa.set_memory_pool(pool)
+        tracemalloc.start()
+        try:
+            write_blocks(tmp_path / f"{rows}", schema, blocks, weighted=False, format=form)
+            peaks.append(tracemalloc.get_traced_memory()[1] + (pool.max_memory() or 0))
+        finally:
+            tracemalloc.stop()
+            pa.set_memory_pool(usual)
+    assert peaks[1] < 1.2 * peaks[0]
+    assert len(codes(tmp_path / f"{2**17}", schema)) == 2**17
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_blocks_have_one_type_whatever_is_in_them(tmp_path: Path, form: str) -> None:
+    clock = Attribute("at", NUMERIC, edges=(Seconds(0), Seconds(86_399)), date_format="%H:%M:%S", missing="")
+    schema = Schema((SCHEMA.attributes[0], SCHEMA.attributes[1], clock))
+    missing, known = np.array([[2, 2, 1]], dtype=np.int32), np.array([[0, 0, 0], [2, 1, 1]], dtype=np.int32)
+    nan = np.nan
+    drawn = [dict.fromkeys(range(3), np.array([nan])), dict(enumerate(np.array([[7, nan], [0.25, 2], [60, nan]])))]
+    blocks = [RowBlock(rows, numbers=numbers) for rows, numbers in zip((missing, known), drawn, strict=True)]
+    write_blocks(tmp_path / "t", schema, blocks, weighted=False, format=form)
+    if form == "csv":
+        assert (tmp_path / "t").read_text().splitlines()[1:] == ["?,,", "7,0.25,00:01:00", "?,2.0,"]
+    else:
+        table = pq.read_table(tmp_path / "t")
+        assert [str(one.type) for one in table.schema] == ["int64", "double", "string"]
+        assert table.to_pydict() == {
+            "age": [None, 7, None],
+            "height": [None, 0.25, 2.0],
+            "at": [None, "00:01:00", None],
+        }
