@@ -175,7 +175,6 @@ class FemGame(RunGame):
             size=self.plan.size,
             range_=self.plan.selection_range,
             records=self.plan.records,
-            threads=1,
         ), ledger
 
     def play(

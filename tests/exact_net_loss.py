@@ -78,7 +78,6 @@ class NetGame:
             EventJournal(self.events),
             size=self.size,
             range_=Decimal(self.range_),
-            threads=1,
         ), ledger
 
     def select(self, curator: NetCurator) -> int:

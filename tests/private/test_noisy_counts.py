@@ -8,6 +8,7 @@ from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.measurements import noisy_counts as module
 from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.measurements.noisy_counts import with_noise
+from dpopt.private.mechanisms import noise as drawing
 from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
@@ -69,21 +70,22 @@ def test_chunks_change_nothing(chunk: int, monkeypatch: pytest.MonkeyPatch) -> N
         exact_counts(data, ALL), what, what.charge(SCHEMA.sizes, ADD_REMOVE), noise, progress=shares.append
     )
     assert answers.values.tolist() == (exact_counts(data, ALL) + 100).tolist()
-    assert sum(len(part) for part in noise.counts) == 15
+    assert np.concatenate(noise.counts).tolist() == exact_counts(data, ALL).tolist()
     assert len(shares) == len(noise.counts) == -(-15 // chunk)
     assert shares[-1] == 1.0
 
 
 @pytest.mark.parametrize("gaussian", [False, True])
-def test_chunks_in_two_threads_get_noise_of_their_own(gaussian: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """1,600 counts with scale 1e6 in 8 chunks: two of 8 chunks agree in two places with probability below 1e-6."""
-    monkeypatch.setattr(module, "CHUNK", 200)
+def test_pieces_in_two_threads_get_noise_of_their_own(gaussian: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """1,600 counts with scale 1e6 in 8 pieces: two of 8 pieces agree in two places with probability below 1e-6."""
+    monkeypatch.setattr(drawing, "PIECE", 200)
+    monkeypatch.setattr(drawing, "USUAL", 2)
     data = PrivateDataset.from_codes(SCHEMA, [np.zeros(3, dtype=np.int64)] * 2)
     what = Measurement("many", marginals(*[[0]] * 800), 1e6, gaussian)
-    charge = what.charge(SCHEMA.sizes, ADD_REMOVE)
-    answers = with_noise(what.exact(data, ADD_REMOVE), what, charge, OpendpNoise(), threads=2).values.reshape(8, 200)
+    exact, charge = what.exact(data, ADD_REMOVE), what.charge(SCHEMA.sizes, ADD_REMOVE)
+    added = (with_noise(exact, what, charge, OpendpNoise()).values - exact).reshape(8, 200)
     for one in range(8):
         for two in range(one):
-            assert np.count_nonzero(answers[one] == answers[two]) < 2
-    assert int(np.abs(answers).max()) < 10**8  # 100 scales
-    assert int(np.abs(answers).max()) > 10**6
+            assert np.count_nonzero(added[one] == added[two]) < 2
+    assert int(np.abs(added).max()) < 10**8  # 100 scales
+    assert int(np.abs(added).max()) > 10**6

@@ -15,7 +15,7 @@ from dpopt.errors import PlanError
 from dpopt.synopses.any_synopsis import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from dpopt.models.noise_budgets.budget_program import SolvedBudget
     from dpopt.synopses.histograms.counts_plan import CountsPlan
@@ -93,8 +93,9 @@ class HistogramOptions:
         "What is measured: blocks (of 1, 2, 4, ... bins), or waves (weighted sums of all bins: with Gaussian noise, "
         "for the ranges all or prefixes, the least variance; better where most bins hold records, often worse where "
         "most are empty), or rounds (blocks from the largest down, none with few records divided further: better where "
-        "most bins are empty).",
-    ] = "blocks"
+        "most bins are empty), or auto: rounds for the ranges all or prefixes with Laplace noise and without --solver, "
+        "if their predicted variance is at most 1.25 times that of blocks; else blocks.",
+    ] = "auto"
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,8 @@ def plan_histogram(
     found = plan(request.noise(plan, n), n, solver=solver, on_solved=solver_note.note)
     counts = [f"{nodes:,}" for (nodes,) in found.level_shapes()]
     ranges = measured.ranges or (NODES if measured.hierarchy else ALL)
-    return _planned(found, "counts", counts, "bins", solver_note, least_variances(found, ranges, bins))
+    at_once = {"blocks": plan(found.budget, n, measure="blocks")} if found.round_levels else {}
+    return _planned(found, "counts", counts, "bins", solver_note, least_variances(found, ranges, bins), at_once)
 
 
 @GRID.plans()
@@ -164,7 +166,8 @@ def plan_grid(
     spent = request.noise(lambda budget, size: plan(budget, size=size), n)
     found = plan(spent, size=n, solver=solver, on_solved=solver_note.note)
     blocks = [_sides(shape) for shape in found.level_shapes()]
-    return _planned(found, "blocks", blocks, "cells", solver_note, least_variances(found, measured.ranges))
+    at_once = {"cubes": plan(found.budget, size=n, shapes="cubes")} if found.round_levels else {}
+    return _planned(found, "blocks", blocks, "cells", solver_note, least_variances(found, measured.ranges), at_once)
 
 
 @HISTOGRAM.releases(lambda released: f"{released.bins.number:,} bins, some {released.total:,.0f} records")
@@ -291,9 +294,18 @@ class _SolverNote:
 
 
 def _planned(
-    found: CountsPlan, heading: str, numbers: list[str], empty: str, solver_note: _SolverNote, least: LeastVariances
+    found: CountsPlan,
+    heading: str,
+    numbers: list[str],
+    empty: str,
+    solver_note: _SolverNote,
+    least: LeastVariances,
+    at_once: Mapping[str, CountsPlan],
 ) -> shared.Output:
-    """Return the levels of a plan, how many counts each has, the predicted errors, and how little they can be."""
+    """Return the levels of a plan, how many counts each has, the predicted errors, and how little they can be.
+
+    `at_once` are plans that measure all blocks, by their names, beside one that measures them in rounds.
+    """
     scales = [f"{scale:.4g}" for scale in found.scales_in_records]
     rows = zip(found.level_names, numbers, scales, strict=True)
     errors = (
@@ -303,8 +315,20 @@ def _planned(
     table = shared.noise_table(("level", heading, "noise: scale"), list(rows), gaussian=found.gaussian)
     solved = {"solved": solver_note.words[0]} if solver_note.words else {}
     proven = least.in_words(found.predicted)
+    others = [
+        f"{name} all at once in place of rounds: {group}, standard error {variance**0.5:,.2f} records; that of rounds is "
+        f"smaller than above where many blocks hold few records"
+        for name, other in at_once.items()
+        for group, variance in other.predicted.items()
+    ]
     return shared.Output(
-        {**found.to_json(), "least": least.least, **solved}, [table, *errors, *proven, *solver_note.words]
+        {
+            **found.to_json(),
+            "least": least.least,
+            "at_once": {name: dict(other.predicted) for name, other in at_once.items()},
+            **solved,
+        },
+        [table, *errors, *proven, *others, *solver_note.words],
     )
 
 

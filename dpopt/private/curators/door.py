@@ -35,6 +35,7 @@ from dpopt.private.selections.query_weights import ExactSampler, QuerySampler
 from dpopt.private.tables.closed import Closed, StaysHere
 from dpopt.private.tables.dataset import Progress
 from dpopt.private.tables.public_facts import check_size
+from dpopt.threads import USUAL
 from dpopt.transcript.journal import Entry, Journal
 from dpopt.transcript.released import (
     NoisyAnswers,
@@ -95,8 +96,6 @@ class Use(TypedDict, total=False):
     noise: Noise | None
     words: RandomWords | None
     sampler: QuerySampler | None
-    threads: int
-    """Threads for counting, drawing, and loops over queries."""
     progress: Progress | None
     """Called with the share of the work of one measurement that is done. Its timing depends on public sizes only."""
 
@@ -132,7 +131,7 @@ class Door(StaysHere, Generic[_Held]):
         noise, words = use.get("noise"), use.get("words")
         self._noise: Noise = OpendpNoise() if noise is None else noise
         self._words: RandomWords = SystemWords() if words is None else words
-        self._threads = use.get("threads", 2)
+        self._threads = USUAL
         self._progress = use.get("progress")
         self._paid: Charge | None = None
         self._labels: set[str] = set()  # of charges whose draws were made, or may have been seen
@@ -241,7 +240,7 @@ class Door(StaysHere, Generic[_Held]):
 
     def _noisy(self, exact: NDArray[np.int64], measurement: Noised, charge: Charge, **where: int) -> NoisyAnswers:
         """Add noise, put on file, hand out. The charge was spent and is on file. Privacy: A3, C1 in docs/privacy."""
-        answers = with_noise(exact, measurement, charge, self._noise, threads=self._threads, progress=self._progress)
+        answers = with_noise(exact, measurement, charge, self._noise, self._progress)
         return self._released(answers, {**answers.to_json(), **where})
 
     def _released(self, value: _Released, entry: Entry) -> _Released:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -16,11 +14,10 @@ from dpopt.arrays import freeze
 from dpopt.errors import PlanError
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE, Noise
 from dpopt.private.tables.dataset import Progress
-from dpopt.threads import USUAL
 from dpopt.transcript.released import NoisyAnswers
 
 CHUNK = 100_000
-"""Counts that get their noise at a time: OpenDP takes lists, which hold each number as an object."""
+"""Counts that get their noise before progress is reported; in their order, as noise of a seed depends on it."""
 
 
 class Noised(Protocol):
@@ -67,13 +64,7 @@ def check_scale(what: str, scale: float, units: str = " records") -> None:
 
 
 def with_noise(
-    exact: NDArray[np.int64],
-    measurement: Noised,
-    charge: Charge,
-    noise: Noise,
-    *,
-    threads: int = USUAL,
-    progress: Progress | None = None,
+    exact: NDArray[np.int64], measurement: Noised, charge: Charge, noise: Noise, progress: Progress | None = None
 ) -> NoisyAnswers:
     """Return exact counts with the noise of a measurement. The caller has spent `charge` and put it on file.
 
@@ -82,14 +73,10 @@ def with_noise(
     """
     add_noise = noise.discrete_gaussian if measurement.gaussian else noise.discrete_laplace
     values = np.empty_like(exact)
-    parts = [exact[start : start + CHUNK] for start in range(0, exact.size, CHUNK)]
-    done = 0
-    with ThreadPoolExecutor(threads) as pool:  # OpenDP works without the interpreter's lock
-        add = partial(add_noise, scale=measurement.scale)
-        for noisy in pool.map(add, parts) if len(parts) > 1 else map(add, parts):
-            values[done : done + noisy.size] = noisy
-            done += noisy.size
-            if progress is not None:
-                progress(done / exact.size)
+    for start in range(0, exact.size, CHUNK):
+        part = slice(start, min(start + CHUNK, exact.size))
+        values[part] = add_noise(exact[part], measurement.scale)
+        if progress is not None:
+            progress(part.stop / exact.size)
     distribution = DISCRETE_GAUSSIAN if measurement.gaussian else DISCRETE_LAPLACE
     return NoisyAnswers(measurement.name, freeze(values), distribution, measurement.scale, charge)

@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.threads import USUAL, in_threads
+
 if TYPE_CHECKING:
-    from opendp.mod import Domain
+    from opendp.mod import Domain, Measurement
 
 DISCRETE_GAUSSIAN, DISCRETE_LAPLACE = "discrete Gaussian", "discrete Laplace"
 """What the distributions are called in transcripts."""
+PIECE = 5_000
+"""Counts that a thread takes at a time."""
 
 
 class Noise(Protocol):
@@ -32,23 +36,32 @@ class Noise(Protocol):
 
 
 class OpendpNoise:
-    """Noise drawn by OpenDP."""
+    """Noise drawn by OpenDP in pieces, which threads share: OpenDP does not hold the interpreter."""
 
     def discrete_gaussian(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
         """Return counts plus independent discrete Gaussian noise of parameter sigma = `scale`."""
         from opendp.measurements import make_gaussian
         from opendp.metrics import l2_distance
 
-        measurement = make_gaussian(_whole_numbers(), l2_distance(T="f64"), scale=scale)
-        return np.array(measurement(counts.tolist()), dtype=np.int64)
+        return _in_pieces(make_gaussian(_whole_numbers(), l2_distance(T="f64"), scale=scale), counts)
 
     def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
         """Return counts plus independent discrete Laplace noise, P(k) proportional to exp(-abs(k) / scale)."""
         from opendp.measurements import make_laplace
         from opendp.metrics import l1_distance
 
-        measurement = make_laplace(_whole_numbers(), l1_distance(T="i64"), scale=scale)
-        return np.array(measurement(counts.tolist()), dtype=np.int64)
+        return _in_pieces(make_laplace(_whole_numbers(), l1_distance(T="i64"), scale=scale), counts)
+
+
+def _in_pieces(measurement: Measurement, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return what a measurement gives of all counts, drawn by the usual number of threads."""
+    values = np.empty_like(counts)
+
+    def draw(piece: slice) -> None:
+        values[piece] = measurement(counts[piece].tolist())
+
+    in_threads(draw, counts.size, PIECE, USUAL, None)
+    return values
 
 
 def _whole_numbers() -> Domain:

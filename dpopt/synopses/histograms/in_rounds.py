@@ -70,5 +70,5 @@ def not_in_rounds(what: str) -> PlanError:
     """Return the error of an estimate that rounds do not have."""
     return PlanError(
         f"found {what} asked of blocks that were measured in rounds, which stop at blocks of several cells; take the "
-        f"estimate 'shrunken', or measure all blocks (cubes of a grid)"
+        f"estimate 'shrunken', or measure all blocks (--measure blocks, of a grid --shapes cubes)"
     )

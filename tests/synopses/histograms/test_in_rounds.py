@@ -14,9 +14,12 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.inference.histograms.halves_in_rounds import Round, groups_of, halves_in_rounds, next_nodes
+from dpopt.queries.ranges.bins import Bins
 from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
 from dpopt.synopses.histograms.grids.grid_plan import plan_grid
 from dpopt.synopses.histograms.histogram import Histogram
+from dpopt.synopses.histograms.release_histogram import planned_histogram
+from dpopt.synopses.release import Request
 
 Counts = np.ndarray[tuple[int], np.dtype[np.int64]]
 PURE = Budget(1.0, 0.0, None, Accountant.PURE)
@@ -140,7 +143,29 @@ def test_two_columns_are_measured_in_rounds_by_default() -> None:
     assert not plan_grid((64, 64), Budget(None, 1e-9, 0.5, Accountant.ZCDP)).rounds
 
 
+def test_one_column_is_measured_in_rounds_by_default() -> None:
+    """Where their bound is near the error of blocks, noise is Laplace's, and nothing asks for what rounds do not have."""
+
+    def plan(bins: int, *, budget: Budget = PURE, **how: Any) -> Any:
+        return planned_histogram(Bins("bins", bins), Request(epsilon=1.0, delta=0), budget, **how)
+
+    chosen, blocks = plan(100), plan(100, measure="blocks")
+    assert chosen.rounds
+    assert chosen.scales == plan(100, measure="rounds").scales
+    assert blocks.predicted["all ranges"] < chosen.predicted["all ranges"] < 1.25 * blocks.predicted["all ranges"]
+    assert plan(4096, ranges="prefixes").rounds
+    assert not plan(1000, ranges="prefixes").rounds  # their bound is 1.37 times the variance of blocks
+    assert not plan(10).rounds  # one round
+    for how in ({"ranges": "worst"}, {"ranges": "sizes:64"}, {"modelled": True}):
+        assert not plan(64, **how).rounds
+    assert not plan(100, budget=Budget(None, 1e-9, 0.5, Accountant.ZCDP)).rounds
+    assert not getattr(plan(100, branching=2), "rounds", False)
+
+
 def test_a_named_solver_measures_what_it_can_solve() -> None:
+    by_solver = dpopt.histogram(pd.DataFrame({"n": SPARSE}), counts="n", epsilon=0.5, delta=0, solver="closed-form")
+    assert not by_solver.plan.round_levels
+    assert released(SPARSE, "auto", epsilon=0.5, delta=0).plan.round_levels
     cells = np.full((64, 64), 2)
     assert grid_of(cells, epsilon=0.5).plan.rounds
     solved = grid_of(cells, epsilon=0.5, solver="closed-form")
