@@ -17,6 +17,7 @@ from dpopt.algorithms.evaluation import (
     Evaluation,
     Found,
     changed_sheet,
+    dependence_sheet,
     difference_off,
     score_sheet,
     unseen_sheet,
@@ -186,6 +187,7 @@ def _compared(judged: _Judged, dataset: PrivateDataset, progress: Callable[[floa
         weakest=weakest_sheet(
             schema, twos, columns, differences, weakest_groups(schema, groups, real, figures), measure
         ),
+        dependence=dependence_sheet(twos),
         scores=score_sheet(schema, ones, twos),
         unseen=unseen_sheet(schema, ones, twos),
     )
