@@ -260,34 +260,17 @@ class _Judged:
 
     @classmethod
     def of_release(cls, finished: SyntheticRelease) -> _Judged:
-        job = finished.job
-        marginals = job.workload.marginals
-        queries = job.workload.clauses if marginals is None else marginals
-        answers = _answers_on_clauses(finished) if marginals is None else _answers_on_marginals(finished)
-
-        records = answers_of_records(finished)
-        figures = partial(figures_of_records, finished)
-        return cls(job.schema, job.workload, queries, answers, records, figures)
+        workload, records = finished.job.workload, answers_of_records(finished)
+        own = finished.answers() if workload.marginals is None or records is None else records
+        answers, figures = {"release": own, **_baselines(workload)}, partial(figures_of_records, finished)
+        return cls(finished.job.schema, workload, workload.queries, answers, records, figures)
 
     @classmethod
     def of_rows(cls, rows: AnyTable, schema: Schema, asked: Workload | str) -> _Judged:
         workload = parse_workload(asked, schema) if isinstance(asked, str) else asked
         own = TableAnswers(_read(rows, schema, TableReading(), MEMORY))
-        answers: dict[str, Answers | TableAnswers] = {"release": own}
-        if workload.marginals is None:
-            clauses = workload.clauses
-            answers["zeros"] = _answers_on(clauses, schema, _zeros(schema))
-            answers["uniform"] = uniform_answers(clauses, schema.sizes)
-        else:
-            answers |= {"zeros": RecordAnswers(_zeros(schema)), "uniform": UniformAnswers()}
-        return cls(
-            schema,
-            workload,
-            workload.queries,
-            answers,
-            own,
-            lambda pairs, groups: numeric_figures(own.dataset, pairs, groups),
-        )
+        answers, figures = {"release": own, **_baselines(workload)}, partial(numeric_figures, own.dataset)
+        return cls(schema, workload, workload.queries, answers, own, figures)
 
 
 def figures_of_records(
@@ -390,27 +373,12 @@ def _differences(
     return tuple(sorted(found, key=difference_off, reverse=True))
 
 
-def _answers_on_clauses(finished: SyntheticRelease) -> dict[str, Answers]:
-    """Return all answers as arrays."""
-    schema, coded = finished.record_schema, finished.job.workload.clauses
-    return {
-        "release": finished.answers(),
-        "zeros": _answers_on(coded, schema, _zeros(schema)),
-        "uniform": uniform_answers(coded, schema.sizes),
-    }
-
-
-def _answers_on_marginals(finished: SyntheticRelease) -> dict[str, Answers]:
-    """Return where the answers on cells come from; no cell is written out."""
-    released = cast("Answers", answers_of_records(finished) if finished.noisy is None else finished.noisy)
-    return {"release": released, "zeros": RecordAnswers(_zeros(finished.record_schema)), "uniform": UniformAnswers()}
-
-
-def _zeros(schema: Schema) -> NDArray[np.int32]:
-    return np.zeros((1, len(schema)), dtype=np.int32)
-
-
-def _answers_on(clauses: Clauses, schema: Schema, records: NDArray[np.int32]) -> NDArray[np.float64]:
+def _baselines(workload: Workload) -> dict[str, Answers]:
+    """Return where the answers of one record of first values come from, and those of the uniform distribution."""
     from dpopt.queries.counting.kernels import shares_on_records
 
-    return shares_on_records(clauses, records, schema.sizes)
+    zeros, sizes = np.zeros((1, len(workload.schema)), dtype=np.int32), workload.schema.sizes
+    if workload.marginals is not None:  # no cell is written out
+        return {"zeros": RecordAnswers(zeros), "uniform": UniformAnswers()}
+    clauses = workload.clauses
+    return {"zeros": shares_on_records(clauses, zeros, sizes), "uniform": uniform_answers(clauses, sizes)}

@@ -431,23 +431,19 @@ def dependence_sheet(pairs: Sequence[NonPrivateMarginal]) -> Found:
     No shuffle is drawn: D0 is that of the product of the one-way shares, which is the mean of all shuffles. A distance
     is convex, so that shuffles are at least so far from the table in the mean, and score 0.
     """
-    of, found = "dependence between columns kept", {"percent": None, "pairs": 0}
     some = [one for one in pairs if one.dependence and _chance(*one.dependence) * len(pairs) <= CHANCE]
-    if not some:
-        return {
-            **found,
-            "words": f"{of}: not applicable, no two columns of the table depend on each other beyond sampling",
-        }
-    figures = np.array([(one.distance, one.shuffled, one.sampling) for one in some], dtype=float)
-    distance, shuffled, sampling = figures.mean(axis=0).tolist()
-    found |= {"pairs": len(some), "distance": distance, "shuffled": shuffled, "sampling": sampling}
-    means = f"are {distance:.4f} from it, shuffled {shuffled:.4f}, sampling error {sampling:.4f}"
-    means = f"the {len(some):,} of {len(pairs):,} pairs that depend in the table {means}"
-    if shuffled < (1 + LEAST_DEPENDENCE) * sampling:
-        return {**found, "words": f"{of}: not applicable, shuffled columns are as near as sampling error ({means})"}
-    kept = 100 * min(1.0, max(0.0, 1 - (distance - sampling) / (shuffled - sampling)))
-    ends = "0 %: columns shuffled on their own, 100 %: sampling error"
-    return {**found, "percent": kept, "words": f"{of}: {kept:.1f} % ({ends}; {means})"}
+    figures = np.array([(one.distance, one.shuffled, one.sampling) for one in some], dtype=float).reshape(-1, 3)
+    distance, shuffled, sampling = figures.sum(axis=0) / max(1, len(some))
+    found = {"pairs": len(some), "distance": float(distance), "shuffled": float(shuffled), "sampling": float(sampling)}
+    words = "dependence between columns kept: "
+    if not some or shuffled < (1 + LEAST_DEPENDENCE) * sampling:
+        return {**found, "percent": None, "words": f"{words}not applicable, the table shows none beyond sampling error"}
+    kept = 100 * float(np.clip(1 - (distance - sampling) / (shuffled - sampling), 0, 1))
+    words += (
+        f"{kept:.1f} % (0 %: columns shuffled on their own, 100 %: sampling error; the {len(some):,} of {len(pairs):,} "
+        f"pairs that depend in the table are {distance:.4f} from it, shuffled {shuffled:.4f}, sampling error {sampling:.4f})"
+    )
+    return {**found, "percent": kept, "words": words}
 
 
 def _chance(found: float, mean: float, variance: float) -> float:

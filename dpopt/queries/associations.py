@@ -36,13 +36,10 @@ def cramers_v(shares: Numbers) -> float:
 def chi_square(shares: Numbers, rows: int) -> tuple[float, float, float] | None:
     """Return chi-square of two columns, given the shares (n, m) of their values, its mean and its variance over all shuffles.
 
-    Over all shuffles of one of the columns, with N records, and counts n_i of the r and m_j of the c values that occur,
-    the mean is exactly N (r - 1) (c - 1) / (N - 1), and the variance
-
-        2 N / (N - 3) (v - w) (v' - w') + N^2 / (N - 1) w w',
-        v = (r - 1) (N - r) / (N - 1),   w = (sum_i N / n_i - r^2) / (N - 2),   v' and w' likewise of the m_j.
-
-    None where all shuffles are alike, or of fewer than 4 records. Source: Haldane (1940), Dawson (1954).
+    With N records, and counts n_i of the r and m_j of the c values that occur, these are exactly N (r - 1) (c - 1) /
+    (N - 1), and 2 N / (N - 3) (v - w) (v' - w') + N^2 / (N - 1) w w', where v = (r - 1) (N - r) / (N - 1) and w = (sum_i
+    N / n_i - r^2) / (N - 2), v' and w' likewise of the m_j. None where all shuffles are alike, or of fewer than 4
+    records. Source: Haldane (1940), Dawson (1954).
 
     Examples
     --------
@@ -53,13 +50,12 @@ def chi_square(shares: Numbers, rows: int) -> tuple[float, float, float] | None:
     margins = [one[one > 0] for one in both]
     if rows < 4 or min(map(len, margins)) < 2:
         return None
-    some = shares[np.ix_(both[0] > 0, both[1] > 0)]
-    found = rows * (float((some**2 / np.outer(*margins)).sum()) - 1)
+    found = float((shares[np.ix_(both[0] > 0, both[1] > 0)] ** 2 / np.outer(*margins)).sum())
     mean = rows * prod(len(one) - 1 for one in margins) / (rows - 1)
     v = [(len(one) - 1) * (rows - len(one)) / (rows - 1) for one in margins]
     w = [(float((1 / one).sum()) - len(one) ** 2) / (rows - 2) for one in margins]
     variance = 2 * rows / (rows - 3) * (v[0] - w[0]) * (v[1] - w[1]) + rows**2 / (rows - 1) * w[0] * w[1]
-    return (found, mean, variance) if variance > 1e-9 * mean**2 else None
+    return (rows * (found - 1), mean, variance) if variance > 1e-9 * mean**2 else None
 
 
 def correlation(one: Attribute, other: Attribute, shares: Numbers) -> float | None:
