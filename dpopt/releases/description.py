@@ -180,11 +180,7 @@ def guarantee(privacy: Mapping[str, Any]) -> str:
 
 def _of_pairs(found: Mapping[str, Any]) -> Iterator[Note]:
     """Yield what a reader of the rows is warned of, where relationships between columns in them cannot be relied on."""
-    measured, pairs = (
-        found["pairs"],
-        found.get("all_pairs", found["pairs"]),
-    )  # older releases do not say how many there are
-    named = f"{measured:,} of {pairs:,} pairs of columns"
+    measured, pairs, named = found["pairs"], found.get("all_pairs", 0), _pairs(found)
     if not measured:
         text = (
             "No counts of two columns together were measured, so that nothing in this release tells how well its rows "
@@ -195,7 +191,7 @@ def _of_pairs(found: Mapping[str, Any]) -> Iterator[Note]:
         text = f"What was measured of {named} shows no dependence beyond its noise. {_BY_ITSELF}"
         yield Note(text, "no dependence between columns seen", of_run=True)
     elif not found.get("better", True):
-        text = f"These rows gain nothing over unrelated columns: {_pair_errors(found)}. {_BY_ITSELF}"
+        text = f"These rows gain nothing over unrelated columns: {_pair_errors(found)} {_BY_ITSELF}"
         yield Note(text, "nothing gained over unrelated columns", of_run=True)
     if 0 < 2 * measured < pairs:
         text = f"Only {named} were measured: relationships between other columns can be missing from these rows."
@@ -213,9 +209,13 @@ def _pair_errors(found: Mapping[str, Any]) -> str:
     own, unrelated, single = (_digits(found[name]) for name in ("release", "unrelated", "single_counts"))
     return (
         f"beyond what single columns have wrong, a count of two values is off by about {own} records in them, {unrelated} "
-        f"if columns are taken as unrelated, and {single} if each noisy count is read by itself (root mean squares over "
-        f"{found['pairs']:,} measured pairs, estimated from released values)"
+        f"if columns are taken as unrelated, and {single} if each noisy count is read by itself. These are root mean "
+        f"squares, estimated from what was measured of {_pairs(found)}."
     )
+
+
+def _pairs(found: Mapping[str, Any]) -> str:
+    return f"{found['pairs']:,} of {found.get('all_pairs', 0):,} pairs of columns"
 
 
 def _two_way(found: Mapping[str, Any] | None) -> Iterator[str]:
@@ -223,7 +223,7 @@ def _two_way(found: Mapping[str, Any] | None) -> Iterator[str]:
     if not found or not found["pairs"]:
         return
     if found.get("dependence") and found["better"]:
-        yield f"These rows are better than unrelated columns: {_pair_errors(found)}."
+        yield f"These rows are better than unrelated columns: {_pair_errors(found)}"
     yield (
         f"A count of two values together is typically off by about {_digits(found['count_error'])} records, less for "
         f"rare ones. Do not read percentages within groups below about {_digits(found['count_error'] / TOLERABLE)} rows: "
