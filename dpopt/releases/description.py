@@ -24,6 +24,9 @@ _REPAIRS = {
 }
 TOLERABLE = 0.02
 """What a percentage within a group may be off, 2 points: the group needs so many rows that the noise of a count is less."""
+LITTLE = 0.5
+"""Rows whose error of a count of two values is above so much of that of unrelated columns have little of their dependence: on
+public tables, less than half (`dpopt.evaluate`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +183,7 @@ def guarantee(privacy: Mapping[str, Any]) -> str:
 
 def _of_pairs(found: Mapping[str, Any]) -> Iterator[Note]:
     """Yield what a reader of the rows is warned of, where relationships between columns in them cannot be relied on."""
-    measured, pairs, named = found["pairs"], found.get("all_pairs", 0), _pairs(found)
+    measured, named = found["pairs"], f"{found['pairs']:,} of {found.get('all_pairs', 0):,} pairs of columns"
     if not measured:
         text = (
             "No counts of two columns together were measured, so that nothing in this release tells how well its rows "
@@ -188,20 +191,29 @@ def _of_pairs(found: Mapping[str, Any]) -> Iterator[Note]:
         )
         yield Note(text, "no pairs of columns measured", of_run=True)
     elif not found.get("dependence", True):
-        text = f"What was measured of {named} shows no dependence beyond its noise. {_BY_ITSELF}"
+        text = f"What was measured of {named} shows no dependence beyond noise and sampling. {_BY_ITSELF} {_HELP}"
         yield Note(text, "no dependence between columns seen", of_run=True)
     elif not found.get("better", True):
-        text = f"These rows gain nothing over unrelated columns: {_pair_errors(found)} {_BY_ITSELF}"
+        text = f"These rows gain nothing over unrelated columns: {_pair_errors(found)} {_BY_ITSELF} {_HELP}"
         yield Note(text, "nothing gained over unrelated columns", of_run=True)
-    if 0 < 2 * measured < pairs:
+    elif _gains_little(found):
+        text = f"These rows gain little over unrelated columns: {_pair_errors(found)} {_WEAKER} {_HELP}"
+        yield Note(text, "little gained over unrelated columns", of_run=True)
+    if 0 < 2 * measured < found.get("all_pairs", 0):
         text = f"Only {named} were measured: relationships between other columns can be missing from these rows."
         yield Note(text, f"{named} measured", of_run=True)
 
 
-_BY_ITSELF = (
-    "Use each column by itself: relationships between columns in these rows can be noise. What helps in another release, "
-    "which costs privacy again: fewer columns, a workload of the pairs that matter, or a larger epsilon."
+_BY_ITSELF = "Use each column by itself: relationships between columns in these rows can be noise."
+_WEAKER = "Relationships between columns in these rows are weaker than in the table, and many are lost."
+_HELP = (
+    "What helps in another release, which costs privacy again: fewer columns, a workload of the pairs that matter, or a "
+    "larger epsilon."
 )
+
+
+def _gains_little(found: Mapping[str, Any]) -> bool:
+    return bool(found.get("better")) and found["release"] > LITTLE * found["unrelated"]
 
 
 def _pair_errors(found: Mapping[str, Any]) -> str:
@@ -209,20 +221,16 @@ def _pair_errors(found: Mapping[str, Any]) -> str:
     own, unrelated, single = (_digits(found[name]) for name in ("release", "unrelated", "single_counts"))
     return (
         f"beyond what single columns have wrong, a count of two values is off by about {own} records in them, {unrelated} "
-        f"if columns are taken as unrelated, and {single} if each noisy count is read by itself. These are root mean "
-        f"squares, estimated from what was measured of {_pairs(found)}."
+        f"if columns are taken as unrelated, and {single} if each noisy count is read by itself (root mean squares, "
+        f"estimated from what was measured of {found['pairs']:,} pairs)."
     )
-
-
-def _pairs(found: Mapping[str, Any]) -> str:
-    return f"{found['pairs']:,} of {found.get('all_pairs', 0):,} pairs of columns"
 
 
 def _two_way(found: Mapping[str, Any] | None) -> Iterator[str]:
     """Yield how far counts of two values together are off, and what follows for shares within groups."""
     if not found or not found["pairs"]:
         return
-    if found.get("dependence") and found["better"]:
+    if found.get("dependence") and found["better"] and not _gains_little(found):
         yield f"These rows are better than unrelated columns: {_pair_errors(found)}"
     yield (
         f"A count of two values together is typically off by about {_digits(found['count_error'])} records, less for "

@@ -56,25 +56,32 @@ def compared_errors(
     """Return estimated errors of a count of two values (PE-1), root mean squares over the measured pairs, in records.
 
     Those of the "release" (its rows), of "unrelated" columns, and of "single_counts"; whether "dependence" between columns
-    is seen beyond noise, and whether the rows are "better" than unrelated columns.
+    is seen beyond noise and sampling, and whether the rows are "better" than unrelated columns. Were columns independent
+    in the population, the squared error of unrelated ones would have the mean S = tr(V) tr(W) / n for each pair, V and W
+    the covariances of the indicators of their codes, and the variance 2 (f s^4 + 2 s^2 S + tr(V^2) tr(W^2) / n^2), if it
+    were normal (PE-2). Pairs weigh 1 / (s^2 + S / f)^2, which sees most.
     """
     if (pairs := measured.pairs) is None:
         return {}
     domains, starts, variances = pairs.domains, pairs.starts[:-1], measured.spreads**2
-    ones = MarginalSet(domains, np.arange(domains.counts.size, dtype=np.int32)[:, None])
-    product = residuals_of(pairs, independent_shares(pairs, rows.on(ones, sizes)))
+    columns = rows.on(MarginalSet(domains, np.arange(domains.counts.size, dtype=np.int32)[:, None]), sizes)
+    product = residuals_of(pairs, independent_shares(pairs, columns))
     moved, apart = residuals_of(pairs, rows.on(pairs, sizes)) - product, measured.residuals - product
+    far, kept = np.add.reduceat(apart**2, starts), np.add.reduceat(moved**2, starts)
+    both = np.add.reduceat(moved * apart, starts)
     directions = (domains.counts[pairs.attributes[:, :2]] - 1.0).prod(axis=1)
-    noise, total = directions * variances, np.add.reduceat(apart**2, starts)
-    part = np.clip(np.add.reduceat(moved * apart, starts) / np.maximum(total, 1e-300), 0.0, 1.0)
-    unrelated = float((total - noise).sum())
-    own = float(((apart - moved) ** 2).sum() + ((2 * part - 1) * noise).sum())
-    doubt = 2 * math.sqrt(
-        float(variances @ np.add.reduceat(moved**2, starts))
-    )  # deviation of the gain, rows being fixed
-    squares = {"release": max(own, float(part**2 @ noise)), "unrelated": unrelated, "single_counts": float(noise.sum())}
+    second, third = (np.add.reduceat(columns**power, domains.starts) for power in (2, 3))
+    traces = (1 - second, second - 2 * third + second**2)
+    sampling, squares = (one[pairs.attributes[:, :2]].prod(axis=1) / size for one in traces)
+    weights = (variances + sampling / np.maximum(directions, 1)) ** -2
+    noise, part = directions * variances, np.clip(both / np.maximum(far, 1e-300), 0.0, 1.0)
+    chance = 2 * float(weights**2 @ (directions * variances**2 + 2 * variances * sampling + squares / size))
+    single, unrelated = float(weights @ noise), float(weights @ (far - noise))
+    own = float(weights @ (far - 2 * both + kept + (2 * part - 1) * noise))
+    doubt = 2 * math.sqrt(float(weights**2 @ (variances * kept)))  # deviation of the gain, the rows being fixed
+    errors = {"release": max(own, float(weights @ (part**2 * noise))), "unrelated": unrelated, "single_counts": single}
     return {
-        **{name: size * math.sqrt(max(0.0, one) / moved.size) for name, one in squares.items()},
-        "dependence": unrelated > DEVIATIONS * math.sqrt(float(2 * directions @ variances**2)),
+        **{name: size * math.sqrt(max(0.0, one) / float(weights @ pairs.cells())) for name, one in errors.items()},
+        "dependence": unrelated > float(weights @ sampling) + DEVIATIONS * math.sqrt(chance),
         "better": unrelated - own > max(DEVIATIONS * doubt, LEAST_GAIN * unrelated),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -45,14 +46,14 @@ def tables() -> dict[str, Codes]:
     return {name: np.stack(columns, axis=1).astype(np.int32) for name, columns in found.items()}
 
 
-def measured(table: Codes, scale: float, most: int | None = None) -> MeasuredMarginals:
+def measured(table: Codes, scale: float, most: int | None = None, seed: int = 1) -> MeasuredMarginals:
     """Return counts of all columns and pairs of the table, or of the first of these, with public noise."""
     width, sizes = table.shape[1], table.max(axis=0) + 1
     domains = domains_of(sizes)
     rows = [(a, -1) for a in range(width)] + [(a, b) for a in range(width) for b in range(a + 1, width)]
     sets = MarginalSet(domains, np.array(rows[:most], dtype=np.int32))
     counts = np.rint(RecordAnswers(table).on(sets, sizes) * ROWS).astype(np.int64)
-    noisy = PublicNoise(1).discrete_gaussian(counts, scale) / ROWS
+    noisy = PublicNoise(seed).discrete_gaussian(counts, scale) / ROWS
     deviations = np.full(len(sets), scale / ROWS)
     return measured_marginals(sets, noisy, [deviations, deviations], sizes)
 
@@ -92,7 +93,8 @@ def test_shuffling_the_columns_of_a_release_makes_its_verdict_worse(name: str, s
     assert after["release"] > 1.5 * before["release"]
     assert after["release"] == pytest.approx(after["unrelated"], rel=0.1)
     texts = [[note.brief for note in notes(one)] for one in (before, after)]
-    assert texts == [[], ["nothing gained over unrelated columns"]]
+    assert texts[0] == (["little gained over unrelated columns"] if (name, scale) == ("a rare code", 20.0) else [])
+    assert texts[1] == ["nothing gained over unrelated columns"]
 
 
 def notes(figures: dict[str, Any], pairs: int = 3, all_pairs: int = 3) -> list[Any]:
@@ -101,21 +103,25 @@ def notes(figures: dict[str, Any], pairs: int = 3, all_pairs: int = 3) -> list[A
 
 
 @pytest.mark.parametrize("scale", [5.0, 20.0, 80.0])
-def test_errors_of_unrelated_columns_and_single_counts_are_those_of_the_table(scale: float) -> None:
-    """Those of the rows are too large by up to the noise, since the table's rows follow what is measured."""
+def test_stated_errors_are_those_of_the_table(scale: float) -> None:
+    """Of one pair at a time, so that no weights matter. Those of the rows are too large by up to the noise that they follow."""
     for table in tables().values():
-        found, rows = measured(table, scale), release_of(table)
-        stated, sizes = compared(found, rows, table), table.max(axis=0) + 1
-        assert found.pairs is not None
-        true = residuals_of(found.pairs, RecordAnswers(table).on(found.pairs, sizes))
-        own = residuals_of(found.pairs, RecordAnswers(rows).on(found.pairs, sizes))
-        product = residuals_of(found.pairs, RecordAnswers(shuffled(rows)).on(found.pairs, sizes))
-        release, unrelated, noise = (
-            ROWS * np.sqrt(np.mean((true - one) ** 2)) for one in (own, product, found.residuals)
-        )
-        assert stated["unrelated"] == pytest.approx(unrelated, rel=0.05, abs=0.35 * scale)
-        assert stated["single_counts"] == pytest.approx(noise, rel=0.2)
-        assert 0.95 * release <= stated["release"] <= release + 0.6 * scale
+        rows = release_of(table)
+        for pair in combinations(range(table.shape[1]), 2):
+            both, own = table[:, pair], rows[:, pair]
+            found, sizes = measured(both, scale), both.max(axis=0) + 1
+            assert found.pairs is not None
+            stated = compared(found, own, both)
+            margins = [np.bincount(column, minlength=size) / ROWS for column, size in zip(own.T, sizes, strict=True)]
+            shares = np.outer(*margins).ravel(), *(RecordAnswers(one).on(found.pairs, sizes) for one in (own, both))
+            product, released, true = (residuals_of(found.pairs, one) for one in shares)
+            unrelated, release, noise = (
+                ROWS * np.sqrt(np.mean((true - one) ** 2)) for one in (product, released, found.residuals)
+            )
+            assert stated["unrelated"] == pytest.approx(unrelated, rel=0.05, abs=0.6 * scale)
+            assert stated["single_counts"] == pytest.approx(noise, rel=0.5)
+            if unrelated > 3 * scale:
+                assert release - 0.3 * scale <= stated["release"] <= release + 0.8 * scale
 
 
 def test_estimates_of_squared_errors_are_unbiased_over_the_noise() -> None:
@@ -138,17 +144,43 @@ def test_estimates_of_squared_errors_are_unbiased_over_the_noise() -> None:
     assert np.mean(squares) == pytest.approx(np.sum(residuals_of(pairs, true - product) ** 2))
 
 
-def test_a_table_without_dependence_shows_none() -> None:
-    """Four tables with each column shuffled, under much noise: no rows are better than unrelated columns."""
-    said = set()
-    for number, table in enumerate(tables().values()):
+def test_dependence_of_independent_columns_is_rarely_seen() -> None:
+    """100 orders of a skewed table, under little and much noise: the mean is that of PE-2, and 2 deviations are rare.
+
+    Public orders and noise, so that it never fails by chance. About 2.3 % are expected to be beyond, 2 of 100 for each noise;
+    more than 8 have a probability of 1e-3 at that rate.
+    """
+    table, wrong = tables()["a rare code"], dict.fromkeys((2.0, 20.0), 0)
+    for number in range(100):
         independent = shuffled(table, 10 + number)
-        stated = compared(measured(independent, 200.0), independent, table)
-        assert not stated["better"]
-        (note,) = notes(stated)
-        assert "fewer columns, a workload of the pairs that matter, or a larger epsilon" in note.text
-        said.add(note.text.split(".")[0])
-    assert "What was measured of 3 of 3 pairs of columns shows no dependence beyond its noise" in said
+        for scale in wrong:
+            stated = compared(measured(independent, scale, seed=number), independent, table)
+            wrong[scale] += stated["dependence"]
+    assert max(wrong.values()) <= 8
+    assert sum(wrong.values()) > 0
+
+
+def test_a_table_without_dependence_has_its_note() -> None:
+    independent = shuffled(tables()["a trend"], 11)
+    (note,) = notes(compared(measured(independent, 50.0, seed=2), independent, independent))
+    assert note.text.startswith(
+        "What was measured of 3 of 3 pairs of columns shows no dependence beyond noise and sampling."
+    )
+    assert note.text.endswith("fewer columns, a workload of the pairs that matter, or a larger epsilon.")
+
+
+def test_rows_that_keep_little_say_so() -> None:
+    table = tables()["functions"]
+    found = measured(table, 20.0)
+    kept = {
+        part: [note.brief for note in notes(compared(found, release_of(table, part), table))]
+        for part in (0.0, 0.3, 0.8)
+    }
+    assert kept == {
+        0.0: ["nothing gained over unrelated columns"],
+        0.3: ["little gained over unrelated columns"],
+        0.8: [],
+    }
 
 
 def test_few_measured_pairs_are_pointed_out() -> None:
