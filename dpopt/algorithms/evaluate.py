@@ -46,7 +46,7 @@ from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_schema
 from dpopt.queries.associations import PairSums, group_sums
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers, uniform_answers
+from dpopt.queries.counting.answers import Answers, RecordAnswers, trivial_answers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.folder_files import PLAN
@@ -262,15 +262,16 @@ class _Judged:
     def of_release(cls, finished: SyntheticRelease) -> _Judged:
         workload, records = finished.job.workload, answers_of_records(finished)
         own = finished.answers() if workload.marginals is None or records is None else records
-        answers, figures = {"release": own, **_baselines(workload)}, partial(figures_of_records, finished)
+        answers = {"release": own, **trivial_answers(workload.queries, workload.schema.sizes)}
+        figures = partial(figures_of_records, finished)
         return cls(finished.job.schema, workload, workload.queries, answers, records, figures)
 
     @classmethod
     def of_rows(cls, rows: AnyTable, schema: Schema, asked: Workload | str) -> _Judged:
         workload = parse_workload(asked, schema) if isinstance(asked, str) else asked
         own = TableAnswers(_read(rows, schema, TableReading(), MEMORY))
-        answers, figures = {"release": own, **_baselines(workload)}, partial(numeric_figures, own.dataset)
-        return cls(schema, workload, workload.queries, answers, own, figures)
+        answers = {"release": own, **trivial_answers(workload.queries, schema.sizes)}
+        return cls(schema, workload, workload.queries, answers, own, partial(numeric_figures, own.dataset))
 
 
 def figures_of_records(
@@ -371,14 +372,3 @@ def _differences(
             unit = "days" if days else None
             found.append({"columns": list(pair), "unit": unit, "real": both[0], "synthetic": both[1]})
     return tuple(sorted(found, key=difference_off, reverse=True))
-
-
-def _baselines(workload: Workload) -> dict[str, Answers]:
-    """Return where the answers of one record of first values come from, and those of the uniform distribution."""
-    from dpopt.queries.counting.kernels import shares_on_records
-
-    zeros, sizes = np.zeros((1, len(workload.schema)), dtype=np.int32), workload.schema.sizes
-    if workload.marginals is not None:  # no cell is written out
-        return {"zeros": RecordAnswers(zeros), "uniform": UniformAnswers()}
-    clauses = workload.clauses
-    return {"zeros": shares_on_records(clauses, zeros, sizes), "uniform": uniform_answers(clauses, sizes)}

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
@@ -31,8 +30,7 @@ from dpopt.files.codec import encode
 from dpopt.private.evaluation import non_private_errors
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.programs.solver import Capability
-from dpopt.queries.clauses import Clauses
-from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers, uniform_answers
+from dpopt.queries.counting.answers import trivial_answers
 from dpopt.queries.marginal_set import some_of
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.description import notes_of
@@ -75,31 +73,18 @@ def public_baselines(workload: Workload, *, runs: int = 1, density: float | None
 def _on_population(workload: Workload, seed: int, density: float | None) -> list[tuple[float, float]]:
     if has_binary_population(workload, density):
         return _on_binary(workload, seed, density)
-    schema = workload.schema
-    table = PrivateDataset.from_codes(schema, public_population(schema, ROWS, seed=seed))
-    zeros = np.zeros((1, len(schema)), dtype=np.int32)
-    answers: dict[str, Answers] = {"zeros": RecordAnswers(zeros), "uniform": UniformAnswers()}
-    if workload.marginals is not None:
-        errors = non_private_errors(table, some_of(workload.marginals, MOST_CELLS), answers)
-    else:
-        clauses = simulated_clauses(workload)
-        answers = {"zeros": _truth_of(clauses, zeros[0]), "uniform": uniform_answers(clauses, schema.sizes)}
-        errors = non_private_errors(table, clauses, answers)
-    return [(errors[name].max_error, errors[name].mean_error) for name in answers]
+    table = PrivateDataset.from_codes(workload.schema, public_population(workload.schema, ROWS, seed=seed))
+    marginals = workload.marginals
+    queries = simulated_clauses(workload) if marginals is None else some_of(marginals, MOST_CELLS)
+    errors = non_private_errors(table, queries, trivial_answers(queries, workload.schema.sizes))
+    return [(one.max_error, one.mean_error) for one in errors.values()]
 
 
 def _on_binary(workload: Workload, seed: int, density: float | None) -> list[tuple[float, float]]:
     part = named_part(workload, simulated_clauses(workload), seed, density)
-    zeros = np.zeros(len(part.schema), dtype=np.int32)
-    answers = (_truth_of(part.clauses, zeros), uniform_answers(part.clauses, part.schema.sizes))
-    differences = [np.abs(own - part.answers) for own in answers]
+    answers = trivial_answers(part.clauses, part.schema.sizes).values()
+    differences = [np.abs(own - part.answers) for own in answers if isinstance(own, np.ndarray)]
     return [(float(one.max()), float(one.mean())) for one in differences]
-
-
-def _truth_of(clauses: Clauses, record: NDArray[np.int32]) -> NDArray[np.float64]:
-    from dpopt.queries.counting.kernels import satisfied
-
-    return satisfied(clauses, record).astype(np.float64)
 
 
 def verdict(
@@ -113,19 +98,16 @@ def verdict(
     single = workload.marginals is not None and workload.marginals.attributes.shape[1] == 1
     binary = workload.schema.is_binary
     names = {
-        "zeros": "one record of zeros" if binary else "one record of first values",
-        "uniform": "the uniform distribution",
-        "independence": "noisy columns, taken as independent,",
+        "zeros": f"one record of {'zeros' if binary else 'first values'} has",
+        "uniform": "the uniform distribution has",
+        "independence": "noisy columns, taken as independent, have",
     }
-    reasons = []
+    own, reasons = (predicted["max_error"], predicted["mean_error"]), []
     for name, errors in baselines.items():
         if name == "independence" and single:
             continue
-        own, other = _figures(predicted), _figures(errors)
-        verb = "has" if name != "independence" else "have"
-        shown = (
-            f"on the public population, {names[name]} {verb} largest error {other[0]:.2g} and mean error {other[1]:.2g}"
-        )
+        other = errors["max_error"], errors["mean_error"]
+        shown = f"on the public population, {names[name]} largest error {other[0]:.2g} and mean error {other[1]:.2g}"
         if name == "independence" and own[1] < TIE * other[1] and other[1] < TIE * own[1]:
             reasons.append(f"{shown}: a tie with this plan's {own[0]:.2g} and {own[1]:.2g}; {_advice(workload)}")
         elif other[0] <= own[0] and other[1] <= own[1]:
@@ -136,10 +118,6 @@ def verdict(
                 f"{shown}: it has the smaller {least} error beside this plan's {own[0]:.2g} and {own[1]:.2g}"
             )
     return "; ".join(reasons) or None
-
-
-def _figures(errors: Mapping[str, Any]) -> tuple[float, float]:
-    return errors["max_error"], errors["mean_error"]
 
 
 def _advice(workload: Workload) -> str:
