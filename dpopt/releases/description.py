@@ -220,8 +220,8 @@ def _pair_errors(found: Mapping[str, Any]) -> str:
     """Return the estimated errors of the rows, of unrelated columns and of single noisy counts, in words."""
     own, unrelated, single = (_digits(found[name]) for name in ("release", "unrelated", "single_counts"))
     return (
-        f"beyond what single columns have wrong, a count of two values is off by about {own} records in them, {unrelated} "
-        f"if columns are taken as unrelated, and {single} if each noisy count is read by itself (root mean squares, "
+        f"beyond what single columns have wrong, a count of two values is off by about {own} records in them, and by "
+        f"{unrelated} if columns are taken as unrelated. The noise of a single count is {single} (root mean squares, "
         f"estimated from what was measured of {found['pairs']:,} pairs)."
     )
 
@@ -232,11 +232,12 @@ def _two_way(found: Mapping[str, Any] | None) -> Iterator[str]:
         return
     if found.get("dependence") and found["better"] and not _gains_little(found):
         yield f"These rows are better than unrelated columns: {_pair_errors(found)}"
+    error, rows = _digits(found["count_error"]), _digits(found["count_error"] / TOLERABLE)
+    off = f"A count of two values together is typically off by about {error} records, less for rare ones. "
     yield (
-        f"A count of two values together is typically off by about {_digits(found['count_error'])} records, less for "
-        f"rare ones. Do not read percentages within groups below about {_digits(found['count_error'] / TOLERABLE)} rows: "
-        f"they are often off by more than {100 * TOLERABLE:g} points. Means within groups lean towards the mean of all, in "
-        f"large groups too: differences between groups come out smaller."
+        f"{'' if found.get('dependence') else off}Do not read percentages within groups below about {rows} rows: they are "
+        f"often off by more than {100 * TOLERABLE:g} points. Means within groups lean towards the mean of all, in large "
+        f"groups too: differences between groups come out smaller."
     )
 
 

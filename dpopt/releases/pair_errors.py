@@ -3,14 +3,13 @@
 Let y be what was measured of a pair beyond its columns, with noise of variance s^2 along each of f directions; x the
 same of the rows, and p of unrelated columns: of the product of the rows' one-way shares. Estimated squared errors are
 
-    f s^2                          of single noisy counts
     |y - p|^2 - f s^2              of unrelated columns; unbiased, since noise adds f s^2
     |y - x|^2 - f s^2 + 2 w f s^2  of the rows, at least w^2 f s^2
 
 where w, from 0 to 1, is the part of y that the rows follow, <x - p, y - p> / |y - p|^2: rows share the noise that they
 were fitted to. That is unbiased for x = p + w (y - p), whatever w is fixed (PE-1). The errors of single columns, which
-rows and unrelated columns have in common, are left out. Source: Stein (1981), Estimation of the mean of a multivariate
-normal distribution.
+rows and unrelated columns have in common, are left out; a single count has all of its noise. Source: Stein (1981),
+Estimation of the mean of a multivariate normal distribution.
 """
 
 from __future__ import annotations
@@ -76,7 +75,8 @@ def compared_errors(
     weights = (variances + sampling / np.maximum(directions, 1)) ** -2
     noise, part = directions * variances, np.clip(both / np.maximum(far, 1e-300), 0.0, 1.0)
     chance = 2 * float(weights**2 @ (directions * variances**2 + 2 * variances * sampling + squares / size))
-    single, unrelated = float(weights @ noise), float(weights @ (far - noise))
+    counts = np.array([measured.deviations[pairs.attributes_of(place)] for place in range(len(pairs))])
+    single, unrelated = float(weights @ (pairs.cells() * counts**2)), float(weights @ (far - noise))
     own = float(weights @ (far - 2 * both + kept + (2 * part - 1) * noise))
     doubt = 2 * math.sqrt(float(weights**2 @ (variances * kept)))  # deviation of the gain, the rows being fixed
     errors = {"release": max(own, float(weights @ (part**2 * noise))), "unrelated": unrelated, "single_counts": single}
