@@ -17,6 +17,7 @@ from dpopt.algorithms.evaluation import (
     Evaluation,
     Found,
     changed_sheet,
+    dependence_sheet,
     difference_off,
     score_sheet,
     unseen_sheet,
@@ -45,7 +46,7 @@ from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_schema
 from dpopt.queries.associations import PairSums, group_sums
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers, uniform_answers
+from dpopt.queries.counting.answers import Answers, RecordAnswers, trivial_answers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.folder_files import PLAN
@@ -186,6 +187,7 @@ def _compared(judged: _Judged, dataset: PrivateDataset, progress: Callable[[floa
         weakest=weakest_sheet(
             schema, twos, columns, differences, weakest_groups(schema, groups, real, figures), measure
         ),
+        dependence=dependence_sheet(twos),
         scores=score_sheet(schema, ones, twos),
         unseen=unseen_sheet(schema, ones, twos),
     )
@@ -258,34 +260,18 @@ class _Judged:
 
     @classmethod
     def of_release(cls, finished: SyntheticRelease) -> _Judged:
-        job = finished.job
-        marginals = job.workload.marginals
-        queries = job.workload.clauses if marginals is None else marginals
-        answers = _answers_on_clauses(finished) if marginals is None else _answers_on_marginals(finished)
-
-        records = answers_of_records(finished)
+        workload, records = finished.job.workload, answers_of_records(finished)
+        own = finished.answers() if workload.marginals is None or records is None else records
+        answers = {"release": own, **trivial_answers(workload.queries, workload.schema.sizes)}
         figures = partial(figures_of_records, finished)
-        return cls(job.schema, job.workload, queries, answers, records, figures)
+        return cls(finished.job.schema, workload, workload.queries, answers, records, figures)
 
     @classmethod
     def of_rows(cls, rows: AnyTable, schema: Schema, asked: Workload | str) -> _Judged:
         workload = parse_workload(asked, schema) if isinstance(asked, str) else asked
         own = TableAnswers(_read(rows, schema, TableReading(), MEMORY))
-        answers: dict[str, Answers | TableAnswers] = {"release": own}
-        if workload.marginals is None:
-            clauses = workload.clauses
-            answers["zeros"] = _answers_on(clauses, schema, _zeros(schema))
-            answers["uniform"] = uniform_answers(clauses, schema.sizes)
-        else:
-            answers |= {"zeros": RecordAnswers(_zeros(schema)), "uniform": UniformAnswers()}
-        return cls(
-            schema,
-            workload,
-            workload.queries,
-            answers,
-            own,
-            lambda pairs, groups: numeric_figures(own.dataset, pairs, groups),
-        )
+        answers = {"release": own, **trivial_answers(workload.queries, schema.sizes)}
+        return cls(schema, workload, workload.queries, answers, own, partial(numeric_figures, own.dataset))
 
 
 def figures_of_records(
@@ -386,29 +372,3 @@ def _differences(
             unit = "days" if days else None
             found.append({"columns": list(pair), "unit": unit, "real": both[0], "synthetic": both[1]})
     return tuple(sorted(found, key=difference_off, reverse=True))
-
-
-def _answers_on_clauses(finished: SyntheticRelease) -> dict[str, Answers]:
-    """Return all answers as arrays."""
-    schema, coded = finished.record_schema, finished.job.workload.clauses
-    return {
-        "release": finished.answers(),
-        "zeros": _answers_on(coded, schema, _zeros(schema)),
-        "uniform": uniform_answers(coded, schema.sizes),
-    }
-
-
-def _answers_on_marginals(finished: SyntheticRelease) -> dict[str, Answers]:
-    """Return where the answers on cells come from; no cell is written out."""
-    released = cast("Answers", answers_of_records(finished) if finished.noisy is None else finished.noisy)
-    return {"release": released, "zeros": RecordAnswers(_zeros(finished.record_schema)), "uniform": UniformAnswers()}
-
-
-def _zeros(schema: Schema) -> NDArray[np.int32]:
-    return np.zeros((1, len(schema)), dtype=np.int32)
-
-
-def _answers_on(clauses: Clauses, schema: Schema, records: NDArray[np.int32]) -> NDArray[np.float64]:
-    from dpopt.queries.counting.kernels import shares_on_records
-
-    return shares_on_records(clauses, records, schema.sizes)

@@ -9,6 +9,7 @@ from math import inf, sqrt
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaincc
 
 from dpopt.files.codec import encode
 from dpopt.html_pages.shown import Shown
@@ -39,6 +40,10 @@ KINDS = {
 """What figures are called, and from how far off on one is bad: of a correlation or Cramer's V, per cent, part of the spread
 (standard deviation) of the column, part of the difference, of a share."""
 CRAMERS_V = "Cramer's V"
+CHANCE = 0.01
+"""With which independent columns are taken for dependent ones, all pairs of a table together (by Bonferroni's inequality)."""
+LEAST_DEPENDENCE = 0.1
+"""Shuffled columns are at least so much further from the table than sampling error, as a part of it, where there is a score."""
 Found = Mapping[str, Any]
 """One figure, as in the JSON form."""
 
@@ -71,7 +76,7 @@ class Weakest(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Scores(Shown):
-    """Scores from 0 to 100, as users of SDMetrics expect (`dpopt.private.marginal_comparison`)."""
+    """SDMetrics' scores from 0 to 100 (`dpopt.private.marginal_comparison`); shuffled columns can score 99."""
 
     overall: float
     """Mean of the two below."""
@@ -116,7 +121,12 @@ class Evaluation(Shown):
         "synthetic", and "unit" (days of dates, else None).
     weakest : Weakest or None
         Read it before the scores; None without records.
+    dependence : dict or None
+        How much of the dependence between columns is kept: "percent" from 0 (columns shuffled on their own) to 100
+        (sampling error), None where no columns depend on each other; how many "pairs" do, their mean "distance", that
+        of "shuffled" columns, and the "sampling" error; "words".
     scores : Scores or None
+        Those of SDMetrics.
     unseen
         The most frequent values and pairs of values of synthetic records that no record of the table has: "columns",
         "values" in words, "share" of the synthetic records, and the "rule" that would forbid them, as a line of a
@@ -131,7 +141,7 @@ class Evaluation(Shown):
     >>> isinstance(found, dpopt.Evaluation), found.scores.by_column
     (True, {'smoker': 75.0})
     >>> found
-    Evaluation(NOT private, 2 queries, mean error=0.25, largest error=0.25, score=75.0 %)
+    Evaluation(NOT private, 2 queries, mean error=0.25, largest error=0.25, SDMetrics' score=75.0 %)
     >>> found.to_json()["private"], found.words
     (False, [])
     """
@@ -146,6 +156,7 @@ class Evaluation(Shown):
     changed: Found | None
     differences: tuple[Found, ...]
     weakest: Weakest | None = None
+    dependence: Found | None = None
     scores: Scores | None = None
     unseen: tuple[Found, ...] | None = None
 
@@ -162,8 +173,10 @@ class Evaluation(Shown):
 
     def _said(self) -> Iterable[str]:
         errors = f"mean error={self.mean_error:.2g}", f"largest error={self.max_error:.2g}"
-        score = () if self.scores is None else (f"score={self.scores.overall:.1f} %",)
-        return "NOT private", f"{self.queries:,} queries", *errors, *score
+        percent = None if self.dependence is None else self.dependence["percent"]
+        kept = () if percent is None else (f"dependence kept={percent:.1f} %",)
+        score = () if self.scores is None else (f"SDMetrics' score={self.scores.overall:.1f} %",)
+        return "NOT private", f"{self.queries:,} queries", *errors, *kept, *score
 
     def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
         return (NOTE,), ([line] for line in self.words)
@@ -403,6 +416,39 @@ def _figure(kind: str, one: Found) -> tuple[str, str, str, str]:
         return " to ".join(one["columns"]), f"{both[0]:,.4g}{unit}", f"{both[1]:,.4g}", ""
     value, group = (f"{part['column']} = {part['value']}" for part in (one["value"], one["group"]))
     return f"{value} among {group} ({one['rows']:,} rows)", f"{both[0]:.1%}", f"{both[1]:.1%}", ""
+
+
+def dependence_sheet(pairs: Sequence[NonPrivateMarginal]) -> Found:
+    """Return how much of the dependence between the columns of a table its release keeps.
+
+    Pairs count that depend in the table beyond sampling: shuffles reach their chi-square with a probability of at most
+    `CHANCE` over the number of pairs. It is that of the gamma distribution with the exact mean and variance over all
+    shuffles. With D the mean total variation distance of these pairs from the table, D0 the same of the release's
+    columns shuffled on their own, and s the sampling error of the table, the score is
+
+        1 - (D - s) / (D0 - s), at least 0 and at most 1.
+
+    No shuffle is drawn: D0 is that of the product of the one-way shares, which is the mean of all shuffles. A distance
+    is convex, so that shuffles are at least so far from the table in the mean, and score 0.
+    """
+    some = [one for one in pairs if one.dependence and _chance(*one.dependence) * len(pairs) <= CHANCE]
+    figures = np.array([(one.distance, one.shuffled, one.sampling) for one in some], dtype=float).reshape(-1, 3)
+    distance, shuffled, sampling = figures.sum(axis=0) / max(1, len(some))
+    found = {"pairs": len(some), "distance": float(distance), "shuffled": float(shuffled), "sampling": float(sampling)}
+    words = "dependence between columns kept: "
+    if not some or shuffled < (1 + LEAST_DEPENDENCE) * sampling:
+        return {**found, "percent": None, "words": f"{words}not applicable, the table shows none beyond sampling error"}
+    kept = 100 * float(np.clip(1 - (distance - sampling) / (shuffled - sampling), 0, 1))
+    words += (
+        f"{kept:.1f} % (0 %: columns shuffled on their own, 100 %: sampling error; the {len(some):,} of {len(pairs):,} "
+        f"pairs that depend in the table are {distance:.4f} from it, shuffled {shuffled:.4f}, sampling error {sampling:.4f})"
+    )
+    return {**found, "percent": kept, "words": words}
+
+
+def _chance(found: float, mean: float, variance: float) -> float:
+    """Return the probability of this chi-square or a larger one."""
+    return float(gammaincc(mean**2 / variance, found * mean / variance))
 
 
 def score_sheet(schema: Schema, ones: Sequence[NonPrivateMarginal], pairs: Sequence[NonPrivateMarginal]) -> Scores:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -21,6 +20,7 @@ from dpopt.files.codec import decode, encode
 from dpopt.queries.counting.answers import UniformAnswers, uniform_answers
 from dpopt.releases.declared_size import contradiction
 from dpopt.releases.job import WEIGHTS_BECAUSE, Job
+from dpopt.releases.pair_errors import pair_errors
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rows import ChosenRows
 from dpopt.releases.run import Outcome
@@ -42,7 +42,7 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
     """Return the contents of release.json."""
     plan, sections = job.plan, dict(outcome.sections)
     accuracy = {key: job.statement.get(key) for key in ("proven", "predicted")}
-    accuracy |= {**sections.pop("accuracy", {}), **_two_way(job, outcome)}
+    accuracy |= {**sections.pop("accuracy", {}), **pair_errors(job, outcome)}
     privacy = privacy_statement(plan, outcome.ledger)
     if (wrong := contradiction(privacy, outcome.totals)) is not None:
         accuracy = _with_size(accuracy, wrong, job, outcome)
@@ -104,21 +104,6 @@ def workload_answers(job: Job, written: SyntheticRecords) -> NDArray[np.float64]
 
     weights = written.multiplicity.astype(np.float64)
     return shares_on_records(job.workload.queries, written.held, job.schema.sizes, weights)
-
-
-def _two_way(job: Job, outcome: Outcome) -> dict[str, Any]:
-    """Return the mean absolute noise of a count of two values together, the median over pairs; nothing if few were measured.
-
-    From the deviations of the noise, which are public. Fitted records are off by about this in frequent cells, by less
-    in rare ones.
-    """
-    if outcome.measured is None or job.schema.is_binary:
-        return {}
-    noise = [noise for pair, noise in outcome.measured().deviations.items() if len(pair) == 2]
-    if not noise or 2 * len(noise) < math.comb(len(job.schema), 2):
-        return {}
-    error = math.sqrt(2 / math.pi) * float(np.median(noise)) * (job.plan.size or 0)
-    return {"two_way": {"count_error": float(f"{error:.6g}"), "pairs": len(noise)}}
 
 
 def _records(

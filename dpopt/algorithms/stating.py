@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.measurements import amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.simulation import named_part, simulated_clauses
 from dpopt.algorithms.options import Auto, Options, PlanRequest, Projection
-from dpopt.algorithms.prediction import BASELINES, ROWS, PredictedError, PublicNoise
+from dpopt.algorithms.prediction import BASELINES, ROWS, PredictedError
 from dpopt.algorithms.registry import ALGORITHMS, OPTIONS, algorithm_of, candidates_for, plan_of, predict, values_plan
 from dpopt.algorithms.request import (
     AssumedDensity,
@@ -30,14 +27,11 @@ from dpopt.algorithms.request import (
 )
 from dpopt.errors import DpoptError, DpoptWarning, PlanError
 from dpopt.files.codec import encode
-from dpopt.inference.interactions import onto_simplices
 from dpopt.private.evaluation import non_private_errors
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.programs.solver import Capability
-from dpopt.queries.clauses import Clauses
-from dpopt.queries.counting.answers import Answers, RecordAnswers, UniformAnswers, uniform_answers
-from dpopt.queries.marginal_set import MarginalSet, some_of
-from dpopt.queries.residuals import independent_shares
+from dpopt.queries.counting.answers import trivial_answers
+from dpopt.queries.marginal_set import some_of
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.description import notes_of
 from dpopt.releases.job import VALUES, WEIGHTS_BECAUSE, check_format, check_workload, refuse_unreviewed
@@ -56,23 +50,19 @@ MOST_CELLS = 5_000_000
 """Cells of marginals on which the baselines are compared; of more, a public random part of the marginals."""
 
 
-def public_baselines(
-    workload: Workload, *, runs: int = 1, density: float | None = None, plan: Plan | None = None
-) -> dict[str, dict[str, float]]:
+def public_baselines(workload: Workload, *, runs: int = 1, density: float | None = None) -> dict[str, dict[str, float]]:
     """Return the errors of what needs no such plan, on the populations on which plans are simulated.
 
     Nobody's data enter one record of zeros (of the first declared values) and the uniform distribution over all
     records. A plan that does not beat them is worth nothing, whatever its budget; which plans these are follows from
-    public values alone. With a `plan`, marginals are also answered by noisy columns, taken as independent, for the
-    whole of its budget.
+    public values alone.
 
     Returns
     -------
     dict
-        "zeros" and "uniform", and "independence" where it was asked for and the accountant has a figure for its noise;
-        each with "max_error" and "mean_error", averaged over the populations.
+        "zeros" and "uniform", each with "max_error" and "mean_error", averaged over the populations.
     """
-    found = [_on_population(workload, seed, density, plan) for seed in range(1, max(1, runs) + 1)]
+    found = [_on_population(workload, seed, density) for seed in range(1, max(1, runs) + 1)]
     means = np.mean(np.array(found), axis=0).tolist()
     return {
         name: {"max_error": largest, "mean_error": mean}
@@ -80,70 +70,21 @@ def public_baselines(
     }
 
 
-def _on_population(
-    workload: Workload, seed: int, density: float | None, plan: Plan | None
-) -> list[tuple[float, float]]:
+def _on_population(workload: Workload, seed: int, density: float | None) -> list[tuple[float, float]]:
     if has_binary_population(workload, density):
         return _on_binary(workload, seed, density)
-    schema = workload.schema
-    columns = public_population(schema, ROWS, seed=seed)
-    table = PrivateDataset.from_codes(schema, columns)
-    zeros = np.zeros((1, len(schema)), dtype=np.int32)
-    answers: dict[str, Answers] = {"zeros": RecordAnswers(zeros), "uniform": UniformAnswers()}
-    if workload.marginals is not None:
-        some = some_of(workload.marginals, MOST_CELLS)
-        if plan is not None and (independent := _independent(plan, some, columns, seed)) is not None:
-            answers["independence"] = independent
-        errors = non_private_errors(table, some, answers)
-    else:
-        clauses = simulated_clauses(workload)
-        answers = {"zeros": _truth_of(clauses, zeros[0]), "uniform": uniform_answers(clauses, schema.sizes)}
-        errors = non_private_errors(table, clauses, answers)
-    return [(errors[name].max_error, errors[name].mean_error) for name in answers]
-
-
-def _independent(
-    plan: Plan, marginals: MarginalSet, columns: Sequence[NDArray[np.int64]], seed: int
-) -> NDArray[np.float64] | None:
-    """Return the answers of noisy columns of a public population, taken as independent.
-
-    None where the accountant has no figure for the noise, or marginals have very many attributes.
-    """
-    gaussian, domains = plan.budget.accountant is Accountant.ZCDP, marginals.domains
-    if not (gaussian or plan.budget.accountant is Accountant.PURE) or marginals.attributes.shape[1] > MOST_WIDE:
-        return None
-    named = np.unique(marginals.attributes[marginals.attributes >= 0])
-    ones = MarginalSet(domains, named[:, None].astype(np.int32))
-    held = [
-        (a, slice(start, start + count))
-        for a, start, count in zip(
-            named.tolist(), domains.starts[named].tolist(), domains.counts[named].tolist(), strict=True
-        )
-    ]
-    counts = [
-        np.bincount(columns[a], minlength=1 + int(domains.codes[own].max()))[domains.codes[own]] for a, own in held
-    ]
-    moved = named.size * (2 if plan.relation is NeighbouringRelation.REPLACE_ONE else 1)
-    scale = measurement_scale(moved, amount=amount_for(plan.budget, gaussian=gaussian), gaussian=gaussian)
-    noise = PublicNoise(seed).discrete_gaussian if gaussian else PublicNoise(seed).discrete_laplace
-    noisy = noise(np.concatenate(counts), scale * ROWS / plan.size).astype(np.float64)
-    shares = np.ones(int(domains.counts.sum()))
-    shares[np.r_[tuple(own for _, own in held)]] = onto_simplices(ones, noisy, 1.0 * ROWS) / ROWS
-    return independent_shares(marginals, shares)
+    table = PrivateDataset.from_codes(workload.schema, public_population(workload.schema, ROWS, seed=seed))
+    marginals = workload.marginals
+    queries = simulated_clauses(workload) if marginals is None else some_of(marginals, MOST_CELLS)
+    errors = non_private_errors(table, queries, trivial_answers(queries, workload.schema.sizes))
+    return [(one.max_error, one.mean_error) for one in errors.values()]
 
 
 def _on_binary(workload: Workload, seed: int, density: float | None) -> list[tuple[float, float]]:
     part = named_part(workload, simulated_clauses(workload), seed, density)
-    zeros = np.zeros(len(part.schema), dtype=np.int32)
-    answers = (_truth_of(part.clauses, zeros), uniform_answers(part.clauses, part.schema.sizes))
-    differences = [np.abs(own - part.answers) for own in answers]
+    answers = trivial_answers(part.clauses, part.schema.sizes).values()
+    differences = [np.abs(own - part.answers) for own in answers if isinstance(own, np.ndarray)]
     return [(float(one.max()), float(one.mean())) for one in differences]
-
-
-def _truth_of(clauses: Clauses, record: NDArray[np.int32]) -> NDArray[np.float64]:
-    from dpopt.queries.counting.kernels import satisfied
-
-    return satisfied(clauses, record).astype(np.float64)
 
 
 def verdict(
@@ -157,19 +98,16 @@ def verdict(
     single = workload.marginals is not None and workload.marginals.attributes.shape[1] == 1
     binary = workload.schema.is_binary
     names = {
-        "zeros": "one record of zeros" if binary else "one record of first values",
-        "uniform": "the uniform distribution",
-        "independence": "noisy columns, taken as independent,",
+        "zeros": f"one record of {'zeros' if binary else 'first values'} has",
+        "uniform": "the uniform distribution has",
+        "independence": "noisy columns, taken as independent, have",
     }
-    reasons = []
+    own, reasons = (predicted["max_error"], predicted["mean_error"]), []
     for name, errors in baselines.items():
         if name == "independence" and single:
             continue
-        own, other = _figures(predicted), _figures(errors)
-        verb = "has" if name != "independence" else "have"
-        shown = (
-            f"on the public population, {names[name]} {verb} largest error {other[0]:.2g} and mean error {other[1]:.2g}"
-        )
+        other = errors["max_error"], errors["mean_error"]
+        shown = f"on the public population, {names[name]} largest error {other[0]:.2g} and mean error {other[1]:.2g}"
         if name == "independence" and own[1] < TIE * other[1] and other[1] < TIE * own[1]:
             reasons.append(f"{shown}: a tie with this plan's {own[0]:.2g} and {own[1]:.2g}; {_advice(workload)}")
         elif other[0] <= own[0] and other[1] <= own[1]:
@@ -180,10 +118,6 @@ def verdict(
                 f"{shown}: it has the smaller {least} error beside this plan's {own[0]:.2g} and {own[1]:.2g}"
             )
     return "; ".join(reasons) or None
-
-
-def _figures(errors: Mapping[str, Any]) -> tuple[float, float]:
-    return errors["max_error"], errors["mean_error"]
 
 
 def _advice(workload: Workload) -> str:
@@ -200,8 +134,6 @@ def _advice(workload: Workload) -> str:
     return "ask fewer or other queries, or use a larger budget"
 
 
-MOST_WIDE = 10
-"""Attributes of a marginal that independent columns are put together for."""
 _WIDE = (
     f"on more than {MOST_ATTRIBUTES} binary attributes, predicting its errors would take as long as a run; name it "
     f"with --algorithm and give --no-predict to use it all the same"
@@ -395,7 +327,7 @@ def plan_statement(
     errors: dict[str, Any] | None = None
     if predict_errors:
         found = predict(plan, workload, runs=runs, density=density) if predicted is None else predicted
-        baselines = found.baselines or public_baselines(workload, runs=found.runs, density=density, plan=plan)
+        baselines = found.baselines or public_baselines(workload, runs=found.runs, density=density)
         errors = {**encode(found), "baselines": baselines, "verdict": verdict(encode(found), baselines, workload)}
     declared: dict[str, Any] = {} if density is None else {"declared": {"density": density}}
     if assumed is not None:

@@ -13,7 +13,7 @@ from dpopt.errors import PrivateDataError
 from dpopt.private.engines.exact_counts import exact_counts, runs_of
 from dpopt.private.evaluation import CELLS, TableAnswers
 from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.queries.associations import correlation, cramers_v
+from dpopt.queries.associations import chi_square, correlation, cramers_v
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.attribute import Attribute, AttributeKind
@@ -76,6 +76,11 @@ class NonPrivateMarginal:
     own: Numbers | None = None
     """Shares, (n,) or (n, m), where they were asked for."""
     unseen: tuple[tuple[tuple[int, ...], float], ...] = ()
+    shuffled: float | None = None
+    """Of two columns: the distance of the table from the synthetic records with each column shuffled on its own, in the
+    mean over all shuffles: from the product of their one-way shares."""
+    dependence: tuple[float, float, float] | None = None
+    """Of two columns of the table: shape (float, float, float), as of `dpopt.queries.associations.chi_square`."""
     share: NonPrivateShare | None = None
     """Of two columns: the one furthest off, within groups of at least `LEAST_GROUP`."""
 
@@ -160,6 +165,8 @@ def _compared(
         real=kept[0],
         own=kept[1],
         unseen=_unseen(real, own),
+        shuffled=float(np.abs(real - np.outer(own.sum(axis=1), own.sum(axis=0))).sum()) / 2,
+        dependence=chi_square(real, rows),
         share=_furthest_share(real, own, rows),
     )
 

@@ -17,6 +17,7 @@ In: finished records, plans as JSON. Out: files.
 | measured_size.py, declared_size.py | the number of records: measured; declared, and held against what was released |
 | values.py, column_values.py | numbers within bins: what is measured of them, and what is drawn from that |
 | records.py | the synthetic records, as values |
+| pair_errors.py | what released values say of pairs of columns: rows beside unrelated columns |
 | description.py | what is said of a release: guarantee, warnings, citation |
 | readme.py | README.txt of a release folder |
 | progress.py | how a driver reports progress |

@@ -24,6 +24,9 @@ _REPAIRS = {
 }
 TOLERABLE = 0.02
 """What a percentage within a group may be off, 2 points: the group needs so many rows that the noise of a count is less."""
+LITTLE = 0.5
+"""Rows whose error of a count of two values is above so much of that of unrelated columns have little of their dependence: on
+public tables, less than half (`dpopt.evaluate`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class Description:
     repairs: tuple[str, ...] = ()
     """What became of values that do not fit the schema."""
     two_way: tuple[str, ...] = ()
-    """How far counts of two values together are off."""
+    """How far counts of two values together are off, and what unrelated columns have."""
     citation: str = ""
 
 
@@ -65,7 +68,8 @@ def described(statement: Mapping[str, Any], schema: Schema | None = None) -> Des
     --------
     >>> privacy = {"private": True, "epsilon": 1.0, "delta": 0.0, "unit": "one record"}
     >>> made_by = {"algorithm": "mwem", "versions": {"dpopt": "0.1"}, "workload": {"fingerprint": "83545dff085a36"}}
-    >>> made = described({"records": {}, **made_by, "accuracy": {"two_way": {"count_error": 41.3}}, "privacy": privacy})
+    >>> accuracy = {"two_way": {"pairs": 3, "count_error": 41.3}}
+    >>> made = described({"records": {}, **made_by, "accuracy": accuracy, "privacy": privacy})
     >>> made.citation
     'Synthetic records, differentially private with epsilon = 1 (pure) for one record; made by dpopt 0.1 (algorithm mwem, \
 workload 83545dff085a).'
@@ -125,7 +129,11 @@ def notes_of(statement: Mapping[str, Any], schema: Schema | None = None, errors:
             'leave the rule out and declare one column as a length after the other ("after"), or declare finer bins'
         )
         found.append(Note(text, f"{len(names):,} columns at representatives"))
-    if (verdict := (accuracy.get("predicted") or {}).get("verdict")) is not None:
+    two_way = accuracy.get("two_way") or {}
+    if two_way and statement.get("records") is not None:
+        found += _of_pairs(two_way)
+    verdict = (accuracy.get("predicted") or {}).get("verdict")
+    if verdict is not None and "unrelated" not in two_way:  # what was measured of this table says more
         found.append(Note(verdict, "trivial answers are predicted to be as good"))
     return found
 
@@ -173,16 +181,65 @@ def guarantee(privacy: Mapping[str, Any]) -> str:
     )
 
 
+def _of_pairs(found: Mapping[str, Any]) -> Iterator[Note]:
+    """Yield what a reader of the rows is warned of, where relationships between columns in them cannot be relied on."""
+    measured, named = found["pairs"], f"{found['pairs']:,} of {found.get('all_pairs', 0):,} pairs of columns"
+    if not measured:
+        text = (
+            "No counts of two columns together were measured, so that nothing in this release tells how well its rows "
+            "show relationships between columns. Do not rely on these before the owner has compared rows and table."
+        )
+        yield Note(text, "no pairs of columns measured", of_run=True)
+    elif not found.get("dependence", True):
+        text = f"What was measured of {named} shows no dependence beyond noise and sampling. {_BY_ITSELF} {_HELP}"
+        yield Note(text, "no dependence between columns seen", of_run=True)
+    elif not found.get("better", True):
+        text = f"These rows gain nothing over unrelated columns: {_pair_errors(found)} {_BY_ITSELF} {_HELP}"
+        yield Note(text, "nothing gained over unrelated columns", of_run=True)
+    elif _gains_little(found):
+        text = f"These rows gain little over unrelated columns: {_pair_errors(found)} {_WEAKER} {_HELP}"
+        yield Note(text, "little gained over unrelated columns", of_run=True)
+    if 0 < 2 * measured < found.get("all_pairs", 0):
+        text = f"Only {named} were measured: relationships between other columns can be missing from these rows."
+        yield Note(text, f"{named} measured", of_run=True)
+
+
+_BY_ITSELF = "Use each column by itself: relationships between columns in these rows can be noise."
+_WEAKER = "Relationships between columns in these rows are weaker than in the table, and many are lost."
+_HELP = (
+    "What helps in another release, which costs privacy again: fewer columns, a workload of the pairs that matter, or a "
+    "larger epsilon."
+)
+
+
+def _gains_little(found: Mapping[str, Any]) -> bool:
+    return bool(found.get("better")) and found["release"] > LITTLE * found["unrelated"]
+
+
+def _pair_errors(found: Mapping[str, Any]) -> str:
+    """Return the estimated errors of the rows, of unrelated columns and of single noisy counts, in words."""
+    own, unrelated, single = (_digits(found[name]) for name in ("release", "unrelated", "single_counts"))
+    return (
+        f"beyond what single columns have wrong, a count of two values is off by about {own} records in them, and by "
+        f"{unrelated} if columns are taken as unrelated. The noise of a single count is {single} (root mean squares, "
+        f"estimated from what was measured of {found['pairs']:,} pairs)."
+    )
+
+
 def _two_way(found: Mapping[str, Any] | None) -> Iterator[str]:
     """Yield how far counts of two values together are off, and what follows for shares within groups."""
-    if found is None:
+    if not found or not found["pairs"]:
         return
-    error, rows = (
-        f"{float(f'{number:.2g}'):,.9g}" for number in (found["count_error"], found["count_error"] / TOLERABLE)
-    )
+    if found.get("dependence") and found["better"] and not _gains_little(found):
+        yield f"These rows are better than unrelated columns: {_pair_errors(found)}"
+    error, rows = _digits(found["count_error"]), _digits(found["count_error"] / TOLERABLE)
+    off = f"A count of two values together is typically off by about {error} records, less for rare ones. "
     yield (
-        f"A count of two values together is typically off by about {error} records, less for rare ones. Do not read "
-        f"percentages within groups below about {rows} rows: they are often off by more than {100 * TOLERABLE:g} "
-        f"points. Means within groups lean towards the mean of all, in large groups too: differences between groups "
-        f"come out smaller."
+        f"{'' if found.get('dependence') else off}Do not read percentages within groups below about {rows} rows: they are "
+        f"often off by more than {100 * TOLERABLE:g} points. Means within groups lean towards the mean of all, in large "
+        f"groups too: differences between groups come out smaller."
     )
+
+
+def _digits(number: float) -> str:
+    return f"{float(f'{number:.2g}'):,.9g}"

@@ -88,6 +88,12 @@ class MeasuredMarginals:
     1."""
     deviations: Mapping[tuple[int, ...], float]
     """By attributes, one or two: the standard deviation of the noise of each cell, as a share."""
+    pairs: MarginalSet | None = None
+    """The measured marginals over two attributes, P of them."""
+    residuals: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    """Shape (cells,). What these say beyond their columns, noise and all (`dpopt.queries.residuals`), as shares."""
+    spreads: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    """Shape (P,). Standard deviation of the noise of each one's residual along a direction, as a share."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -8,10 +7,8 @@ import pytest
 
 from dpopt.algorithms import stating as module
 from dpopt.algorithms.prediction import ROWS
-from dpopt.algorithms.request import Terms
-from dpopt.algorithms.stating import plan_and_statement, public_baselines, verdict
+from dpopt.algorithms.stating import public_baselines, verdict
 from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
-from dpopt.releases.progress import Progress
 from dpopt.releases.public_population.population import binary_population, public_population
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import SCHEMA, workload
@@ -27,26 +24,6 @@ WIDE = Schema.binary(300)
 
 def errors(largest: float, mean: float) -> dict[str, Any]:
     return {"max_error": largest, "mean_error": mean}
-
-
-@pytest.mark.parametrize("accountant", ["zcdp", "pure"])
-def test_noisy_columns_stand_beside_the_prediction_of_every_plan_for_marginals(accountant: str) -> None:
-    asked = parse_workload("marginals:2", SCHEMA)
-    budget: Any = {"epsilon": 1e6, "delta": 1e-9} if accountant == "zcdp" else {"epsilon": 1e6}
-    found = {}
-    for epsilon in (1e6, 0.01):
-        terms = Terms.of("projection", measure="counts", accountant=accountant, **{**budget, "epsilon": epsilon})
-        _, statement = plan_and_statement(terms, 5000, asked, Progress())
-        found[epsilon] = statement["predicted"]["baselines"]["independence"]
-    records = np.stack(public_population(SCHEMA, ROWS, seed=1), axis=1).astype(np.int32)
-    truth, answers = asked.answers_on(records), []
-    for a, b in itertools.combinations(range(len(SCHEMA)), 2):
-        one, other = (np.bincount(records[:, c], minlength=SCHEMA.sizes[c]) / ROWS for c in (a, b))
-        answers.append(np.multiply.outer(one, other).ravel())
-    apart = np.abs(np.concatenate(answers) - truth)
-    assert found[1e6]["max_error"] == pytest.approx(apart.max(), abs=1e-4)
-    assert found[1e6]["mean_error"] == pytest.approx(apart.mean(), abs=1e-5)
-    assert found[0.01]["mean_error"] > 1.5 * found[1e6]["mean_error"]
 
 
 @pytest.mark.parametrize("text", ["marginals:2", "conjunctions:2,count=50"])

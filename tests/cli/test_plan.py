@@ -72,15 +72,12 @@ def test_errors_are_predicted_unless_they_are_not_wanted(public: list[object]) -
 def test_trivial_data_sets_stand_beside_a_prediction(public: list[object]) -> None:
     found = planned(public, *SMALL[:-1])["accuracy"]["predicted"]
     zeros, uniform = found["baselines"]["zeros"], found["baselines"]["uniform"]
-    result = call("plan", *public, *SMALL[:-1])
-    text = result.stdout
+    text = call("plan", *public, *SMALL[:-1]).stdout
     assert (
         f"without data, largest and mean error there: zeros {zeros['max_error']:.4f} and {zeros['mean_error']:.5f}; "
         f"uniform {uniform['max_error']:.4f} and {uniform['mean_error']:.5f}"
     ) in text
-    assert found["verdict"].startswith("on the public population, noisy columns, taken as independent, have")
-    assert result.stderr.count(f"warning: {found['verdict']}") == 1
-    assert found["verdict"] not in text
+    assert found["verdict"] is None
 
 
 def test_a_plan_of_residuals_has_an_interval_and_independent_columns_beside_it(public: list[object]) -> None:
@@ -110,7 +107,9 @@ def test_a_wide_sparse_plan_says_where_zeros_cannot_be_beaten(tmp_path: Path) ->
     predicted = found["accuracy"]["predicted"]
     assert predicted["kind"].endswith("a public population of zeros and ones")
     assert predicted["verdict"].endswith("ask signed queries, more popular items, or use a larger budget")
-    assert f"warning: {predicted['verdict']}" in call("plan", *positive).stderr
+    result = call("plan", *positive)
+    assert result.stderr.count(f"warning: {predicted['verdict']}") == 1
+    assert predicted["verdict"] not in result.stdout
     signed = ["--workload", f"popular:3,count=2000,ranks={items}", *asked]
     assert json.loads(succeed("plan", *signed, "--json"))["accuracy"]["predicted"]["verdict"] is None
 

@@ -95,16 +95,19 @@ def test_the_owners_page_begins_with_the_weakest_figures(pages: tuple[str, str])
 def test_the_release_says_from_which_group_size_on_percentages_can_be_read(
     finished: dpopt.SyntheticRelease, pages: tuple[str, str]
 ) -> None:
-    """From the known noise alone: 50 times the mean absolute noise of a cell. Nothing without counts of pairs."""
+    """From the known noise alone: 50 times the mean absolute noise of a cell. A note without counts of pairs."""
     assert finished.measured is not None
     noise = [one for pair, one in finished.measured().deviations.items() if len(pair) == 2]
     error = (2 / np.pi) ** 0.5 * float(np.median(noise)) * 400
-    assert finished.statement["accuracy"]["two_way"] == {"count_error": pytest.approx(error), "pairs": len(noise)}
-    (said,) = described(finished.statement).two_way
+    two_way = finished.statement["accuracy"]["two_way"]
+    assert (two_way["count_error"], two_way["pairs"]) == (pytest.approx(error), len(noise))
+    *_, said = described(finished.statement).two_way
     rows = float(said.split("below about ")[1].split()[0].replace(",", ""))
     assert rows == pytest.approx(50 * error, rel=0.05)
     assert all(said in page for page in pages)
-    assert "two_way" not in released(workload="marginals:1").statement["accuracy"]
+    alone = released(workload="marginals:1")
+    assert alone.statement["accuracy"]["two_way"] == {"pairs": 0, "all_pairs": 10}
+    assert "no pairs of columns measured" in repr(alone)
 
 
 def test_the_page_without_the_table_is_a_function_of_the_release_alone(tmp_path: Path) -> None:

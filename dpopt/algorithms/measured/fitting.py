@@ -21,6 +21,7 @@ from dpopt.programs.solver import Solver
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import WIDE, BitRecords, are_kept_as_bits
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.residuals import residuals_of
 from dpopt.releases.declared_size import Total
 from dpopt.releases.job import Job
 from dpopt.releases.kept_records import records_to_json
@@ -285,12 +286,14 @@ def _are_bits(job: Job) -> bool:
 
 
 def measured_marginals(
-    sets: MarginalSet, values: NDArray[np.float64], deviations: NDArray[np.float64], sizes: NDArray[np.integer]
+    sets: MarginalSet, values: NDArray[np.float64], noise: Sequence[NDArray[np.float64]], sizes: NDArray[np.integer]
 ) -> MeasuredMarginals:
-    """Return noisy shares (cells,) of marginals over one and two attributes, and the deviation of each one's noise, (M,).
+    """Return noisy shares (cells,) of marginals over one and two attributes, and the deviation of each one's noise.
 
-    Marginals with an infinite deviation are left out.
+    `noise` is that of each one's cells, (M,), and that of its residual along a direction, (M,). Marginals with an infinite
+    deviation are left out.
     """
+    deviations, spreads = noise
     domains, shares, kept = sets.domains, {}, {}
     for place in np.flatnonzero(np.isfinite(deviations)).tolist():
         attributes = sets.attributes_of(place)
@@ -300,7 +303,11 @@ def measured_marginals(
             own = np.full(int(sizes[attributes[0]]), np.nan)
             own[domains.codes[start : start + count]] = values[sets.starts[place] : sets.starts[place + 1]]
             shares[attributes[0]] = own
-    return MeasuredMarginals(shares, kept)
+    places = np.flatnonzero(np.isfinite(deviations) & (sets.widths() == 2))
+    if not places.size:
+        return MeasuredMarginals(shares, kept)
+    pairs, beyond = sets.take(places), np.repeat(np.isin(np.arange(len(sets)), places), sets.cells())
+    return MeasuredMarginals(shares, kept, pairs, residuals_of(pairs, values[beyond]), spreads[places])
 
 
 def counted_marginals(answered: Sequence[Answered], job: Job) -> MeasuredMarginals:
@@ -330,7 +337,7 @@ def counted_marginals(answered: Sequence[Answered], job: Job) -> MeasuredMargina
     rows = np.array([[*one, *[-1] * (width - len(one))] for one in parts], dtype=np.int32)
     shares = np.concatenate([(found[one][0] / found[one][1]).ravel() for one in parts]) / job.plan.size
     deviations = np.array([found[one][1] ** -0.5 for one in parts]) / job.plan.size
-    return measured_marginals(MarginalSet(domains, rows), shares, deviations, job.schema.sizes)
+    return measured_marginals(MarginalSet(domains, rows), shares, [deviations, deviations], job.schema.sizes)
 
 
 def counted_totals(answered: Sequence[Answered], sizes: NDArray[np.integer]) -> list[Total]:

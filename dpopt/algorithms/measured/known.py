@@ -283,7 +283,8 @@ class Known:
         places = np.flatnonzero(self.sets.widths() <= 2)
         sets = self.sets.take(places)
         values, deviations = self._noisy(sets)
-        return measured_marginals(sets, values, deviations, self.job.schema.sizes)
+        spreads = np.maximum(self.precision[places], 1e-300) ** -0.5 / self.plan.size
+        return measured_marginals(sets, values, [deviations, spreads], self.job.schema.sizes)
 
     def totals(self) -> list[Total]:
         """Return what residuals and distances say of the number of records n, of which the residuals alone know nothing.

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from math import sqrt
 from typing import Any
 
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.algorithms.algorithm import Algorithm
-from dpopt.algorithms.measured.fitting import Answered, counted_totals, record_problem
+from dpopt.algorithms.measured.fitting import Answered, counted_marginals, counted_totals, record_problem
 from dpopt.algorithms.measured.plan import expected_errors
 from dpopt.algorithms.measured.planning import refuse_costs_beyond
 from dpopt.algorithms.multiplicative_weights.learner import Learner
@@ -147,8 +148,9 @@ class MultiplicativeAlgorithm(Algorithm[MWEM, MultiplicativePlan]):
             "mean_difference_to_measured": float(differences.mean()) if differences.size else 0.0,
         }
         sections = {"multiplicative_weights": section, "accuracy": {"proven": proven}}
-        totals = counted_totals(_answered(plan, job.workload, played), job.schema.sizes)
-        return Outcome(walk.ledger, records, sections=sections, totals=totals)
+        answered = _answered(plan, job.workload, played)
+        totals, measured = counted_totals(answered, job.schema.sizes), partial(counted_marginals, answered, job)
+        return Outcome(walk.ledger, records, sections=sections, totals=totals, measured=measured)
 
     def predict(
         self, plan: MultiplicativePlan, workload: Workload, *, runs: int = 1, density: float | None = None

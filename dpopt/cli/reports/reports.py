@@ -366,6 +366,8 @@ def report_errors(found: Evaluation, reweighted: Evaluation | None = None, *, de
     out.print("NOT private: what follows is for the owner of the table alone")
     for line in found.words:
         out.print(visible(line))
+    if found.dependence is not None:
+        out.print(found.dependence["words"])
     if found.scores is not None:
         _print_scores(found.scores, details=details)
     out.print(
@@ -423,10 +425,12 @@ def _print_unseen(unseen: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _print_scores(scores: Scores, *, details: bool) -> None:
-    """Print scores of columns and pairs from 0 to 100 %, and the lowest ones with `details`."""
+    """Print SDMetrics' scores of columns and pairs, and the lowest ones with `details`."""
     pairs = "" if scores.pairs is None else f", of pairs {scores.pairs:.1f} %"
     left_out = f" (without {scores.left_out:,} columns)" if scores.left_out else ""
-    said = f"score: {scores.overall:.1f} % (100 %: equal); of columns {scores.columns:.1f} %{pairs}{left_out}"
+    said = (
+        f"SDMetrics' score: {scores.overall:.1f} % (100 %: equal); of columns {scores.columns:.1f} %{pairs}{left_out}"
+    )
     if details:
         low = sorted(scores.by_column.items(), key=lambda one: one[1])[:3]
         named = [f"{name} {score:.1f} %" for name, score in low]

@@ -111,6 +111,16 @@ def uniform_answers(clauses: Clauses, sizes: NDArray[np.int32]) -> NDArray[np.fl
     return np.asarray((distribution * accepted).sum(axis=1))
 
 
+def trivial_answers(queries: MarginalSet | Clauses, sizes: NDArray[np.int32]) -> dict[str, Answers]:
+    """Return the answers of one record of first values, "zeros", and "uniform" ones; where they come from for marginals."""
+    from dpopt.queries.counting.kernels import shares_on_records
+
+    zeros = np.zeros((1, len(sizes)), dtype=np.int32)
+    if isinstance(queries, MarginalSet):
+        return {"zeros": RecordAnswers(zeros), "uniform": UniformAnswers()}
+    return {"zeros": shares_on_records(queries, zeros, sizes), "uniform": uniform_answers(queries, sizes)}
+
+
 def shares_of_cells(cells: NDArray[np.int64], weights: NDArray[np.float64] | None = None) -> SparseAnswers:
     """Return the share of records, or of their weight, in each cell, given the cell of each record.
 
