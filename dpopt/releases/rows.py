@@ -7,13 +7,14 @@ ends, so that a replay reads them and searches nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import TranscriptError
+from dpopt.inference.records.problem import FitProblem, KeptMarginals
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.queries.marginal_set import MarginalSet, some_of
@@ -42,7 +43,11 @@ class ChosenRows:
 
 
 def choose_rows(
-    job: Job, weighted: SyntheticRecords, on_file: Callable[[Callable[[], Entry]], Entry], progress: Progress
+    job: Job,
+    weighted: SyntheticRecords,
+    on_file: Callable[[Callable[[], Entry]], Entry],
+    progress: Progress,
+    kept: KeptMarginals | None = None,
 ) -> ChosenRows:
     """Choose the rows that stand for weighted records, or read them back.
 
@@ -52,17 +57,24 @@ def choose_rows(
         Asks for rows, one at least.
     on_file
         Gives the transcript's entry of the rows; where there is none yet, it is made by what it is called with.
+    kept
+        Marginals that the rows keep, where they are searched.
     """
-    from dpopt.inference.records.problem import FitProblem
-    from dpopt.inference.records.rounding import codes_of, whole_copies
+    from dpopt.inference.records.rounding import codes_of, spared_copies, whole_copies
 
     number = job.rows or 1
     queries = _compared(job, weighted)
     copies, rest = whole_copies(weighted.multiplicity, number)
+    if kept is not None:
+        spared = spared_copies(kept, weighted.distinct, copies, number)
+        copies, rest = copies - spared, rest + spared * weighted.multiplicity.sum()
     left = number - int(copies.sum())
     if queries is None or not left or not job.searches_rows:
         return ChosenRows(weighted.resampled(number))
-    entry = on_file(lambda: _searched(job, queries, weighted.with_multiplicity(rest), left, progress))
+    copied = weighted.with_multiplicity(copies)
+    if kept is not None:
+        kept = kept.beside(kept.counts(copied.distinct, copied.multiplicity), number, left)
+    entry = on_file(lambda: _searched(job, queries, weighted.with_multiplicity(rest), left, progress, kept))
     domains = codes_of(weighted.distinct, job.schema.sizes)
     problem = FitProblem(job.schema.sizes, (), job.schema.circuit(), domains)
     rows = weighted_records(entry, problem, as_bits=isinstance(weighted.held, BitRecords))
@@ -71,8 +83,10 @@ def choose_rows(
             f"{rows.multiplicity.sum():,} rows are on file beside the whole copies, expected {left:,}; the transcript "
             f"is damaged or belongs to another plan"
         )
-    distances = {key: entry.get(key) for key in ("distance_per_query", "least_distance_per_query")}
-    return ChosenRows(weighted.with_multiplicity(copies).and_(rows), {"rows_chosen": distances})
+    stated = {key: entry.get(key) for key in ("distance_per_query", "least_distance_per_query")}
+    if kept is not None:
+        stated["rows_outside_bounds"] = kept.outside(kept.counts(rows.distinct, rows.multiplicity), left)
+    return ChosenRows(copied.and_(rows), {"rows_chosen": stated})
 
 
 def _compared(job: Job, weighted: SyntheticRecords) -> MarginalSet | Clauses | None:
@@ -87,7 +101,12 @@ def _compared(job: Job, weighted: SyntheticRecords) -> MarginalSet | Clauses | N
 
 
 def _searched(
-    job: Job, queries: MarginalSet | Clauses, weighted: SyntheticRecords, number: int, progress: Progress
+    job: Job,
+    queries: MarginalSet | Clauses,
+    weighted: SyntheticRecords,
+    number: int,
+    progress: Progress,
+    kept: KeptMarginals | None,
 ) -> Entry:
     """Search rows that answer as weighted records do; return the transcript's entry of them."""
     from dpopt.inference.records.rounding import least_distance, rows_problem, searched_rows, systematic_multiplicities
@@ -96,6 +115,7 @@ def _searched(
     sizes, records = job.schema.sizes, weighted.distinct
     with stage(progress, "choosing rows"):
         problem = rows_problem(queries, records, weighted.multiplicity, sizes, job.schema.circuit(), number)
+        problem = replace(problem, kept=kept)
         start = np.repeat(records, systematic_multiplicities(weighted.multiplicity, number), axis=0)
         rows = searched_rows(problem, start, job.plan.seed)
         wanted = problem.terms[0].values

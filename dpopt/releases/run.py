@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Account, Ledger
 from dpopt.files.codec import encode
+from dpopt.inference.records.problem import KeptMarginals
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.curators.door import Door
 from dpopt.private.engines.fine_counts import count_columns
@@ -114,6 +115,8 @@ class Outcome:
     """For each numeric column that was measured within its bins, what these hold."""
     measured: Callable[[], MeasuredMarginals] | None = None
     """Gives what was measured of marginals over one and two attributes, with the deviation of the noise."""
+    kept: KeptMarginals | None = None
+    """Marginals that the rows keep."""
     rows: ChosenRows | None = None
     """The rows without weights that stand for them, where rows are written."""
     totals: Sequence[Total] = ()
@@ -353,7 +356,7 @@ def _walked(
     if job.values is not None and beside is not None and outcome.records is not None:
         outcome = _with_values(job, job.values, outcome, outcome.records, beside)
     if outcome.records is not None and job.rows is not None:
-        chosen = choose_rows(job, outcome.records, walk.rows, walk.progress)
+        chosen = choose_rows(job, outcome.records, walk.rows, walk.progress, outcome.kept)
         outcome = replace(outcome, rows=chosen)
     walk.finish()
     return outcome

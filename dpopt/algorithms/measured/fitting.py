@@ -233,6 +233,7 @@ def records_entry(job: Job, problem: FitProblem, snapshots: Sequence[Fitted]) ->
     """Return the transcript's entry of fitted records: distinct records, multiplicities, and how well they fit."""
     distinct, multiplicity = merged(snapshots)
     last = snapshots[-1]
+    kept = {} if problem.kept is None else {"kept_marginals": len(problem.kept.queries)}
     return {
         "kind": "records",
         "records": records_to_json(BitRecords.of(distinct) if _are_bits(job) else distinct),
@@ -243,6 +244,7 @@ def records_entry(job: Job, problem: FitProblem, snapshots: Sequence[Fitted]) ->
         "pricing_gap": last.pricing_gap,
         "proof": last.proof,
         "stopped": last.stopped,
+        **kept,
     }
 
 
@@ -277,7 +279,7 @@ def read_records(job: Job, problem: FitProblem, entry: Entry) -> tuple[Synthetic
         "measured_counts": sum(term.number_of_queries for term in problem.terms),
         "stopped": str(entry.get("stopped")),
     }
-    return records, certificate
+    return records, certificate | {name: entry[name] for name in ("kept_marginals",) if name in entry}
 
 
 def _are_bits(job: Job) -> bool:

@@ -5,7 +5,7 @@ All of it is computed from released values: it costs no privacy.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
@@ -25,7 +25,8 @@ from dpopt.algorithms.measured.stages import (
     sets_of,
 )
 from dpopt.inference.interactions import ROUNDS, interaction_scales, onto_simplices, predicted_counts, shrunken_counts
-from dpopt.inference.records.problem import FitProblem, FitTerm
+from dpopt.inference.records.fit import fit
+from dpopt.inference.records.problem import FitProblem, FitSettings, FitTerm, KeptMarginals
 from dpopt.inference.records.start import estimated_one_way
 from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices
 from dpopt.public_random import public_stream, uniforms
@@ -49,8 +50,8 @@ TYPICAL = 0.9
 """Quantile of the scales of interactions that the smoothing of a fit goes by."""
 MOST_DEVIATIONS = 3.0
 """So many standard deviations of its noise a cell may be drawn away from what was measured."""
-RARE = 3.0
-"""A code is rare that has fewer records than so many standard deviations of their noise."""
+MOST_FEASIBLE, FEASIBLE_SWEEPS = 20_000, 10
+"""Under rules so many records, no more than there are rows, are fitted to one-way marginals, in so many sweeps."""
 _LEAST_PULL, _MOST_PULL, _SURE, _TINY = 1e-3, 30.0, 16.0, 1e-12
 
 
@@ -218,11 +219,14 @@ class Known:
 
         return shares_on_records(self.sets, records, self.job.schema.sizes)
 
-    def mixed(self, records: NDArray[np.int32], parts: NDArray[np.float64]) -> FitProblem:
-        """Return the problem of fitting the workload: counts after shrinkage, and a part of what records answer, by order.
+    def mixed(
+        self, records: NDArray[np.int32], parts: NDArray[np.float64], kept: KeptMarginals, number: int
+    ) -> FitProblem:
+        """Return the problem of fitting `number` records: counts after shrinkage, and a part of what records answer, by order.
 
-        No cell is further from its noisy marginal than `MOST_DEVIATIONS` of its noise (SH-8): a cell that is unlike all
-        others of its order keeps what was measured of it. Rare codes are limited (`_rare_limited`).
+        All sets have the same one-way marginals: those of the mixture, within the bounds of `kept`. No cell is further from
+        its noisy marginal than `MOST_DEVIATIONS` of its noise (SH-8): a cell that is unlike all others of its order keeps
+        what was measured of it.
         """
         shares = self.counts / self.plan.size
         part = np.repeat(parts[self.sets.widths() - 1], self.sets.cells())
@@ -235,22 +239,37 @@ class Known:
             [shares[self.sets.starts[place] : self.sets.starts[place + 1]] for place in places.tolist()]
         )
         limits = np.maximum(near - reach, 0.0), np.maximum(near + reach, 0.0)
-        values = np.clip(self._rare_limited(sets, np.clip(values, *limits), shares), *limits)
-        return self._fitting(sets, values, np.full(len(sets), float(self.plan.size) ** 2))
+        one_way = kept.nearest(shares[: kept.values.size], number)
+        values = np.clip(self._with_margins(sets, np.clip(values, *limits), one_way), *limits)
+        return replace(self._fitting(sets, values, np.full(len(sets), float(self.plan.size) ** 2)), kept=kept)
 
-    def _rare_limited(
-        self, sets: MarginalSet, values: NDArray[np.float64], shares: NDArray[np.float64]
+    def kept(self) -> KeptMarginals:
+        """Return the one-way marginals that rows keep: the nearest feasible ones, within half a deviation of their noise.
+
+        Without rules they are nearest on the simplex. Under rules they are those of records that are fitted to them alone.
+        """
+        sets = self.sets.take(self.of_order(1))
+        noisy, spread = self._noisy(sets)
+        values = onto_simplices(sets, self.plan.size * noisy, self.plan.size) / self.plan.size
+        rules = self.job.schema.circuit()
+        if rules.number_of_rules:
+            known = np.isfinite(spread)
+            weights = np.where(known, 1 / np.where(known, spread, 1.0) ** 2, _TINY)
+            problem = self._fitting(sets, values, weights)
+            number = min(self.job.rows or self.plan.size, MOST_FEASIBLE)
+            settings = FitSettings(number, sweeps=FEASIBLE_SWEEPS, improvement=1e-3, seed=self.plan.seed)
+            values = self.shares_of(fit(problem, settings).records)[: values.size]
+        return KeptMarginals(sets, values, np.repeat(spread / 2, sets.cells()))
+
+    def _with_margins(
+        self, sets: MarginalSet, values: NDArray[np.float64], one_way: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return shares of the cells of sets, in which no rare code has more than its one-way share.
+        """Return shares of the cells of sets with these one-way marginals, by iterative proportional fitting.
 
-        No cell is negative, so that noise lifts the cells of a code that few records have, in counts and in records
-        that were fitted to them. What noise could explain is rare: a count below `RARE` deviations of its noise. Other
-        codes take what is held back, and what attributes say of each other stays, by iterative proportional fitting.
+        No cell is negative, so that noise lifts the cells of a code that few records have, in counts and in records that
+        were fitted to them. What attributes say of each other stays.
         """
         ones = self.of_order(1)
-        spread = np.repeat(self._noisy(self.sets.take(ones))[1], self.sets.cells()[ones])
-        few = self.counts[: spread.size] < RARE * self.plan.size * np.where(np.isinf(spread), 0, spread)
-        most = np.where(few, shares[: spread.size], np.inf)
         at = np.zeros(len(self.job.schema), dtype=np.int64)
         at[self.sets.attributes[ones, 0]] = self.sets.starts[ones]
         result = np.empty_like(values)
@@ -259,12 +278,8 @@ class Known:
             block = values[places].reshape(-1, *shape)
             for axis, size in enumerate(shape, start=1):
                 others = tuple(other for other in range(1, block.ndim) if other != axis)
-                own = block.sum(axis=others, keepdims=True)
-                bound = most[places_of(at[sets.attributes[group, axis - 1]], size)].reshape(own.shape)
-                goal, free = np.minimum(own, bound), own * np.isinf(bound)
-                back = (own - goal).sum(axis=axis, keepdims=True)
-                goal += free * back / np.maximum(free.sum(axis=axis, keepdims=True), _TINY)
-                goals.append((others, goal))
+                goal = one_way[places_of(at[sets.attributes[group, axis - 1]], size)]
+                goals.append((others, np.expand_dims(goal, others)))
             for _ in range(ROUNDS):
                 for others, goal in goals:
                     block *= goal / np.maximum(block.sum(axis=others, keepdims=True), _TINY)

@@ -7,6 +7,7 @@ would cost more.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from dpopt.algorithms.measured.known import Known, best_parts
 from dpopt.algorithms.measured.plan import FitPlan, MeasuredPlan, PlannedStage
 from dpopt.algorithms.measured.stages import measurable
 from dpopt.errors import PlanError, TranscriptError, WorkloadError
-from dpopt.inference.records.problem import FitProblem, FitProgress, FitSettings, Fitted
+from dpopt.inference.records.problem import FitProblem, FitProgress, FitSettings, Fitted, KeptMarginals
 from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN
@@ -46,7 +47,9 @@ def play_residuals(job: Job, walk: Walk[MeasuringCurator], fitter: RecordFitter)
             "records to"
         )
     problem, strength, _ = known.problem()
-    records, certificate = release_records(job, walk, problem, lambda: _fitted(known, fitter, walk))
+    kept = known.kept()
+    problem = replace(problem, kept=kept)
+    records, certificate = release_records(job, walk, problem, lambda: _fitted(known, kept, fitter, walk))
     measured = {
         "measurements": len(plan.stages) - walk.lost,
         "counts": counts,
@@ -63,6 +66,7 @@ def play_residuals(job: Job, walk: Walk[MeasuringCurator], fitter: RecordFitter)
         records,
         sections={"measured": measured, "certificate": certificate, "accuracy": accuracy},
         measured=known.measured,
+        kept=kept if "kept_marginals" in certificate else None,  # older transcripts have rows that keep none
         totals=known.totals(),
     )
 
@@ -122,7 +126,7 @@ def read_factors(entry: Entry, planned: PlannedStage, plan: MeasuredPlan, known:
     return factors
 
 
-def _fitted(known: Known, fitter: RecordFitter, walk: Walk[MeasuringCurator]) -> list[Fitted]:
+def _fitted(known: Known, kept: KeptMarginals, fitter: RecordFitter, walk: Walk[MeasuringCurator]) -> list[Fitted]:
     """Fit records to what is known of the workload's marginals.
 
     Records drawn to independence know how marginals hang together, counts after shrinkage have no noise of their own.
@@ -131,6 +135,7 @@ def _fitted(known: Known, fitter: RecordFitter, walk: Walk[MeasuringCurator]) ->
     """
     plan, chosen, done = known.plan, fitter.plan.fit or FitPlan(), 0
     problem, _, one_way = known.problem()
+    problem = replace(problem, kept=kept)
     if chosen.smoothing is not None:
         return fitter.finish(problem, on_step=walk.progress.step)
     steps = 3 * chosen.sweeps + 2 * (chosen.snapshots - 1)
@@ -164,4 +169,5 @@ def _fitted(known: Known, fitter: RecordFitter, walk: Walk[MeasuringCurator]) ->
     other, fresh = known.thinned(plan.seed)
     parts = best_parts(other, drawn(other), fresh)
     records = drawn(known)
-    return [fit_to(known.mixed(records, parts), one_way, records, records=plain, sweeps=chosen.sweeps)]
+    mixed = known.mixed(records, parts, kept, plain)
+    return [fit_to(mixed, one_way, records, records=plain, sweeps=chosen.sweeps)]

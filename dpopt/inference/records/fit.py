@@ -26,13 +26,18 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze, frozen
 from dpopt.inference.records.bookkeeping import Bookkeeping
-from dpopt.inference.records.problem import TIME_IS_UP, FitProblem, FitProgress, FitSettings, Fitted
+from dpopt.inference.records.problem import TIME_IS_UP, FitProblem, FitProgress, FitSettings, Fitted, FitTerm
 from dpopt.inference.records.start import check_one_way, estimated_one_way, start_records
 from dpopt.inference.records.team import Team
 from dpopt.public_random import PublicRandom
 from dpopt.queries.clauses import Clauses
 
 ORDER, DRAWS = 1, 0  # numbers of public random streams
+
+PRESSES, PRESSED = 30, 2.0
+"""Bounds of marginals are pressed for so often, each time with so many times the weight."""
+VISITS, LEAST_VISITS = 20, 500
+"""Records that are visited each time: so many for each one that a count is outside, and at least."""
 
 COARSER, LEAST_COARSE, COARSE_IMPROVEMENT = 4, 1_000, 0.01
 """Before N records of clauses are fitted, N / COARSER of them are, at least LEAST_COARSE, until a sweep lowers f by less than
@@ -67,22 +72,32 @@ class Pool:
         self._order = PublicRandom(seed << 32 | ORDER)
         self._draws = PublicRandom(seed << 32 | DRAWS)
 
-    def sweep(self, temperature: float) -> int:
-        """Give every record, in a public random order, its best code in each attribute (or a draw); return the changes."""
+    def sweep(self, temperature: float, some: NDArray[np.bool_] | None = None, most: int = 0) -> int:
+        """Give every record, in a public random order, its best code in each attribute (or a draw); return the changes.
+
+        With `some`, (N,), so many of these at most, each against the counts of all others.
+        """
         from dpopt.inference.records.sweep_kernels import GAIN
 
         self._keeping.refresh()
         number, before = len(self.records), self.records
+        order = np.argsort(self._order.words(number), kind="stable")
         self.records = self._team.sweep(
             self._keeping,
             self._keeping.counters,
             before,
-            np.argsort(self._order.words(number), kind="stable"),
+            order if some is None else order[some[order]][:most],
             self._draws.words(number),
             temperature=temperature * float(number) ** 2,
             gain=GAIN / self._largest_weight,
+            alone=some is not None,
         )
         return int(np.count_nonzero(self.records != before))
+
+    def press(self, marginals: int) -> None:
+        """Let the last so many marginals count `PRESSED` times as much."""
+        slots = self._keeping.counters.tables.slots[-marginals:]
+        self._keeping.counters.tables.weights[slots[slots >= 0]] *= PRESSED
 
     def objective(self) -> float:
         """Return f of the records, from their exact counts."""
@@ -141,10 +156,37 @@ def fit_records(
         if settings.smoothing == 0 and (reason := _why_done(history, settings.improvement)):
             stopped = reason
             break
-    number = len(pool.records)
-    weights = freeze(np.full(number, 1.0 / number))
-    records = frozen(pool.records, np.int32)
-    return Fitted(records, weights, history[-1].objective, None, None, None, stopped, tuple(history))
+    records, objective = held(problem, pool.records, history[-1].objective, one_way, settings)
+    weights = freeze(np.full(len(records), 1.0 / len(records)))
+    return Fitted(frozen(records, np.int32), weights, objective, None, None, None, stopped, tuple(history))
+
+
+def held(
+    problem: FitProblem, records: NDArray[np.int32], f: float, one_way: NDArray[np.float64], settings: FitSettings
+) -> tuple[NDArray[np.int32], float]:
+    """Return records (N, d) that keep the problem's marginals (PJ-9), and f of them.
+
+    Method: shares within the bounds become a term of the problem, whose weight grows until the bounds hold. Records are
+    visited that lie in cells with too many, so that those move first that lose least. Without rules the last problem has
+    no local optimum outside: where a count of an attribute is a record or more from its share, another one is off the other
+    way, and a record can go there. Under rules compound moves are tried, at last towards the middle of the bounds.
+    """
+    kept, number = problem.kept, len(records)
+    if kept is None or not (outside := kept.outside(counts := kept.counts(records), number)):
+        return records, f
+    weight = max((term.weight for term in problem.terms), default=1.0)
+    for shares in (kept.nearest(counts / number, number), kept.values):
+        pressed = replace(problem, terms=(*problem.terms, FitTerm(kept.queries, shares, weight)))
+        pool = Pool(pressed, records, one_way, settings.seed, settings.threads)
+        for _ in range(PRESSES):
+            many = counts - number * shares >= 0.5
+            some = np.any([many[cells] for cells in kept.cells_of(pool.records)], axis=0)
+            pool.sweep(0.0, some, max(LEAST_VISITS, VISITS * outside))
+            pool.press(len(kept.queries))
+            records, counts = pool.records, kept.counts(pool.records)
+            if not (outside := kept.outside(counts, number)):
+                return records, Pool(problem, records, one_way, settings.seed).objective()
+    return records, Pool(problem, records, one_way, settings.seed).objective()
 
 
 def _pays_coarse(problem: FitProblem, settings: FitSettings) -> bool:

@@ -10,7 +10,8 @@ Settings are public numbers only, so that a fit can be repeated from a plan.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -54,6 +55,60 @@ class FitTerm:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class KeptMarginals:
+    """Marginals that equally weighted records keep: no count of theirs leaves its bounds (PJ-9)."""
+
+    queries: MarginalSet
+    values: NDArray[np.float64]
+    """Shape (cells,). Shares at the middle of the bounds, of sum 1 for each marginal."""
+    reach: NDArray[np.float64]
+    """Shape (cells,). How far shares may be from these; one record, where that is more."""
+
+    def cells_of(self, records: NDArray[np.int32]) -> Iterator[NDArray[np.int64]]:
+        """Yield for each marginal the cells of records (r, d), (r,); records have codes of its domains."""
+        positions = self.queries.position_tables()
+        for marginal, start in enumerate(self.queries.starts[:-1].tolist()):
+            cells = np.zeros(len(records), dtype=np.int64)
+            for attribute in self.queries.attributes_of(marginal):
+                cells = cells * self.queries.domains.counts[attribute] + positions[attribute][records[:, attribute]]
+            yield start + cells
+
+    def counts(self, records: NDArray[np.int32], copies: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Return how many records (r, d), each once or so often as `copies` (r,) say, are in every cell, (cells,)."""
+        counts = np.zeros(self.values.size)
+        for cells in self.cells_of(records):
+            counts += np.bincount(cells, copies, counts.size)
+        return counts.astype(np.int64)
+
+    def outside(self, counts: NDArray[np.int64], number: int) -> int:
+        """Return by how many records the counts (cells,) of `number` records are outside the bounds."""
+        apart = np.abs(counts - number * self.values) - np.maximum(number * self.reach, 1.0)
+        return int(np.ceil(np.maximum(apart - _ROUNDING, 0.0)).sum())
+
+    def nearest(self, shares: NDArray[np.float64], number: int) -> NDArray[np.float64]:
+        """Return the nearest shares (cells,) of sum 1 for each marginal that are a record within the bounds.
+
+        Counts of `number` records that are less than one from these are within the bounds.
+        """
+        reach = np.maximum(self.reach - 1.0 / number, 0.0)
+        low, high = np.maximum(self.values - reach, 0.0), self.values + reach
+        least, most = np.full(len(self.queries), -2.0), np.full(len(self.queries), 2.0)
+        for _ in range(_HALVINGS):
+            shift = (least + most) / 2
+            found = np.clip(shares + np.repeat(shift, self.queries.cells()), low, high)
+            above = np.add.reduceat(found, self.queries.starts[:-1]) > 1.0
+            least, most = np.where(above, least, shift), np.where(above, shift, most)
+        return np.asarray(found)
+
+    def beside(self, counts: NDArray[np.int64], number: int, left: int) -> KeptMarginals:
+        """Return what the last `left` of `number` records keep beside the others, whose counts (cells,) are given."""
+        return replace(self, values=(number * self.values - counts) / left, reach=number * self.reach / left)
+
+
+_ROUNDING, _HALVINGS = 1e-6, 50
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class FitProblem:
     """What is to be fitted, and among which records; see the top of this file."""
 
@@ -66,6 +121,8 @@ class FitProblem:
     """Hard rules on records, public."""
     domains: Domains
     """The codes that records may have, at least one for each attribute."""
+    kept: KeptMarginals | None = None
+    """Marginals that equally weighted records keep; column generation does not look at them."""
 
     def __post_init__(self) -> None:
         constrain(self, ProgramError)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.inference.records.problem import FitProblem, FitSettings, FitTerm
+from dpopt.inference.records.problem import FitProblem, FitSettings, FitTerm, KeptMarginals
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.domains import Domains
@@ -89,6 +89,19 @@ def rows_problem(
     answers = shares_on_records(queries, records, sizes, multiplicities.astype(np.float64))
     term = FitTerm(queries, answers, float(number) ** 2)
     return FitProblem(sizes, (term,), rules, codes_of(records, sizes))
+
+
+def spared_copies(
+    kept: KeptMarginals, records: NDArray[np.int32], copies: NDArray[np.int64], number: int
+) -> NDArray[np.int64]:
+    """Return how many whole copies of records (r, d) not to make, (r,): no cell has more of them than its share of all rows."""
+    spared, most = np.zeros_like(copies), np.ceil(number * kept.values - 1e-6)
+    for cells in kept.cells_of(records):
+        left = copies - spared
+        excess = np.bincount(cells, left, most.size) - most
+        for cell in np.flatnonzero(excess > 0).tolist():  # a loop over few cells
+            spared += systematic_multiplicities(np.where(cells == cell, left, 0), int(excess[cell]))
+    return spared
 
 
 def codes_of(records: NDArray[np.int32], sizes: NDArray[np.int32]) -> Domains:

@@ -57,21 +57,23 @@ class Team:
         least: float = 0.0,
         temperature: float = 0.0,
         gain: float = 1.0,
+        alone: bool = False,
     ) -> NDArray[np.int32]:
-        """Return the records (r, d) after a sweep in this order; parameters as for the kernels of sweeps.
+        """Return the records (r, d) after a sweep over some of them in this order; parameters as for the kernels of sweeps.
 
-        Where the records are counted, their counts change with them.
+        Where the records are counted, their counts change with them; with `alone` each is visited against the counts of
+        all others, though no clause asks for it.
         """
         from dpopt.inference.records import sweep_kernels as kernels
 
         number = len(records)
-        shared = number // BLOCKS if keeping.has_marginals_only else 1
+        shared = number // BLOCKS if keeping.has_marginals_only and not alone else 1
         block = max(1, shared if counters.own else number)
         threads = max(1, min(self._threads, block // kernels.ROWS))
         numbers = np.zeros(kernels.NUMBERS * (-(-number // block)), dtype=np.int64)
         team = kernels.Team(order, block, threads, numbers, seeds)
         rate = kernels.Rate(passes, least, temperature, gain)
-        after = np.empty_like(records)
+        after = records.copy()
         views = [keeping.view(counters) for _ in range(threads)]
         while len(self._rooms) < threads:
             feasible = lay_out_feasible(self._problem) if self._problem.rules.number_of_rules else None

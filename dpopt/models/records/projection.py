@@ -4,7 +4,8 @@ Problem (models/projection): with one column q(x) of answers for each of r recor
 
     minimize    1/2 sum_j v_j (sum_x w_x q_j(x) - y_j)^2                                        PJ-1
     subject to  sum_x w_x = 1,                                                                  PJ-2
-                w_x >= 0 for every record x.                                                    PJ-3
+                w_x >= 0 for every record x,                                                    PJ-3
+                low_j <= sum_x w_x q_j(x) <= high_j for each query that is kept.                PJ-9
 
 Over all feasible records it is the projection itself; over some of them the master problem of column generation, whose
 next record is the one of least slope (`column_pricing`, PJ-4).
@@ -17,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.models.model import Model
@@ -28,9 +29,14 @@ if TYPE_CHECKING:
 
 
 def projection(
-    answers: NDArray[np.bool_] | csr_array[np.bool_], values: NDArray[np.float64], weights: NDArray[np.float64]
+    answers: NDArray[np.bool_] | csr_array[np.bool_],
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    *,
+    low: ArrayLike = -np.inf,
+    high: ArrayLike = np.inf,
 ) -> Model:
-    """Return PJ-1 to PJ-3 in the weights w (r,) of the given records.
+    """Return PJ-1 to PJ-3, and PJ-9, in the weights w (r,) of the given records.
 
     Parameters
     ----------
@@ -40,6 +46,8 @@ def projection(
         y.
     weights : (m,) float64
         v, >= 0.
+    low, high : (m,) float64 or float
+        Bounds of PJ-9; infinite for queries that are not kept.
 
     Examples
     --------
@@ -59,4 +67,10 @@ def projection(
     build.rows("PJ-2", 1, (0, w, 1.0), lower=1.0, upper=1.0, single=True)
     query, record = answers.nonzero()
     build.squares("PJ-1", queries, (query, w[record], 1.0), targets=values, weights=weights)
+    least, most = (np.broadcast_to(np.asarray(one, np.float64), values.shape) for one in (low, high))
+    if (kept := np.isfinite(least) | np.isfinite(most)).any():
+        row, some = np.cumsum(kept) - 1, kept[query]
+        build.rows(
+            "PJ-9", int(kept.sum()), (row[query[some]], w[record[some]], 1.0), lower=least[kept], upper=most[kept]
+        )
     return Model.of("projection", build)
