@@ -102,8 +102,8 @@ def coarse_predictions(
     first, second = _codes_of(fine)
     cells = np.repeat(coarse.starts[:-1], fine.cells())
     cells += parts[first] * np.repeat(number[fine.attributes[:, 1]], fine.cells()) + parts[second]
-    spread = np.bincount(np.repeat(coarse_domains.starts, domains.counts) + parts)  # codes in each part
-    spread = spread * (1 - spread / np.repeat(domains.counts, number))
+    codes = np.bincount(np.repeat(coarse_domains.starts, domains.counts) + parts)  # in each part
+    spread = codes * (1 - codes / np.repeat(domains.counts, number))
     one, other = _codes_of(coarse)
     noise = np.repeat(variances[coarser], coarse.cells()) * spread[one] * spread[other]
     block = predicted[mask]

@@ -267,10 +267,8 @@ def test_a_noisy_distance_bounds_the_scale_of_a_set_that_noise_hides() -> None:
     bound = scales_at_distances(sets, predicted, ROWS)[np.arange(pairs.size), most]
     known.update(2)
     bounded = known.scales[pairs].copy()
-    print(bounded, bound)
     known.likelihoods[:] = 0
     known.update(2)
-    print(known.scales[pairs])
     assert (bounded <= bound).all()
     assert (known.scales[pairs] > bound).any()
 

@@ -228,9 +228,10 @@ class Known:
         used = self.usable()
         sets = self.sets.take(used)
         values, spread = self._noisy(sets)
-        scales = np.where(self.sets.widths()[used] > 1, self.scales[used], 0.0)
-        strength = float(1 / np.quantile(scales[scales > 0], TYPICAL)) if (scales > 0).any() else 0.0
-        pull = np.where(scales > 0, np.clip(strength * scales, _LEAST_PULL, _MOST_PULL), 1.0)
+        several, scales = self.sets.widths()[used] > 1, self.scales[used]
+        known = scales[several & (scales > 0)]
+        strength = float(1 / np.quantile(known, TYPICAL)) if known.size else 0.0
+        pull = np.where(several, np.clip(strength * scales, _LEAST_PULL, _MOST_PULL), 1.0)
         problem = self._fitting(sets, values, pull / spread**2)
         return problem, strength, self._one_way(problem)
 
@@ -256,15 +257,18 @@ class Known:
 
         return shares_on_records(self.sets, records, self.job.schema.sizes)
 
-    def mixed(self, records: NDArray[np.int32], parts: NDArray[np.float64]) -> FitProblem:
+    def mixed(self, records: NDArray[np.int32] | None, parts: NDArray[np.float64]) -> FitProblem:
         """Return the problem of fitting the workload: counts after shrinkage, and a part of what records answer, by order.
+
+        Without records, counts after shrinkage alone.
 
         No cell is further from its noisy marginal than `MOST_DEVIATIONS` of its noise (SH-8): a cell that is unlike all
         others of its order keeps what was measured of it. Rare codes are limited (`_rare_limited`).
         """
         shares = self.counts / self.plan.size
-        part = np.repeat(parts[self.sets.widths() - 1], self.sets.cells())
-        shares = shares + part * (self.shares_of(records) - shares)
+        if records is not None:
+            part = np.repeat(parts[self.sets.widths() - 1], self.sets.cells())
+            shares = shares + part * (self.shares_of(records) - shares)
         places = self._workload_sets()
         sets = self.sets.take(places)
         near, spread = self._noisy(sets)

@@ -159,8 +159,8 @@ def _fitted(known: Known, fitter: RecordFitter, walk: Walk[MeasuringCurator]) ->
             found.append(fit_to(problem, one_way, start, **how).records)
         return np.concatenate(found)
 
-    if not (known.scales > 0).any():  # a triple may say much where none of its pairs was worth measuring
-        return [fit_to(problem, one_way, None, records=plain, sweeps=chosen.sweeps)]
+    if not known.scales[known.sets.widths() > 1].any():
+        return [fit_to(known.mixed(None, np.zeros(0)), one_way, None, records=plain, sweeps=chosen.sweeps)]
     other, fresh = known.thinned(plan.seed)
     parts = best_parts(other, drawn(other), fresh)
     records = drawn(known)
