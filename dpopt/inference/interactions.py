@@ -17,6 +17,7 @@ from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtrc
 
 from dpopt.errors import ProgramError
 from dpopt.inference.shrinkage import ScaleMixture, shrink
@@ -29,16 +30,26 @@ ROUNDS = 15
 LEAST_COUNT = 1e-6
 """Margins are taken to hold so many records at least, so that no cell is impossible for ever."""
 
-SCALES = np.geomspace(1e-7, 1e2, 50)
-"""Scales t that are looked at."""
+QUANTILES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+PUBLIC_DISTANCES = np.array(
+    [[0.001, 0.018, 0.052, 0.1, 0.29], [0.001, 0.0032, 0.013, 0.028, 0.067], [0.001, 0.001, 0.0051, 0.018, 0.06]]
+)
+"""Distances (half the L1 norm, in shares) of sets of two, three, and four or more columns from what fewer say: their
+`QUANTILES` over twelve public tables (experiments/residual_scales.py), at least .001."""
+
+DISTANCES = np.concatenate(([1e-4], np.geomspace(5e-4, 1.0, 37)))
+"""Distances that are told apart."""
 STEPS = 60
 """Of the EM by which sets of one order share what is typical of them."""
 MULTIPLES = ScaleMixture.grid(np.geomspace(1e-3, 1e2, 11), (1.0,), floor=0.01)
 """Multiples of the variance of a set's interaction that its cells may have."""
 CENTRED = 6
 """Rounds in which deviations lose their margins."""
-_SPREAD = np.array([1.0, 2.0, 3.0, 2.0, 1.0]) / 9  # weights of scales are smooth
-_SEEN = 0.05  # as if so many sets had been seen of each scale
+DOUBT = 0.02
+"""Deviations as large as those of an order are noise where noise alone has them so often."""
+_SPREAD = np.array([1.0, 2.0, 3.0, 2.0, 1.0]) / 9  # chances of distances are smooth
+_SEEN = 2.5  # as if so many sets of public tables had been seen
+_INEXACT = 0.15  # standard deviation of a set's distance around the mean of its scale, as a part of it
 
 
 def predicted_counts(
@@ -90,66 +101,118 @@ def predicted_counts(
     return result
 
 
-def interaction_scales(
-    marginals: MarginalSet,
-    deviations: NDArray[np.float64],
-    variances: NDArray[np.float64],
-    predicted: NDArray[np.float64],
-    size: float,
-) -> NDArray[np.float64]:
-    """Return the scale t of each set, (M,): the mean of what its noisy residual leaves of those that sets of its order have.
+def distance_likelihoods(distances: NDArray[np.float64], scale: float, size: int) -> NDArray[np.float64]:
+    """Return the logarithm of how likely noisy L1 distances in records, (S,), are for each of `DISTANCES`, (S, 38).
 
-    Parameters
-    ----------
-    deviations : (cells,) float64
-        Noisy residuals less those of the prediction, in records.
-    variances : (M,) float64
-        s^2, the variance of their noise along each direction, in records squared.
-    predicted : (cells,) float64
-        Predicted counts, at least 0.
-
-    Notes
-    -----
-    Each cell is Normal(0, size t m_c + p s^2), p = prod (1 - 1 / n_i). Cells of a set are not independent: its N cells
-    have p N directions, so that their likelihoods count p times. How frequent scales are is found by EM over all sets.
+    `scale` is the standard deviation of the noise, in records.
     """
-    free, cells = prices(marginals), marginals.cells()
-    noise = np.repeat(variances * free, cells)
-    likelihood = np.empty((len(marginals), SCALES.size))
-    for place, scale in enumerate(SCALES.tolist()):  # a loop over 50 scales
-        spread = np.maximum(size * scale * predicted + noise, 1e-12)
-        each = np.log(spread) + deviations**2 / spread
-        likelihood[:, place] = -0.5 * free * np.add.reduceat(each, marginals.starts[:-1])
-    likelihood = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
-    frequent = np.full(SCALES.size, 1 / SCALES.size)
+    true = 2.0 * size * DISTANCES
+    spread = np.sqrt(scale**2 + (_INEXACT * true) ** 2)
+    return np.asarray(-0.5 * ((distances[:, None] - true) / spread) ** 2 - np.log(spread))
+
+
+def likely_distances(likelihoods: NDArray[np.float64], order: int) -> NDArray[np.float64]:
+    """Return how likely each of `DISTANCES` is for each set of so many attributes, (S, 38), given logarithms of likelihoods.
+
+    How frequent distances are is found by EM over all sets, which starts from public tables.
+    """
+    likelihood = np.exp(likelihoods - likelihoods.max(axis=1, keepdims=True))
+    public = _public_chances(order)
+    frequent = public
     for _ in range(STEPS):
         shares = likelihood * frequent
         shares /= shares.sum(axis=1, keepdims=True)
-        frequent = np.convolve(np.pad(shares.sum(axis=0) + _SEEN, 2, mode="edge"), _SPREAD, "valid")
+        frequent = np.convolve(np.pad(shares.sum(axis=0) + _SEEN * public, 2, mode="edge"), _SPREAD, "valid")
         frequent /= frequent.sum()
     shares = likelihood * frequent
-    return np.asarray((shares @ SCALES) / shares.sum(axis=1), dtype=np.float64)
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def _public_chances(order: int) -> NDArray[np.float64]:
+    """Return how frequent each of `DISTANCES` is in public tables, (38,); of one attribute, nothing is expected."""
+    if order == 1:
+        return np.full(DISTANCES.size, 1 / DISTANCES.size)
+    known = PUBLIC_DISTANCES[min(order, len(PUBLIC_DISTANCES) + 1) - 2]
+    ends = np.concatenate((DISTANCES[:1], np.sqrt(DISTANCES[:-1] * DISTANCES[1:]), DISTANCES[-1:]))
+    points = np.concatenate((DISTANCES[:1], known, DISTANCES[-1:]))
+    below = np.interp(np.log(ends), np.log(points), np.concatenate(([0.0], QUANTILES, [1.0])))
+    chances = np.diff(below) + 1e-6
+    return np.asarray(chances / chances.sum())
+
+
+def scales_at_distances(marginals: MarginalSet, predicted: NDArray[np.float64], size: float) -> NDArray[np.float64]:
+    """Return the scale t of each set, (M, 38), at which its mean distance is each of `DISTANCES`.
+
+    The distance is sqrt(2 t / pi) sum sqrt(m_c) in the mean, in parts of two records for each record: where few cells
+    hold most records, few deviate, and by much.
+    """
+    roots = np.add.reduceat(np.sqrt(np.maximum(predicted, LEAST_COUNT)), marginals.starts[:-1])
+    return np.asarray(np.pi / 2 * (2 * size * DISTANCES / roots[:, None]) ** 2 / size)
+
+
+def interaction_scales(
+    marginals: MarginalSet,
+    deviations: NDArray[np.float64],
+    noise: NDArray[np.float64],
+    predicted: NDArray[np.float64],
+    size: float,
+    likelihoods: NDArray[np.float64] | float = 0.0,
+) -> NDArray[np.float64]:
+    """Return the scale t of each set, (M,), that shrinks its cells as all likely scales do in the mean.
+
+    Parameters
+    ----------
+    marginals
+        Of one order.
+    deviations : (cells,) float64
+        Noisy residuals less those of the prediction, in records.
+    noise : (cells,) float64
+        Variance of the noise of each, in records squared, above 0.
+    predicted : (cells,) float64
+        Predicted counts, at least 0.
+    likelihoods : (M, 38) float64
+        What else is known of each set's distance (`distance_likelihoods`).
+
+    Notes
+    -----
+    Each cell is Normal(0, size t m_c + noise). Cells of a set are not independent: its N cells have p N directions, p =
+    prod (1 - 1 / n_i), so that their likelihoods count p times. A mean of the scales themselves would take most of the
+    noise for what a set says wherever noise hides it. Where noise alone explains all deviations of an order, together and
+    of each set, nothing is said.
+    """
+    free, cells, starts = prices(marginals), marginals.cells(), marginals.starts[:-1]
+    energies = free * np.add.reduceat(deviations**2 / noise, starts)
+    chances = chdtrc(free * cells, energies).min() * len(marginals), chdtrc((free * cells).sum(), energies.sum())
+    if min(chances) > DOUBT:
+        return np.zeros(len(marginals))
+    scales = scales_at_distances(marginals, predicted, size)
+    logs = np.empty_like(scales)
+    for place in range(DISTANCES.size):  # a loop over 38 distances
+        spread = np.maximum(size * np.repeat(scales[:, place], cells) * predicted + noise, 1e-12)
+        logs[:, place] = -0.5 * free * np.add.reduceat(np.log(spread) + deviations**2 / spread, starts)
+    likely = likely_distances(logs + likelihoods, int(marginals.widths().max()))
+    own = np.add.reduceat(noise, starts) / (size * np.maximum(np.add.reduceat(predicted, starts), LEAST_COUNT))
+    lost = (likely * (own[:, None] / (own[:, None] + scales))).sum(axis=1)  # the part that shrinkage takes away
+    return np.asarray(own * (1 / lost - 1), dtype=np.float64)
 
 
 def shrunken_counts(
     marginals: MarginalSet,
     deviations: NDArray[np.float64],
-    variances: NDArray[np.float64],
+    noise: NDArray[np.float64],
     predicted: NDArray[np.float64],
     scales: NDArray[np.float64],
     size: float,
 ) -> NDArray[np.float64]:
     """Return counts of all cells: what was predicted, and of each deviation the part that is likely no noise.
 
-    Parameters are those of `interaction_scales`; `scales` are the t (M,). An infinite variance leaves the prediction.
-    Cells of a set differ: the variance of each is a mixture of multiples of size t m_c, whose weights all sets share.
-    Counts are at least 0, and their margins are the predicted ones but for that.
+    Parameters are those of `interaction_scales`; `scales` are the t (M,). Infinite noise leaves the prediction. Cells of
+    a set differ: the variance of each is a mixture of multiples of size t m_c, whose weights all sets share. Counts are
+    at least 0, and their margins are the predicted ones but for that.
     """
-    free, cells = prices(marginals), marginals.cells()
-    kept, spread = np.zeros_like(predicted), np.zeros_like(predicted)
-    measured = np.repeat(np.isfinite(variances), cells)
+    kept, spread, measured = np.zeros_like(predicted), np.zeros_like(predicted), np.isfinite(noise)
     if measured.any():
-        noise, prior = np.repeat(variances * free, cells), size * np.repeat(scales, cells) * predicted
+        prior = size * np.repeat(scales, marginals.cells()) * predicted
         found = shrink(deviations[measured], noise[measured], prior[measured], MULTIPLES)
         kept[measured], spread[measured] = found.means, found.variances
     result = np.empty_like(predicted)

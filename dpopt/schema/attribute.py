@@ -168,6 +168,12 @@ class Attribute:
         return declared + (self.missing is not None)
 
     @property
+    def ordered(self) -> bool:
+        """Whether its codes follow an order, a missing value aside: those of numbers, or of an ordered category."""
+        numbers = all(isinstance(value, (int, float)) for value in self.values)
+        return self.kind is AttributeKind.NUMERIC or numbers or self.arrow == "ordered category"
+
+    @property
     def missing_texts(self) -> tuple[str, ...]:
         """The texts that are read as a missing value, the written one first; none if no value can be missing."""
         return () if self.missing is None else (self.missing, *self.also_missing)

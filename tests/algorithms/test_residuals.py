@@ -17,22 +17,14 @@ from dpopt.algorithms.measured.algorithm import MeasuredAlgorithm
 from dpopt.algorithms.measured.known import Known, best_parts, normals
 from dpopt.algorithms.measured.plan import FitPlan, MeasuredPlan
 from dpopt.algorithms.measured.residuals import read_factors
-from dpopt.algorithms.measured.stages import (
-    DISTANCES,
-    MOST_BOUND,
-    VARIANCES,
-    bound_for,
-    factors_of,
-    likely_distances,
-    likely_variances,
-)
+from dpopt.algorithms.measured.stages import MOST_BOUND, VARIANCES, bound_for, factors_of, likely_variances
 from dpopt.algorithms.options import COUNTS, RESIDUALS, SELECTED, PlanRequest, Projection
 from dpopt.algorithms.replay import replay
 from dpopt.algorithms.run_release import run_release
 from dpopt.errors import PlanError, TranscriptError
+from dpopt.inference.interactions import DISTANCES, distance_likelihoods, likely_distances, scales_at_distances
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import FitSettings
-from dpopt.models.noise_budgets.residual_allocation import prices
 from dpopt.queries.counting.kernels import shares_on_records
 from dpopt.queries.distances import UNIT
 from dpopt.queries.residuals import Residuals, cell_variances, marginals_from_residuals, residuals_of
@@ -181,7 +173,7 @@ def test_factors_stay_within_the_bound_and_use_nearly_all_of_it(replaced: bool) 
 def test_noisy_distances_tell_strong_sets_from_weak_ones() -> None:
     noise = 40.0
     noisy = np.array([0.0, 20.0, -30.0, 900.0, 15.0])
-    likely = likely_distances(noisy, noise, 1000)
+    likely = likely_distances(distance_likelihoods(noisy, noise, 1000), 2)
     means = likely @ (2000 * DISTANCES)
     assert means.argmax() == 3
     assert 700 < means[3] < 1100
@@ -260,15 +252,25 @@ def test_the_error_of_a_balanced_table_falls_with_epsilon() -> None:
     assert all(later < 1.2 * earlier for earlier, later in itertools.pairwise(errors))
 
 
-def test_a_residual_that_noise_does_not_hide_decides_its_scale() -> None:
-    """The bound is no second opinion on sets that were measured well, whose deviations lie in few cells."""
+def test_a_noisy_distance_bounds_the_scale_of_a_set_that_noise_hides() -> None:
+    """Residuals with the energy of coarse noise say little: with distances scales stay within what these allow."""
     plan = make_measured_plan(request(10.0), workload("marginals:2"))
     known = Known(Job(plan, SCHEMA, workload("marginals:2"), {}, {}), plan)
     known = played(known, ROWS * shares_on_records(known.sets, codes(), SCHEMA.sizes), 0)
-    limits, scales = known.limits.copy(), known.scales.copy()
-    assert (scales[limits < np.inf] > limits[limits < np.inf]).any()
-    hidden = prices(known.sets) * known.sets.cells() / known.precision > limits * ROWS**2
-    assert (scales <= limits)[hidden].all()
+    pairs, generator = known.of_order(2), np.random.default_rng(1)
+    (sets, predicted), cells = known.predicted(2), known._cells(known.of_order(2))
+    assert (known.scales[pairs] > 0).all()
+    known.precision[pairs] = 1 / 1000.0**2
+    known.estimates[cells] = residuals_of(sets, 2500 * generator.normal(size=cells.size))  # more than noise alone has
+    likely = likely_distances(known.likelihoods[pairs], 2)
+    most = (likely.cumsum(axis=1) > 0.999).argmax(axis=1)
+    bound = scales_at_distances(sets, predicted, ROWS)[np.arange(pairs.size), most]
+    known.update(2)
+    bounded = known.scales[pairs].copy()
+    known.likelihoods[:] = 0
+    known.update(2)
+    assert (bounded <= bound).all()
+    assert (known.scales[pairs] > bound).any()
 
 
 def test_thinned_noise_is_standard_normal() -> None:

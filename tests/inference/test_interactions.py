@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.inference.interactions import interaction_scales, onto_simplices, predicted_counts, shrunken_counts
+from dpopt.models.noise_budgets.residual_allocation import prices
 from dpopt.queries.residuals import residuals_of
 from tests.queries.test_residuals import counts_of, sets_of
 
@@ -57,17 +58,19 @@ def test_scales_are_found_and_shrinkage_lowers_the_error() -> None:
     )
     noisy = truth + residuals_of(sets, noise * 10 * generator.normal(size=predicted.size))
     variances = np.full(number, (10 * noise) ** 2)
-    scales = interaction_scales(sets, noisy, variances, predicted, size)
+    spread = np.repeat(variances * prices(sets), 16)
+    scales = interaction_scales(sets, noisy, spread, predicted, size)
     assert 0.0003 < np.median(scales[: number // 2]) < 0.003
     assert np.median(scales[number // 2 :]) < 0.0003
-    counts = shrunken_counts(sets, noisy, variances, predicted, scales, size)
+    counts = shrunken_counts(sets, noisy, spread, predicted, scales, size)
     error = ((counts - predicted - truth) ** 2).mean()
     assert error < 0.6 * min(((noisy - truth) ** 2).mean(), (truth**2).mean())
 
 
 def test_what_is_not_measured_stays_as_it_was_predicted() -> None:
     predicted = np.full(PAIRS.number_of_cells, 7.0)
-    found = shrunken_counts(PAIRS, np.full(predicted.size, 3.0), np.full(3, np.inf), predicted, np.zeros(3), 100.0)
+    noise = np.full(predicted.size, np.inf)
+    found = shrunken_counts(PAIRS, np.full(predicted.size, 3.0), noise, predicted, np.zeros(3), 100.0)
     np.testing.assert_array_equal(found, predicted)
 
 

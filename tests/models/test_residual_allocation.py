@@ -217,3 +217,18 @@ allocated = partial(residual_program, MARGINALS, rho=0.1)
 def test_what_makes_no_sense_is_refused(call: Callable[[], object], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+def test_ra_3_a_residual_is_spread_over_uneven_codes_as_records_are() -> None:
+    """The error of a product of marginals: noise on one of them, times the shares of the other."""
+    sizes, shares = (3, 4), np.array([0.7, 0.1, 0.1, 0.1])
+    marginals = marginal_set(sizes, [(0, 1)])
+    uneven = np.array([1.0, 4 * (shares**2).sum()])
+    program = residual_program(marginals, rho=0.5, unevenness=uneven)
+    noise = np.random.default_rng(0).normal(size=(20_000, 3))
+    noise -= noise.mean(axis=1, keepdims=True)
+    exact = float((np.einsum("ni,j->nij", noise, shares) ** 2).sum(axis=(1, 2)).mean())
+    own = [program.sets.attributes_of(place) for place in range(3)]
+    assert own == [(0,), (1,), (0, 1)]
+    np.testing.assert_allclose(program.spreads[own.index((0,))], exact, rtol=0.03)
+    np.testing.assert_allclose(program.spreads, [2 * 0.52, 3 / 3, 6])

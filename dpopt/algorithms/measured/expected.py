@@ -30,6 +30,7 @@ from scipy.special import ndtr
 from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.measured.stages import best_precisions, bound_for, factors_of, measurable, sets_of
 from dpopt.algorithms.prediction import BASELINES, PredictedError
+from dpopt.inference.interactions import PUBLIC_DISTANCES, QUANTILES
 from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices
 from dpopt.public_random import permutation, public_stream
 from dpopt.queries.marginal_set import MarginalSet, some_of
@@ -41,16 +42,11 @@ if TYPE_CHECKING:
 
 Numbers = NDArray[np.float64]
 
-QUANTILES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
 EXPONENTS = np.array([0.4, 0.97, 1.5, 2.4, 4.4])
 """Of Zipf distributions as even as columns of public tables: their `QUANTILES` (experiments/residual_scales.py)."""
-DISTANCES = np.array(
-    [[0.001, 0.018, 0.052, 0.1, 0.29], [0.001, 0.0032, 0.013, 0.028, 0.067], [0.001, 0.001, 0.0051, 0.018, 0.06]]
-)
-"""Of sets of two, three, and four or more columns from what fewer say: their `QUANTILES` over these tables, at least .001."""
 
 LEVELS = (0.6, 0.8, 1.0, 1.25, 1.6)
-"""By how much the distances of a population are larger than `DISTANCES`."""
+"""By how much the distances of a population are larger than `PUBLIC_DISTANCES`."""
 PREDICTED = (0.8, 1.1, 1.7)
 """Mean errors over the least of the populations' (low), their geometric mean (in the middle), and the largest (high)."""
 FOUND = (0.65, 0.9, 1.35)
@@ -184,7 +180,7 @@ class Population:
         for width in range(2, int(widths.max()) + 1):
             some = np.flatnonzero(widths == width)
             place = (permutation(stream, some.size) + 0.5) / some.size
-            distances[some] = np.interp(place, QUANTILES, DISTANCES[min(width, len(DISTANCES) + 1) - 2])
+            distances[some] = np.interp(place, QUANTILES, PUBLIC_DISTANCES[min(width, len(PUBLIC_DISTANCES) + 1) - 2])
         return cls(shuffled, distances)
 
     def scales(self, sets: MarginalSet, level: float) -> Numbers:

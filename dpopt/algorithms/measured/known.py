@@ -18,13 +18,21 @@ from dpopt.algorithms.measured.stages import (
     VARIANCES,
     best_precisions,
     factors_of,
-    largest_scales,
-    likely_distances,
     likely_variances,
     measurable,
     sets_of,
 )
-from dpopt.inference.interactions import ROUNDS, interaction_scales, onto_simplices, predicted_counts, shrunken_counts
+from dpopt.inference.coarse_tables import coarse_predictions, column_parts
+from dpopt.inference.interactions import (
+    DISTANCES,
+    ROUNDS,
+    distance_likelihoods,
+    interaction_scales,
+    likely_distances,
+    onto_simplices,
+    predicted_counts,
+    shrunken_counts,
+)
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import FitProblem, FitSettings, FitTerm, KeptMarginals
 from dpopt.inference.records.start import estimated_one_way
@@ -80,8 +88,9 @@ class Known:
     """Shape (cells,). Counts after shrinkage, of the orders up to the last one measured."""
     scales: NDArray[np.float64] = field(init=False)
     """Shape (A,). Scale of what each measured set says; 0 for others."""
-    limits: NDArray[np.float64] = field(init=False)
-    """Shape (A,). Largest scale that the noisy distance of a set allows; infinite where none was measured."""
+    likelihoods: NDArray[np.float64] = field(init=False)
+    """Shape (A, 38). Logarithm of how likely the noisy distance of a set is for each of `DISTANCES`; 0 where none was
+    measured."""
     marginals: MarginalSet = field(init=False)
     far: list[tuple[MarginalSet, NDArray[np.float64], NDArray[np.float64], float]] = field(default_factory=list)
 
@@ -89,7 +98,8 @@ class Known:
         self.marginals, self.sets = sets_of(self.job.workload)
         number, cells = len(self.sets), self.sets.number_of_cells
         self.estimates, self.counts = np.zeros(cells), np.zeros(cells)
-        self.precision, self.scales, self.limits = np.zeros(number), np.zeros(number), np.full(number, np.inf)
+        self.precision, self.scales = np.zeros(number), np.zeros(number)
+        self.likelihoods = np.zeros((number, DISTANCES.size))
         self.prior = ResidualPrior.public(self.sets, self.plan.size)
 
     def of_order(self, order: int) -> NDArray[np.int64]:
@@ -111,7 +121,8 @@ class Known:
         allowed = measurable(self.sets, order)
         rho = bound / (2 * scale * scale)
         prior = ResidualPrior.nothing(self.sets) if order == 1 else self.prior
-        precisions = best_precisions(self.marginals, prior, self.precision, allowed, rho)
+        uneven = {} if order == 1 else {"unevenness": self._unevenness()}
+        precisions = best_precisions(self.marginals, prior, self.precision, allowed, rho, **uneven)
         return factors_of(self.sets, precisions, scale, bound, replaced=self.plan.replaced)
 
     def residuals(self, factors: NDArray[np.int64]) -> Residuals:
@@ -146,9 +157,8 @@ class Known:
         places, size = self.of_order(order), self.plan.size
         sets, predicted = self.predicted(order)
         self.far.append((sets, np.rint(UNIT * predicted) / UNIT, noisy / UNIT, scale / UNIT))
-        likely = likely_distances(noisy / UNIT, scale / UNIT, size)
-        self.limits[places] = largest_scales(likely, sets, predicted, size)
-        likely = likely_variances(likely, sets, predicted, size)
+        self.likelihoods[places] = distance_likelihoods(noisy / UNIT, scale / UNIT, size)
+        likely = likely_variances(likely_distances(self.likelihoods[places], order), sets, predicted, size)
         values, chances = np.array(self.prior.variances), np.array(self.prior.chances)
         spare = VARIANCES.size - values.shape[1]
         if spare:
@@ -167,20 +177,48 @@ class Known:
                 continue
             cells = self._cells(places)
             sets, predicted = self.predicted(width)
-            deviations = self.estimates[cells] - residuals_of(sets, predicted)
+            own, size = residuals_of(sets, predicted), self.plan.size
+            if width == 2:
+                parts, deviations = self._parts(), self.estimates[cells] - own
+                likelihoods = self.likelihoods[places]
+                predicted = coarse_predictions(
+                    sets, parts, deviations, variances[places], predicted, size, likelihoods=likelihoods
+                )
+                own = residuals_of(sets, predicted)
+            deviations = self.estimates[cells] - own
+            noise = np.repeat(variances[places] * prices(sets), sets.cells())
             some = np.flatnonzero(self.precision[places] > 0)
             if some.size:
-                mask = np.repeat(self.precision[places] > 0, sets.cells())
-                noisy, spread, size = sets.take(some), variances[places[some]], self.plan.size
-                scales = interaction_scales(noisy, deviations[mask], spread, predicted[mask], size)
-                limits = self.limits[places[some]]
-                # Where noise hides what the limit leaves, it would be taken for what the set says.
-                hidden = spread * prices(noisy) * noisy.cells() > limits * size**2
-                self.scales[places[some]] = np.where(hidden, np.minimum(scales, limits), scales)
-            counts = shrunken_counts(
-                sets, deviations, variances[places], predicted, self.scales[places], self.plan.size
-            )
-            self.counts[cells] = onto_simplices(sets, counts, self.plan.size) if width == 1 else counts
+                mask, likelihoods = np.isfinite(noise), self.likelihoods[places[some]]
+                self.scales[places[some]] = interaction_scales(
+                    sets.take(some), deviations[mask], noise[mask], predicted[mask], size, likelihoods
+                )
+            counts = shrunken_counts(sets, deviations, noise, predicted, self.scales[places], size)
+            self.counts[cells] = onto_simplices(sets, counts, size) if width == 1 else counts
+
+    def _shares(self) -> NDArray[np.float64]:
+        """Return the share of records that each code of each attribute holds, (codes,), one attribute after the other."""
+        ones, domains = self.of_order(1), self.sets.domains
+        shares = 1 / np.repeat(domains.counts, domains.counts)  # attributes of one code are no sets
+        starts = domains.starts[self.sets.attributes[ones, 0]]
+        cells = self.sets.cells()[ones]
+        at = np.repeat(starts - self.sets.starts[ones], cells) + self._cells(ones)
+        shares[at] = self.counts[self._cells(ones)] / self.plan.size
+        return shares
+
+    def _unevenness(self) -> NDArray[np.float64]:
+        """Return g_a of each attribute, (d,) (`dpopt.models.noise_budgets.residual_allocation`, RA-3)."""
+        domains = self.sets.domains
+        return np.asarray(domains.counts * np.add.reduceat(self._shares() ** 2, domains.starts), dtype=np.float64)
+
+    def _parts(self) -> NDArray[np.int64]:
+        """Return the part of each code of each attribute, (codes,), one attribute after the other."""
+        domains, parts = self.sets.domains, []
+        columns = (np.split(each, domains.starts[1:]) for each in (self._shares(), domains.codes))
+        for shares, codes, attribute in zip(*columns, self.job.schema.attributes, strict=True):
+            missing = bool(codes[-1] == attribute.missing_code) if attribute.missing is not None else False
+            parts.append(column_parts(shares, ordered=attribute.ordered, missing=missing))
+        return np.concatenate(parts)
 
     def problem(self) -> tuple[FitProblem, float, NDArray[np.float64]]:
         """Return the problem of fitting records, how strongly they are drawn to independence, and the one-way marginals.
@@ -191,9 +229,10 @@ class Known:
         used = self.usable()
         sets = self.sets.take(used)
         values, spread = self._noisy(sets)
-        scales = np.where(self.sets.widths()[used] > 1, self.scales[used], 0.0)
-        strength = float(1 / np.quantile(scales[scales > 0], TYPICAL)) if (scales > 0).any() else 0.0
-        pull = np.where(scales > 0, np.clip(strength * scales, _LEAST_PULL, _MOST_PULL), 1.0)
+        several, scales = self.sets.widths()[used] > 1, self.scales[used]
+        known = scales[several & (scales > 0)]
+        strength = float(1 / np.quantile(known, TYPICAL)) if known.size else 0.0
+        pull = np.where(several, np.clip(strength * scales, _LEAST_PULL, _MOST_PULL), 1.0)
         problem = self._fitting(sets, values, pull / spread**2)
         return problem, strength, self._one_way(problem)
 
@@ -209,7 +248,7 @@ class Known:
         drawn = residuals_of(self.sets, spread * normals(seed, spread.size))
         other = Known(self.job, self.plan)
         other.estimates, other.precision = self.estimates + drawn / 2, self.precision / 1.25
-        other.limits = self.limits
+        other.likelihoods = self.likelihoods
         other.update(int(self.sets.widths().max()))
         return other, self.estimates - 2 * drawn
 
@@ -220,17 +259,18 @@ class Known:
         return shares_on_records(self.sets, records, self.job.schema.sizes)
 
     def mixed(
-        self, records: NDArray[np.int32], parts: NDArray[np.float64], kept: KeptMarginals, number: int
+        self, records: NDArray[np.int32] | None, parts: NDArray[np.float64], kept: KeptMarginals, number: int
     ) -> FitProblem:
         """Return the problem of fitting `number` records: counts after shrinkage, and a part of what records answer, by order.
 
         All sets have the same one-way marginals: those of the mixture, within the bounds of `kept`. No cell is further from
         its noisy marginal than `MOST_DEVIATIONS` of its noise (SH-8): a cell that is unlike all others of its order keeps
-        what was measured of it.
+        what was measured of it. Without records, counts after shrinkage alone.
         """
         shares = self.counts / self.plan.size
-        part = np.repeat(parts[self.sets.widths() - 1], self.sets.cells())
-        shares = shares + part * (self.shares_of(records) - shares)
+        if records is not None:
+            part = np.repeat(parts[self.sets.widths() - 1], self.sets.cells())
+            shares = shares + part * (self.shares_of(records) - shares)
         places = self._workload_sets()
         sets = self.sets.take(places)
         near, spread = self._noisy(sets)

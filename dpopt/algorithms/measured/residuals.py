@@ -164,8 +164,9 @@ def _fitted(known: Known, kept: KeptMarginals, fitter: RecordFitter, walk: Walk[
             found.append(fit_to(problem, one_way, start, **how).records)
         return np.concatenate(found)
 
-    if not (known.scales > 0).any():  # a triple may say much where none of its pairs was worth measuring
-        return [fit_to(problem, one_way, None, records=plain, sweeps=chosen.sweeps)]
+    if not known.scales[known.sets.widths() > 1].any():
+        mixed = known.mixed(None, np.zeros(0), kept, plain)
+        return [fit_to(mixed, one_way, None, records=plain, sweeps=chosen.sweeps)]
     other, fresh = known.thinned(plan.seed)
     parts = best_parts(other, drawn(other), fresh)
     records = drawn(known)

@@ -15,45 +15,24 @@ from numpy.typing import NDArray
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.algorithms.measured.plan import PlannedStage
 from dpopt.errors import PlanError, WorkloadError
-from dpopt.inference.interactions import LEAST_COUNT
-from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices, residual_program, solve_residuals
+from dpopt.inference.interactions import LEAST_COUNT, scales_at_distances
+from dpopt.models.noise_budgets.residual_allocation import (
+    PUBLIC_UNEVENNESS,
+    ResidualPrior,
+    prices,
+    residual_program,
+    solve_residuals,
+)
 from dpopt.queries.distances import UNIT
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import LARGEST_UNIT, Residuals, subsets_of
 from dpopt.queries.workloads.workload import Workload
 
-DISTANCES = np.concatenate(([1e-4], np.geomspace(5e-4, 1.0, 37)))
-"""Distances from predictions that are looked at, as shares of two records for each record."""
-
 VARIANCES = np.geomspace(1e-3, 1e18, 64)
 """Variances of residuals along a direction that are told apart, in records squared."""
 
-SURE = 0.95
-"""Quantile of likely distances that bounds the scale of a set whose noise hides it."""
-
 NOTHING = 1e-12
 """Variance of what is not to be measured."""
-_NONE = np.concatenate(([0.1], np.full(37, 0.9 / 37)))  # how frequent distances are before anything is seen
-_SEEN, _STEPS, _INEXACT = 5.0, 50, 0.15
-
-
-def likely_distances(distances: NDArray[np.float64], scale: float, size: int) -> NDArray[np.float64]:
-    """Return how likely each of `DISTANCES` is for each set, (S, 38), given noisy L1 distances in records, (S,).
-
-    How frequent distances are is found by EM over all sets; `scale` is the standard deviation of the noise, in records.
-    """
-    true = 2.0 * size * DISTANCES
-    spread = np.sqrt(scale**2 + (_INEXACT * true) ** 2)
-    likelihood = -0.5 * ((distances[:, None] - true) / spread) ** 2 - np.log(spread)
-    likelihood = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
-    frequent = _NONE
-    for _ in range(_STEPS):
-        shares = likelihood * frequent
-        shares /= shares.sum(axis=1, keepdims=True)
-        frequent = shares.sum(axis=0) + _SEEN * _NONE
-        frequent = frequent / frequent.sum()
-    shares = likelihood * frequent
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 def likely_variances(
@@ -61,20 +40,19 @@ def likely_variances(
 ) -> NDArray[np.float64]:
     """Return how likely each of `VARIANCES` is along a direction of each set, (S, 64), given that of its distances, (S, 38).
 
-    Cells lie around their prediction like Normal(0, t m_c), m_c the predicted count (as in
-    `dpopt.inference.interactions`). The distance is sqrt(2 t / pi) sum sqrt(m_c) in the mean: where few cells hold most
-    records, few deviate, and by much.
+    Cells lie around their prediction like Normal(0, size t m_c), m_c the predicted count, with the scale t of the distance
+    (`dpopt.inference.interactions.scales_at_distances`).
     """
     step, counts = np.log(VARIANCES[1] / VARIANCES[0]), np.maximum(predicted, LEAST_COUNT)
-    rows, roots = np.arange(len(sets)), np.add.reduceat(np.sqrt(counts), sets.starts[:-1])
+    rows, scales = np.arange(len(sets)), scales_at_distances(sets, predicted, size)
     bins = np.rint(np.log(counts / LEAST_COUNT) / step).astype(np.int64)
     steps = np.arange(int(bins.max()) + 1)
     places = np.repeat(rows, sets.cells()) * steps.size + bins
     held = np.bincount(places, minlength=rows.size * steps.size).reshape(rows.size, steps.size)
     shares = held / sets.cells()[:, None]
     total = np.zeros(rows.size * VARIANCES.size)
-    for distance, chance in zip(DISTANCES.tolist(), likely.T, strict=True):
-        least = np.pi / 2 * (2 * size * distance / roots) ** 2 * LEAST_COUNT / prices(sets)
+    for scale, chance in zip(scales.T, likely.T, strict=True):
+        least = size * scale * LEAST_COUNT / prices(sets)
         first = np.rint(np.log(least / VARIANCES[0]) / step).astype(np.int64)
         places = np.clip(first[:, None] + steps, 0, VARIANCES.size - 1) + VARIANCES.size * rows[:, None]
         total += np.bincount(places.reshape(-1), (shares * chance[:, None]).reshape(-1), total.size)
@@ -82,17 +60,13 @@ def likely_variances(
     return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
-def largest_scales(
-    likely: NDArray[np.float64], sets: MarginalSet, predicted: NDArray[np.float64], size: int
-) -> NDArray[np.float64]:
-    """Return the scale of each set (`dpopt.inference.interactions`), (S,), whose mean distance is the `SURE` quantile."""
-    places = (likely.cumsum(axis=1) >= SURE).argmax(axis=1)
-    roots = np.add.reduceat(np.sqrt(np.maximum(predicted, LEAST_COUNT)), sets.starts[:-1])
-    return np.asarray(np.pi / 2 * (2 * size * DISTANCES[places] / roots) ** 2 / size)
-
-
 def best_precisions(
-    marginals: MarginalSet, prior: ResidualPrior, known: NDArray[np.float64], allowed: NDArray[np.bool_], rho: float
+    marginals: MarginalSet,
+    prior: ResidualPrior,
+    known: NDArray[np.float64],
+    allowed: NDArray[np.bool_],
+    rho: float,
+    unevenness: NDArray[np.float64] | float = PUBLIC_UNEVENNESS,
 ) -> NDArray[np.float64]:
     """Return precisions (S,) to buy for rho; 0 for sets that are not allowed, or not worth it.
 
@@ -104,9 +78,13 @@ def best_precisions(
         Which sets may be measured.
     rho
         The budget, above 0.
+    unevenness : (d,) float64 or float
+        g_a of each attribute (RA-3); that of public tables where it is not known.
     """
     values = np.where(allowed[:, None], prior.variances, NOTHING)
-    program = residual_program(marginals, rho=rho, prior=ResidualPrior(values, prior.chances), known=known)
+    program = residual_program(
+        marginals, rho=rho, prior=ResidualPrior(values, prior.chances), known=known, unevenness=unevenness
+    )
     precisions, _, _ = solve_residuals(program)
     return np.where(allowed, precisions, 0.0)
 

@@ -6,17 +6,19 @@ x_A:
 
     minimize   sum_W w_W R_W                                                        (RA-1)
     subject to sum_A b_A <= 1, b >= 0, x_A = 2 rho b_A / p_A,                       (RA-2)
-               R_W = sum_{A in W} (D_A / N(W - A)) sum_k q_Ak / (y_A + x_A + 1 / v_Ak)    (RA-3)
+               R_W = sum_{A in W} s_AW sum_k q_Ak / (y_A + x_A + 1 / v_Ak),
+    s_AW = D_A prod_{a in W - A} g_a / n_a                                          (RA-3)
 
 or the largest of w_W R_W in place of the sum (RA-4). N(S) is the number of cells over S, D_A = prod_{a in A} (n_a - 1),
-p_A = D_A / N(A), y_A the precision that is known already. R_W is the expected squared error, added up over the cells of
-W, of the posterior mean: the numbers of residual A are taken to be normal, with variance v_Ak per dimension with
-probability q_Ak; v = inf says nothing and leaves least squares. Proofs, experiments and a worked example:
-models/residual_allocation/README.md.
+p_A = D_A / N(A), y_A the precision that is known already. g_a is the unevenness of attribute a, n_a times the sum of its
+squared shares: 1 where its codes are equally frequent, and a residual is spread evenly over them. R_W is the expected
+squared error, added up over the cells of W, of the posterior mean: the numbers of residual A are taken to be normal,
+with variance v_Ak per dimension with probability q_Ak; v = inf says nothing and leaves least squares. Proofs,
+experiments and a worked example: models/residual_allocation/README.md.
 
 Convex, a sum of functions of one x_A each. At a price lambda of budget, x_A is 0 or solves
 
-    sum_k q_Ak / (y_A + x_A + 1 / v_Ak)^2 = lambda p_A / c_A,   c_A = D_A sum_W w_W / N(W - A)   (RA-5)
+    sum_k q_Ak / (y_A + x_A + 1 / v_Ak)^2 = lambda p_A / c_A,   c_A = sum_W w_W s_AW   (RA-5)
 
 whose left side to the power -1/2 is concave in x_A, so that Newton's steps end; lambda is found by bisection. Without a
 prior x_A ~ sqrt(c_A / p_A). For the largest, the w_W are multiplied by the R_W again and again. A tangent proves how
@@ -61,6 +63,9 @@ SCALES = np.array(
 """Deviations of residuals of one, two, three, and four or more attributes from what fewer attributes predict, in parts of the
 mean count of a cell; as likely each. Quantiles over twelve public tables (experiments/residual_scales.py), at least .001."""
 
+PUBLIC_UNEVENNESS = float(1 + (SCALES[0] ** 2).mean())
+"""g_a (RA-3) of columns of these tables, in the mean: 2.8."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResidualPrior:
@@ -104,7 +109,7 @@ class ResidualProgram:
     Parameters
     ----------
     wholes, parts, spreads : (e,) int64, (e,) int64, (e,) float64
-        Marginal W, residual A in it, and D_A / N(W - A), for each such pair (RA-3).
+        Marginal W, residual A in it, and s_AW, for each such pair (RA-3).
     """
 
     sets: MarginalSet
@@ -158,6 +163,7 @@ def residual_program(
     prior: ResidualPrior | float | None = None,
     known: ArrayLike = 0.0,
     weights: ArrayLike = 1.0,
+    unevenness: ArrayLike = 1.0,
 ) -> ResidualProgram:
     """Return the arrays of RA-1 to RA-4.
 
@@ -172,6 +178,8 @@ def residual_program(
         y_A: precision of each of these sets that was bought before.
     weights : float or (M,)
         w_W, above 0. 1 for the squared errors of all cells; 1 over the cells for the mean of each marginal.
+    unevenness : float or (d,)
+        g_a of each attribute, from 1 to n_a; 1 spreads residuals evenly. Attributes of one code have 1.
     """
     if not len(marginals) or not 0 < rho < np.inf:
         raise ProgramError(
@@ -181,6 +189,8 @@ def residual_program(
     sets, wholes, parts = subsets_of(marginals)
     dimensions = prices(sets) * sets.cells()
     spreads = dimensions[parts] * sets.cells()[parts] / marginals.cells()[wholes].astype(np.float64)
+    uneven = np.minimum(unevenness, marginals.domains.counts)
+    spreads *= _product(uneven, marginals)[wholes] / _product(uneven, sets)[parts]
     try:
         w, y = np.broadcast_to(weights, (len(marginals),)), np.broadcast_to(known, (len(sets),))
     except ValueError as problem:
@@ -208,8 +218,12 @@ def residual_program(
 
 def prices(sets: MarginalSet) -> Numbers:
     """Return p_A, (S,)."""
-    used = sets.attributes >= 0
-    return np.asarray(np.where(used, 1 - 1 / sets.domains.counts[sets.attributes], 1.0).prod(axis=1), np.float64)
+    return _product(1 - 1 / sets.domains.counts, sets)
+
+
+def _product(values: Numbers, sets: MarginalSet) -> Numbers:
+    """Return for each set the product of its attributes' values, (S,)."""
+    return np.asarray(np.where(sets.attributes >= 0, values[sets.attributes], 1.0).prod(axis=1), np.float64)
 
 
 def solve_residuals(program: ResidualProgram, *, largest: bool = False) -> tuple[Numbers, float, Numbers]:
