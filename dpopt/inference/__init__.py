@@ -11,6 +11,7 @@ models/projection.
 | distribution/ | a distribution over a universe, fitted to noisy answers by multiplicative weights |
 | shrinkage.py, shrinkage_kernels.py | noisy cells drawn towards predictions by empirical Bayes, with posterior variances |
 | interactions.py | what marginals of more attributes say beyond those of fewer: predictions, scales, counts after shrinkage |
+| coarse_tables.py | what columns in at most four parts say of each other: predictions of all cells |
 | histograms/ | consistent histograms, trees, grids and sorted counts from noisy ones |
 | records/ | synthetic records whose answers are near noisy ones |
 """

@@ -260,7 +260,7 @@ def read_records(job: Job, problem: FitProblem, entry: Entry) -> tuple[Synthetic
     if not abs(exact - recorded) <= _TOLERANCE * max(1.0, abs(exact)):
         raise TranscriptError(
             f"the fitted records on file have objective {exact!r}, not {recorded!r} as recorded; the transcript is "
-            f"damaged or belongs to another plan"
+            f"damaged, belongs to another plan, or was written by an earlier version of dpopt: replay it with that one"
         )
     if bound is not None and not bound <= recorded + _TOLERANCE * max(1.0, abs(exact)):
         raise TranscriptError(
