@@ -286,11 +286,12 @@ class Known:
     def kept(self) -> KeptMarginals:
         """Return the one-way marginals that rows keep: the nearest feasible ones, within half a deviation of their noise.
 
-        Without rules they are nearest on the simplex. Under rules they are those of records that are fitted to them alone.
+        Nearest to counts after shrinkage, which are feasible without rules. Under rules they are those of records that are
+        fitted to them alone.
         """
         sets = self.sets.take(self.of_order(1))
-        noisy, spread = self._noisy(sets)
-        values = onto_simplices(sets, self.plan.size * noisy, self.plan.size) / self.plan.size
+        spread = self._noisy(sets)[1]
+        values = self.counts[: sets.number_of_cells] / self.plan.size
         rules = self.job.schema.circuit()
         if rules.number_of_rules:
             known = np.isfinite(spread)
