@@ -371,7 +371,12 @@ def test_rows_keep_the_one_way_marginals(rho: float, ruled: bool, monkeypatch: p
     answers = np.concatenate([one == np.arange(size)[:, None] for one, size in zip(feasible.T, SIZES, strict=True)])
     met: list[Known] = []
     own = Known.kept
-    monkeypatch.setattr(Known, "kept", lambda known: (met.append(known), own(known))[1])
+
+    def noted(known: Known) -> Any:
+        met.append(known)
+        return own(known)
+
+    monkeypatch.setattr(Known, "kept", noted)
     plan = make_measured_plan(request(rho), workload())
     for rows in (50, ROWS, 2 * ROWS, 5 * ROWS + 1):
         output = {"format": "csv", "rows": rows, "searched": True}
