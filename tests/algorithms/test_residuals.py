@@ -25,11 +25,13 @@ from dpopt.errors import PlanError, TranscriptError
 from dpopt.inference.interactions import DISTANCES, distance_likelihoods, likely_distances, scales_at_distances
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import FitSettings
+from dpopt.models.records.projection import projection
 from dpopt.queries.counting.kernels import shares_on_records
 from dpopt.queries.distances import UNIT
 from dpopt.queries.residuals import Residuals, cell_variances, marginals_from_residuals, residuals_of
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
+from dpopt.schema import Rule, implies, literal
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE
 from tests.queries.test_residuals import sets_of
@@ -354,6 +356,42 @@ def test_a_rare_value_is_lifted_by_no_more_than_its_part_of_the_records() -> Non
     records, fitted = np.mean(lifts, axis=0)
     assert records > 8
     assert fitted < 0.7 * records
+
+
+@pytest.mark.parametrize("ruled", [False, True])
+@pytest.mark.parametrize("rho", [1e-4, 0.01, 1.0, 100.0])
+def test_rows_keep_the_one_way_marginals(rho: float, ruled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each count is within half a deviation of its noise, or one row, of the nearest feasible estimate, found by a solver.
+
+    Under rules dpopt's own estimate comes from a search, which ends within a row of the solver's.
+    """
+    rule = Rule(implies(literal("a", "=", "0"), literal("b", "=", "0")), "no first without")
+    schema = Schema(SCHEMA.attributes, rules=(rule,) if ruled else ())
+    table, universe = codes(), np.array(np.meshgrid(*map(range, SIZES))).reshape(4, -1).T.astype(np.int32)
+    table[table[:, 0] == 0, 1] = 0
+    feasible = universe[~schema.circuit().broken(universe).any(axis=1)] if ruled else universe
+    answers = np.concatenate([one == np.arange(size)[:, None] for one, size in zip(feasible.T, SIZES, strict=True)])
+    met: list[Known] = []
+    own = Known.kept
+
+    def noted(known: Known) -> Any:
+        met.append(known)
+        return own(known)
+
+    monkeypatch.setattr(Known, "kept", noted)
+    plan = make_measured_plan(request(rho), workload())
+    for rows in (50, ROWS, 2 * ROWS, 5 * ROWS + 1):
+        output = {"format": "csv", "rows": rows, "searched": True}
+        job = replace(Job(replace(plan, seed=rows), schema, workload(), {}, {}), output=output)
+        made = run_release(dataset_of(schema, table.tolist()), job, None)
+        spread = np.repeat(met[-1].precision[:4] ** -0.5 * np.sqrt(1 - 1 / np.array(SIZES)), SIZES) / ROWS
+        near = projection(answers, met[-1].counts[:11] / ROWS, (spread.min() / spread) ** 2)
+        estimate = answers @ near.solve("clarabel").value["w"]
+        columns = zip(made.written.distinct.T, SIZES, strict=True)
+        counts = np.concatenate([np.bincount(one, made.written.multiplicity, size) for one, size in columns])
+        assert np.sum(counts) == 4 * rows
+        assert (np.abs(counts - rows * estimate) <= np.maximum(1, rows * spread / 2) + ruled + 1e-2).all()
+        assert made.statement["records"]["rows_chosen"]["rows_outside_bounds"] == 0
 
 
 def test_with_an_ample_budget_the_workload_is_answered_nearly_exactly(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The projection as programs (PJ-1 to PJ-8): by hand, against general solvers, and the textbook of the page."""
+"""The projection as programs (PJ-1 to PJ-9): by hand, against general solvers, and the textbook of the page."""
 
 from __future__ import annotations
 
@@ -42,6 +42,16 @@ def test_the_worked_example_by_a_general_solver(name: str) -> None:
     point = np.asarray(solver.solve(program, SolveLimits(seconds=60)).require_solution(), dtype=np.float64)
     np.testing.assert_allclose(point, [0, 4 / 15, 7 / 15, 4 / 15], atol=1e-4)
     assert program.evaluate(point) == pytest.approx(1 / 150, abs=1e-6)
+
+
+@pytest.mark.parametrize(("reach", "both", "least"), [(0.0, 0.4, 0.02), (0.05, 0.3, 0.0075), (1.0, 4 / 15, 1 / 150)])
+def test_shares_that_are_kept_leave_the_third_to_give_way(reach: float, both: float, least: float) -> None:
+    """PJ-9 for A = 1 and B = 1, each up to `reach` lower; then share(both) >= share(A) + share(B) - 1 decides."""
+    low = np.array([0.8 - reach, 0.6 - reach, -np.inf])
+    model = projection(answers(worked_queries(), RECORDS) > 0, VALUES, np.ones(3), low=low, high=low + 2 * reach)
+    found = model.solve("clarabel")
+    assert found.objective == pytest.approx(least, abs=1e-6)
+    np.testing.assert_allclose(found.value["w"][3], both, atol=1e-4)
 
 
 def test_the_worked_example_by_column_generation() -> None:

@@ -58,8 +58,8 @@ TYPICAL = 0.9
 """Quantile of the scales of interactions that the smoothing of a fit goes by."""
 MOST_DEVIATIONS = 3.0
 """So many standard deviations of its noise a cell may be drawn away from what was measured."""
-MOST_FEASIBLE, FEASIBLE_SWEEPS = 20_000, 10
-"""Under rules so many records, no more than there are rows, are fitted to one-way marginals, in so many sweeps."""
+LEAST_FEASIBLE, MOST_FEASIBLE, FEASIBLE_SWEEPS = 2_000, 20_000, 10
+"""Under rules as many records as in the table, or rows, are fitted to one-way marginals, within these limits."""
 _LEAST_PULL, _MOST_PULL, _SURE, _TINY = 1e-3, 30.0, 16.0, 1e-12
 
 
@@ -93,6 +93,8 @@ class Known:
     measured."""
     marginals: MarginalSet = field(init=False)
     far: list[tuple[MarginalSet, NDArray[np.float64], NDArray[np.float64], float]] = field(default_factory=list)
+    weights: NDArray[np.float64] = field(default_factory=lambda: np.ones(1))
+    """Shape (A,), or (1,) for all. What a squared error in each set counts in the fits, beside others; public."""
 
     def __post_init__(self) -> None:
         self.marginals, self.sets = sets_of(self.job.workload)
@@ -101,6 +103,7 @@ class Known:
         self.precision, self.scales = np.zeros(number), np.zeros(number)
         self.likelihoods = np.zeros((number, DISTANCES.size))
         self.prior = ResidualPrior.public(self.sets, self.plan.size)
+        self.weights = np.broadcast_to(self.weights, number)
 
     def of_order(self, order: int) -> NDArray[np.int64]:
         """Return the places of the sets of so many attributes."""
@@ -233,7 +236,7 @@ class Known:
         known = scales[several & (scales > 0)]
         strength = float(1 / np.quantile(known, TYPICAL)) if known.size else 0.0
         pull = np.where(several, np.clip(strength * scales, _LEAST_PULL, _MOST_PULL), 1.0)
-        problem = self._fitting(sets, values, pull / spread**2)
+        problem = self._fitting(sets, values, self.weights[used] * pull / spread**2)
         return problem, strength, self._one_way(problem)
 
     def thinned(self, seed: int) -> tuple[Known, NDArray[np.float64]]:
@@ -246,7 +249,7 @@ class Known:
         with np.errstate(divide="ignore"):
             spread = np.repeat(np.where(self.precision > 0, self.precision**-0.5, 0.0), cells)
         drawn = residuals_of(self.sets, spread * normals(seed, spread.size))
-        other = Known(self.job, self.plan)
+        other = Known(self.job, self.plan, weights=self.weights)
         other.estimates, other.precision = self.estimates + drawn / 2, self.precision / 1.25
         other.likelihoods = self.likelihoods
         other.update(int(self.sets.widths().max()))
@@ -281,23 +284,19 @@ class Known:
         limits = np.maximum(near - reach, 0.0), np.maximum(near + reach, 0.0)
         one_way = kept.nearest(shares[: kept.values.size], number)
         values = np.clip(self._with_margins(sets, np.clip(values, *limits), one_way), *limits)
-        return replace(self._fitting(sets, values, np.full(len(sets), float(self.plan.size) ** 2)), kept=kept)
+        return replace(self._fitting(sets, values, self.weights[places] * float(self.plan.size) ** 2), kept=kept)
 
     def kept(self) -> KeptMarginals:
         """Return the one-way marginals that rows keep: the nearest feasible ones, within half a deviation of their noise.
 
-        Nearest to counts after shrinkage, which are feasible without rules. Under rules they are those of records that are
-        fitted to them alone.
+        Without rules these are the counts after shrinkage, under rules those of records that are fitted to them alone.
         """
         sets = self.sets.take(self.of_order(1))
         spread = self._noisy(sets)[1]
-        values = self.counts[: sets.number_of_cells] / self.plan.size
-        rules = self.job.schema.circuit()
-        if rules.number_of_rules:
-            known = np.isfinite(spread)
-            weights = np.where(known, 1 / np.where(known, spread, 1.0) ** 2, _TINY)
-            problem = self._fitting(sets, values, weights)
-            number = min(self.job.rows or self.plan.size, MOST_FEASIBLE)
+        values = onto_simplices(sets, self.counts[: sets.number_of_cells], self.plan.size) / self.plan.size
+        if self.job.schema.circuit().number_of_rules:
+            problem = self._fitting(sets, values, np.where(np.isfinite(spread), spread, 1 / _TINY) ** -2)
+            number = min(max(self.plan.size, self.job.rows or 0, LEAST_FEASIBLE), MOST_FEASIBLE)
             settings = FitSettings(number, sweeps=FEASIBLE_SWEEPS, improvement=1e-3, seed=self.plan.seed)
             values = self.shares_of(fit(problem, settings).records)[: values.size]
         return KeptMarginals(sets, values, np.repeat(spread / 2, sets.cells()))

@@ -36,6 +36,8 @@ ORDER, DRAWS = 1, 0  # numbers of public random streams
 
 PRESSES, PRESSED = 30, 2.0
 """Bounds of marginals are pressed for so often, each time with so many times the weight."""
+INNER = 8
+"""Where that does not suffice, it is done again for bounds so many times as narrow."""
 VISITS, LEAST_VISITS = 20, 500
 """Records that are visited each time: so many for each one that a count is outside, and at least."""
 
@@ -169,13 +171,14 @@ def held(
     Method: shares within the bounds become a term of the problem, whose weight grows until the bounds hold. Records are
     visited that lie in cells with too many, so that those move first that lose least. Without rules the last problem has
     no local optimum outside: where a count of an attribute is a record or more from its share, another one is off the other
-    way, and a record can go there. Under rules compound moves are tried, at last towards the middle of the bounds.
+    way, and a record can go there. Under rules compound moves are tried, at last further inside.
     """
     kept, number = problem.kept, len(records)
     if kept is None or not (outside := kept.outside(counts := kept.counts(records), number)):
         return records, f
     weight = max((term.weight for term in problem.terms), default=1.0)
-    for shares in (kept.nearest(counts / number, number), kept.values):
+    for reach in (kept.reach, kept.reach / INNER):
+        shares = replace(kept, reach=reach).nearest(counts / number, number)
         pressed = replace(problem, terms=(*problem.terms, FitTerm(kept.queries, shares, weight)))
         pool = Pool(pressed, records, one_way, settings.seed, settings.threads)
         for _ in range(PRESSES):

@@ -95,7 +95,7 @@ def spared_copies(
     kept: KeptMarginals, records: NDArray[np.int32], copies: NDArray[np.int64], number: int
 ) -> NDArray[np.int64]:
     """Return how many whole copies of records (r, d) not to make, (r,): no cell has more of them than its share of all rows."""
-    spared, most = np.zeros_like(copies), np.ceil(number * kept.values - 1e-6)
+    spared, most = np.zeros_like(copies), np.floor(number * kept.values + 1e-6)
     for cells in kept.cells_of(records):
         left = copies - spared
         excess = np.bincount(cells, left, most.size) - most
