@@ -25,8 +25,7 @@ _REPAIRS = {
 TOLERABLE = 0.02
 """What a percentage within a group may be off, 2 points: the group needs so many rows that the noise of a count is less."""
 LITTLE = 0.5
-"""Rows whose error of a count of two values is above so much of that of unrelated columns have little of their dependence: on
-public tables, less than half (`dpopt.evaluate`)."""
+"""Part of the error of unrelated columns above which rows keep little dependence: about half or less of it, on public tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +212,7 @@ _HELP = (
 
 
 def _gains_little(found: Mapping[str, Any]) -> bool:
-    return bool(found.get("better")) and found["release"] > LITTLE * found["unrelated"]
+    return bool(found.get("better") and found["release"] > LITTLE * found["unrelated"])
 
 
 def _pair_errors(found: Mapping[str, Any]) -> str:
