@@ -25,7 +25,7 @@ _REPAIRS = {
 TOLERABLE = 0.02
 """What a percentage within a group may be off, 2 points: the group needs so many rows that the noise of a count is less."""
 LITTLE = 0.5
-"""Part of the error of unrelated columns above which rows keep little dependence: about half or less of it, on public tables."""
+"""Part of the error of unrelated columns above which rows keep little dependence: about half or less, on public tables."""
 
 
 @dataclass(frozen=True, slots=True)
