@@ -45,7 +45,6 @@ from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_schema
 from dpopt.queries.associations import PairSums, group_sums
-from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.answers import Answers, RecordAnswers, trivial_answers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload, parse_workload
@@ -124,7 +123,7 @@ def evaluate(
         dataset = dataset_of(finished.job, table, reading=reading, engine=engine)
         return compare_release(finished, dataset, progress=progress)[0]
     declared = schema if isinstance(schema, Schema) else Schema.read(schema)
-    judged = _Judged.of_rows(cast("AnyTable", release), declared, workload)
+    judged = Judged.of_rows(cast("AnyTable", release), declared, workload)
     return _compared(judged, _read(table, declared, reading or TableReading(), engine), progress)[0]
 
 
@@ -135,13 +134,13 @@ def compare_release(
     finished: SyntheticRelease, dataset: PrivateDataset, *, progress: Callable[[float], None] | None = None
 ) -> Compared:
     """Return what `evaluate` does, and the columns and pairs that it compared; none without records."""
-    return _compared(_Judged.of_release(finished), dataset, progress)
+    return _compared(Judged.of_release(finished), dataset, progress)
 
 
-def _compared(judged: _Judged, dataset: PrivateDataset, progress: Callable[[float], None] | None) -> Compared:
+def _compared(judged: Judged, dataset: PrivateDataset, progress: Callable[[float], None] | None) -> Compared:
     schema = judged.schema
     check_schema(dataset, schema)
-    errors = non_private_errors(dataset, judged.queries, judged.answers, progress=progress)
+    errors = non_private_errors(dataset, judged.workload.queries, judged.answers, progress=progress)
     own, neighbours = errors["release"], _neighbours(schema)
     sets = compared_columns(schema)
     of_numbers = {
@@ -248,30 +247,30 @@ def refuse_swapped(release: object, table: object) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Judged:
+class Judged:
     """What is compared with a table: a release, or synthetic rows."""
 
     schema: Schema
     workload: Workload
-    queries: Clauses | MarginalSet
     answers: Mapping[str, Answers | TableAnswers]
     records: RecordAnswers | TableAnswers | None
     figures: Callable[[Sequence[tuple[str, str]], Sequence[int]], NonPrivateNumbers]
 
     @classmethod
-    def of_release(cls, finished: SyntheticRelease) -> _Judged:
+    def of_release(cls, finished: SyntheticRelease) -> Judged:
+        """Return a release, to be compared on its own workload."""
         workload, records = finished.job.workload, answers_of_records(finished)
         own = finished.answers() if workload.marginals is None or records is None else records
         answers = {"release": own, **trivial_answers(workload.queries, workload.schema.sizes)}
-        figures = partial(figures_of_records, finished)
-        return cls(finished.job.schema, workload, workload.queries, answers, records, figures)
+        return cls(finished.job.schema, workload, answers, records, partial(figures_of_records, finished))
 
     @classmethod
-    def of_rows(cls, rows: AnyTable, schema: Schema, asked: Workload | str) -> _Judged:
+    def of_rows(cls, rows: AnyTable, schema: Schema, asked: Workload | str) -> Judged:
+        """Return synthetic rows of any origin, to be compared on a workload."""
         workload = parse_workload(asked, schema) if isinstance(asked, str) else asked
         own = TableAnswers(_read(rows, schema, TableReading(), MEMORY))
         answers = {"release": own, **trivial_answers(workload.queries, schema.sizes)}
-        return cls(schema, workload, workload.queries, answers, own, partial(numeric_figures, own.dataset))
+        return cls(schema, workload, answers, own, partial(numeric_figures, own.dataset))
 
 
 def figures_of_records(
@@ -305,14 +304,6 @@ def figures_of_records(
     )
 
 
-def answers_on_workload(
-    finished: SyntheticRelease,
-) -> tuple[Clauses | MarginalSet, Answers | TableAnswers, RecordAnswers | None]:
-    """Return the queries of a release, where its answers come from, and where those of its records do, if it has any."""
-    judged = _Judged.of_release(finished)
-    return judged.queries, judged.answers["release"], answers_of_records(finished)
-
-
 def answers_of_records(finished: SyntheticRelease) -> RecordAnswers | None:
     """Return where the answers of synthetic records come from, as they are written; None without records."""
     if finished.synthetic is None:
@@ -339,12 +330,12 @@ def group_columns(schema: Schema) -> list[int]:
     ]
 
 
-def _distances(judged: _Judged, distances: tuple[float, ...]) -> dict[str, Any] | None:
+def _distances(judged: Judged, distances: tuple[float, ...]) -> dict[str, Any] | None:
     """Return the total variation distances of a workload of marginals."""
-    if not isinstance(judged.queries, MarginalSet):
+    if not isinstance(judged.workload.queries, MarginalSet):
         return None
     worst = int(np.argmax(distances))
-    names = [judged.schema.attributes[place].name for place in judged.queries.attributes_of(worst)]
+    names = [judged.schema.attributes[place].name for place in judged.workload.queries.attributes_of(worst)]
     return {
         "marginals": len(distances),
         "mean_distance": float(np.mean(distances)),

@@ -155,7 +155,9 @@ def release(
 def _warned(made: SyntheticRelease, folder: Path | None, progress: Progress) -> SyntheticRelease:
     """Warn of what went wrong within the run; what is paid for is on file by then, or else outlives `-W error`."""
     for note in notes_of(made.statement):
-        if note.of_run:
+        if note.of_run and not note.warned:
+            progress.note(f"note: {note.text}")
+        elif note.of_run:
             warn_of_paid(note.warning(), progress, kept=folder is not None)
     return made
 

@@ -74,8 +74,8 @@ def _on_population(workload: Workload, seed: int, density: float | None) -> list
     if has_binary_population(workload, density):
         return _on_binary(workload, seed, density)
     table = PrivateDataset.from_codes(workload.schema, public_population(workload.schema, ROWS, seed=seed))
-    marginals = workload.marginals
-    queries = simulated_clauses(workload) if marginals is None else some_of(marginals, MOST_CELLS)
+    some = workload.marginals
+    queries = simulated_clauses(workload) if some is None else some_of(some, MOST_CELLS)
     errors = non_private_errors(table, queries, trivial_answers(queries, workload.schema.sizes))
     return [(one.max_error, one.mean_error) for one in errors.values()]
 

@@ -25,8 +25,7 @@ _REPAIRS = {
 TOLERABLE = 0.02
 """What a percentage within a group may be off, 2 points: the group needs so many rows that the noise of a count is less."""
 LITTLE = 0.5
-"""Rows whose error of a count of two values is above so much of that of unrelated columns have little of their dependence: on
-public tables, less than half (`dpopt.evaluate`)."""
+"""Part of the error of unrelated columns above which rows keep little dependence: about half or less, on public tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +39,8 @@ class Note:
     """Whether released values show it; else the plan does, and it is shown before anything is spent."""
     advice: str = ""
     """What the owner of the table can do, for the terminal."""
+    warned: bool = True
+    """Whether it is raised as a warning; else the terminal shows it as a note."""
 
     def warning(self) -> DpoptWarning:
         """Return the note as a warning."""
@@ -189,7 +190,7 @@ def _of_pairs(found: Mapping[str, Any]) -> Iterator[Note]:
             "No counts of two columns together were measured, so that nothing in this release tells how well its rows "
             "show relationships between columns. Do not rely on these before the owner has compared rows and table."
         )
-        yield Note(text, "no pairs of columns measured", of_run=True)
+        yield Note(text, "no pairs of columns measured", of_run=True, warned=False)
     elif not found.get("dependence", True):
         text = f"What was measured of {named} shows no dependence beyond noise and sampling. {_BY_ITSELF} {_HELP}"
         yield Note(text, "no dependence between columns seen", of_run=True)
@@ -213,7 +214,7 @@ _HELP = (
 
 
 def _gains_little(found: Mapping[str, Any]) -> bool:
-    return bool(found.get("better")) and found["release"] > LITTLE * found["unrelated"]
+    return bool(found.get("better") and found["release"] > LITTLE * found["unrelated"])
 
 
 def _pair_errors(found: Mapping[str, Any]) -> str:

@@ -207,14 +207,14 @@ def test_an_evaluation_is_printed_as_json_and_for_people(tmp_path: Path) -> None
     expected = (
         "private note queries max_error mean_error worst_query baselines columns changed differences marginals weakest "
     )
-    expected += "scores unseen"
+    expected += "dependence scores unseen"
     assert set(found) == set(words(expected))
     assert set(found["baselines"]) == {"zeros", "uniform"}
     assert set(found["baselines"]["zeros"]) == {"max_error", "mean_error"}
     text = succeed("evaluate", tmp_path / "out", tmp_path / "people.csv")
     assert text.startswith("NOT private: ")
     head = [*found["weakest"]["words"], found["weakest"]["advice"]]
-    assert text.splitlines()[1 : 1 + len(head)] == head
+    assert text.splitlines()[1 : 2 + len(head)] == [*head, found["dependence"]["words"]]
     assert f"by {100 * found['max_error']:.2g} % at most: {found['worst_query']}" in text
     detailed = succeed("evaluate", tmp_path / "out", tmp_path / "people.csv", "--details")
     assert text.splitlines()[: 1 + len(head)] == detailed.splitlines()[: 1 + len(head)]

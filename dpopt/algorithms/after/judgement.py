@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.algorithms.evaluate import answers_on_workload, compare_release, compared_columns, dataset_of
+from dpopt.algorithms.evaluate import Judged, compare_release, compared_columns, dataset_of
 from dpopt.algorithms.evaluation import Evaluation
 from dpopt.algorithms.synthetic_release import SyntheticRelease, written_table
 from dpopt.private.evaluation import worst_answers
@@ -74,18 +74,18 @@ def judge(
     dataset = dataset_of(job, table)
     progress("comparing answers, columns and pairs")
     evaluation, _, pairs = compare_release(finished, dataset)
-    queries, answers, records = answers_on_workload(finished)
+    judged = Judged.of_release(finished)
     worst = [
         (job.workload.describe(one.query), one.real, one.own)
-        for one in worst_answers(dataset, queries, answers, number=WORST_QUERIES)
+        for one in worst_answers(dataset, job.workload.queries, judged.answers["release"], number=WORST_QUERIES)
     ]
-    if records is None:
+    if judged.records is None:
         why = "the release holds no records that decode, so that there are no columns, pairs or models to compare"
         return Judgement(evaluation, [], [], [], worst, None, None, [why])
     ones, _ = compared_columns(schema)
     far = sorted(pairs, key=lambda one: -one.distance)[:WORST_PAIRS]
-    shown = compare_marginals(dataset, schema, [one.attributes for one in far], records, keep=True)
-    columns = compare_marginals(dataset, schema, ones, records, keep=True)
+    shown = compare_marginals(dataset, schema, [one.attributes for one in far], judged.records, keep=True)
+    columns = compare_marginals(dataset, schema, ones, judged.records, keep=True)
     left_out = []
     if len(ones) < len(schema):
         left_out.append(f"the first {len(ones):,} of {len(schema):,} columns are compared")
