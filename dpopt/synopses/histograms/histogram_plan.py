@@ -142,7 +142,8 @@ def plan_rounds(
 ) -> HistogramPlan:
     """Return the plan that measures blocks of 1, 8, 64, ... bins in rounds, the largest first, with the best budgets.
 
-    Predicted, and made least by the budgets, is the variance of ranges where no block turns out to hold too few records to be divided: an upper bound.
+    Predicted, and made least by the budgets, is the variance of ranges where no block turns out to hold too few records
+    to be divided: an upper bound.
 
     Parameters
     ----------
