@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 AUTO, BLOCKS, WAVES, _ = MEASURED = ("auto", "blocks", "waves", ROUNDS)
 """What may be measured; `AUTO` stands for rounds, or blocks."""
 MOST_ABOVE = 1.125
-"""Of the variance of blocks: rounds have as much at most where all blocks are full, and on DPBench a third less."""
+"""Of the variance of blocks: rounds have as much at most where all blocks are full, and on DPBench a fifth less."""
 
 
 def planned_histogram(
