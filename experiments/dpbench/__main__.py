@@ -102,11 +102,12 @@ def measure(name: str, cells: Numbers, workload: str, epsilon: float, runs: int,
         covered.setdefault(method, []).append(float((np.abs(seen(method, found) - truth) <= reach).mean()))
 
     own = zlib.crc32(f"{name} {epsilon} {workload}".encode())  # noise that has nothing in common with other cases
+    ranges = "prefixes" if workload == "prefixes" else "all"
     for run in range(runs):
         generator = np.random.default_rng((run, 1, own))
-        for estimate, found in answered(cells, scales(cells.shape, epsilon), generator).items():
+        for estimate, found in answered(cells, scales(cells.shape, epsilon, ranges), generator).items():
             seen(estimate, found)
-        rounds = in_rounds(cells, epsilon, generator)
+        rounds = in_rounds(cells, epsilon, generator, ranges)
         stated(ROUNDS, rounds.cells, rounds.variances(starts, stops))
         if kept is not None:
             continue

@@ -21,25 +21,25 @@ LEAST_SQUARES, DIVIDED = "least squares", "divided"
 
 
 @cache
-def _scales(shape: tuple[int, ...]) -> dict[Level, float]:
+def _scales(shape: tuple[int, ...], ranges: str) -> dict[Level, float]:
     """Return `scales` for epsilon 1."""
     if len(shape) == 1:
-        one = plan_blocks(shape[0], pure(1.0))
+        one = plan_blocks(shape[0], pure(1.0), ranges=ranges)
         return {(height,): scale for height, scale in zip(one.heights, one.scales, strict=True)}
     many = plan_grid(shape, pure(1.0), modelled=True)
     return dict(zip(many.levels, many.scales, strict=True))
 
 
-def scales(shape: tuple[int, ...], epsilon: float) -> dict[Level, float]:
-    """Return the scale of the noise of each level that dpopt measures without rounds."""
-    return {level: scale / epsilon for level, scale in _scales(shape).items()}
+def scales(shape: tuple[int, ...], epsilon: float, ranges: str) -> dict[Level, float]:
+    """Return the scale of the noise of each level that dpopt measures without rounds, for all ranges or prefixes."""
+    return {level: scale / epsilon for level, scale in _scales(shape, ranges).items()}
 
 
 @cache
-def _rounds(shape: tuple[int, ...]) -> list[tuple[int, float]]:
+def _rounds(shape: tuple[int, ...], ranges: str) -> list[tuple[int, float]]:
     """Return depth and scale for epsilon 1 of each round, the first one first."""
     if len(shape) == 1:
-        one = plan_rounds(shape[0], pure(1.0))
+        one = plan_rounds(shape[0], pure(1.0), ranges=ranges)
         levels: list[Level] = [(height,) for height in one.heights]
     else:
         many = plan_grid(shape, pure(1.0), shapes=ROUNDS)
@@ -48,9 +48,9 @@ def _rounds(shape: tuple[int, ...]) -> list[tuple[int, float]]:
     return [(whole - sum(level), scale) for level, scale in zip(levels, one.scales, strict=True)][::-1]
 
 
-def in_rounds(cells: Numbers, epsilon: float, generator: np.random.Generator) -> ShrunkenHalves:
-    """Return what one release in rounds says, with Laplace noise."""
-    plan = [(depth, scale / epsilon) for depth, scale in _rounds(cells.shape)]
+def in_rounds(cells: Numbers, epsilon: float, generator: np.random.Generator, ranges: str) -> ShrunkenHalves:
+    """Return what one release in rounds says, with Laplace noise, planned for all ranges or prefixes."""
+    plan = [(depth, scale / epsilon) for depth, scale in _rounds(cells.shape, ranges)]
     variances = [noise_variance(scale, gaussian=False) for _, scale in plan]
     found: list[Round] = []
     for place, (depth, scale) in enumerate(plan):

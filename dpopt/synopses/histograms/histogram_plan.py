@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -27,6 +27,8 @@ from dpopt.synopses.histograms.tree_plan import LEAST_SHARE_OF_BINS, SINGLE_BINS
 
 ROUND_HEIGHT = 3
 """A round divides each block into 2^3 parts; 4 to 16 parts were up to 5 % worse on DPBench's sets."""
+LEAST_OF_A_ROUND = 0.5
+"""Of an equal share of the budget: with less a round would say too little of what is worth a division."""
 _WORST_ROUNDS, _WORST_AT_ONCE, _WORST_ENOUGH = 30, 4, 1.01  # of ranges that join; how much worse they are
 _BETTER = 0.995  # what a search from all starts has to reach
 _LEAST_START = 1e-4  # share of a level: from 0 it could not rise
@@ -138,9 +140,10 @@ def plan_rounds(
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
     size: int | None = None,
 ) -> HistogramPlan:
-    """Return the plan that measures blocks of 1, 8, 64, ... bins in rounds, the largest first, with equal shares of it.
+    """Return the plan that measures blocks of 1, 8, 64, ... bins in rounds, the largest first, with the best budgets.
 
-    Predicted is the variance of ranges where no block turns out to hold too few records to be divided: an upper bound.
+    Predicted, and made least by the budgets, is the variance of ranges where no block turns out to hold too few records
+    to be divided: an upper bound.
 
     Parameters
     ----------
@@ -155,9 +158,12 @@ def plan_rounds(
     if workload.text == WORST:
         raise PlanError("found rounds for the ranges 'worst', which they do not know before; measure blocks for these")
     program = workload.program(**noise.program(), known_total=noise.known_total)
-    measured = range(0, max(height_of(number) - 1, 1), ROUND_HEIGHT)
+    measured = np.arange(0, max(height_of(number) - 1, 1), ROUND_HEIGHT)
+    few = replace(program, blocks=program.blocks[measured], informative=program.informative[:, measured])
+    even = np.full(measured.size, 1.0 / measured.size)
+    shares = np.maximum(_best(few, [even]).amounts / few.amount, LEAST_OF_A_ROUND * even)
     amounts = np.zeros(program.blocks.size)
-    amounts[measured] = program.amount / len(measured)
+    amounts[measured] = program.amount * shares / shares.sum()
     found = LevelBudgets(freeze(amounts), freeze(program.variances(amounts)), None)
     return _plan(number, noise, size, workload, found, rounds=True)
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 AUTO, BLOCKS, WAVES, _ = MEASURED = ("auto", "blocks", "waves", ROUNDS)
 """What may be measured; `AUTO` stands for rounds, or blocks."""
-MOST_ABOVE = 1.25
-"""Of the variance of blocks: rounds have as much at most where all blocks are full, and on DPBench a third less."""
+MOST_ABOVE = 1.125
+"""Of the variance of blocks: rounds have as much at most where all blocks are full, and on DPBench a fifth less."""
 
 
 def planned_histogram(
@@ -175,7 +175,7 @@ def histogram(
         noise under add-remove; better where most bins hold records, and often worse where most are empty. "rounds"
         measures blocks from the largest down and divides none further that holds few records: better where most bins
         are empty or alike. "auto": rounds for "all" ranges or "prefixes" with Laplace noise, if there are several, no
-        solver is named, and their variance is predicted to be at most 1.25 times that of blocks; else blocks.
+        solver is named, and their variance is predicted to be at most 1.125 times that of blocks; else blocks.
     ordered : bool
         Whether the declared values of a categorical column are ordered as they are listed.
     **keywords
