@@ -50,7 +50,7 @@ def shuffled(seed: int, purpose: str, counts: NDArray[np.int64]) -> Iterator[NDA
     Examples
     --------
     >>> [part.tolist() for part in shuffled(1, "example", np.array([3, 1, 2]))]
-    [[0, 2, 1, 0, 2, 0]]
+    [[0, 0, 0, 2, 2, 1]]
     """
     ends = np.cumsum(counts)
     number = int(ends[-1])

@@ -151,9 +151,11 @@ class ColumnBlocks:
         def draw(codes: NDArray[np.int32], weights: _Numbers) -> _Numbers:
             mixed = permutation(stream, codes.size)
             rounding = uniforms(stream, codes.size) if self.attribute.integer and points > 1 else np.zeros(codes.size)
+            kept = (codes < bins) & (weights > 0)
+            if not kept.all():
+                mixed = mixed[kept[mixed]]
             rows = mixed[np.argsort(codes[mixed].astype(kind), kind="stable")]
-            rows = rows[(codes[rows] < bins) & (weights[rows] > 0)]
-            own, counts = weights[rows], np.bincount(codes[rows], minlength=bins)
+            own, counts = weights[rows], np.bincount(codes[mixed], minlength=bins)
             there = np.flatnonzero(counts)
             counts, upto = counts[there], np.cumsum(own)
             first = np.cumsum(counts) - counts
@@ -173,7 +175,7 @@ class ColumnBlocks:
         return draw
 
     def _numbers_of_parts(self) -> Callable[[_Whole, _Numbers], _Numbers]:
-        """Return what tells the number, (r,), up to which each of some bins holds a part, in [0, 1], of its records."""
+        """Return what tells the number, (r,), up to which bins hold a part, in [0, 1], of their records; both increase."""
         held, tilts, low, high = np.maximum(self.counts, 1e-9), self.tilts(), self.low, self.high
         ends = np.cumsum(held)
         begins = ends - held
@@ -186,7 +188,9 @@ class ColumnBlocks:
 
         def number_at(bins: _Whole, part: _Numbers) -> _Numbers:
             place = least[bins] + part * room[bins]
-            block = np.clip(np.searchsorted(ends, place, side="right"), first[bins], last[bins])
+            firsts = np.searchsorted(place, ends)  # places increase: the block of each without a search of its own
+            block = np.repeat(np.arange(ends.size + 1), np.diff(firsts, prepend=0, append=place.size))
+            block = np.clip(block, first[bins], last[bins])
             inside = np.clip((place - begins[block]) / held[block], 0.0, 1.0)
             # The inverse of `_mass_below`.
             share = np.where(even[block], inside, np.log1p(inside * growth[block]) / safe[block])
