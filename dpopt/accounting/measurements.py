@@ -135,11 +135,21 @@ def amount_for(budget: Budget, *, gaussian: bool) -> float:
     def allowed(amount: float) -> bool:
         return budget.allows([Charge("noise", kind, amount, 1, relation, "a trial")])
 
-    return _largest(allowed)
+    left = budget.amount - budget.spent(()).rho if gaussian else budget.left or 0.0
+    return _largest(allowed, max(0.0, left))
 
 
-def _largest(allowed: Callable[[float], bool]) -> float:
-    """Return the largest number up to 1e100 that passes a test true from 0 up to some number, to 1e-12 of it."""
+def _largest(test: Callable[[float], bool], near: float) -> float:
+    """Return the largest number up to 1e100 that passes a test true from 0 up to some number, to 1e-12 of it.
+
+    `near` is tried on both sides first, and has no part in the result: most numbers are then known to pass or to fail.
+    """
+    below, above = near * (1.0 - 1e-11), near * (1.0 + 1e-11)
+    passed, failed = below if test(below) else -1.0, inf if test(above) else above
+
+    def allowed(number: float) -> bool:
+        return number <= passed or (number < failed and test(number))
+
     if not allowed(0.0) or not allowed(1e-100):
         return 0.0
     low, high = 1e-100, 1e100

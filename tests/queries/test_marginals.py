@@ -163,6 +163,7 @@ def test_counts_of_cells_are_those_of_their_conjunctions(
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(marginal_kernels, "BLOCK", data.draw(st.sampled_from([1, 7, 1 << 15])))
         patched.setattr(marginal_kernels, "TASK", data.draw(st.sampled_from([1, 1 << 20])))
+        patched.setattr(marginal_kernels, "FEW", data.draw(st.sampled_from([0, 1 << 14])))
         counts = count_cells(marginals, columns, threads=data.draw(st.integers(1, 3)))
     assert counts.dtype == np.int64
     assert np.array_equal(counts, expected)
@@ -178,6 +179,7 @@ def test_weights_of_cells_are_those_of_their_conjunctions(
     expected = added_in_order(weights, truth)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(marginal_kernels, "BLOCK", 13)
+        patched.setattr(marginal_kernels, "FEW", 0)
         found = count_cells(marginals, columns_of(records), weights=weights, threads=threads)
     assert found.dtype == np.float64
     assert found.tolist() == expected

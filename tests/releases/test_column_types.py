@@ -114,8 +114,8 @@ def test_pandas_has_the_type_of_each_column(kind: str) -> None:
     # Truth values of which some are missing are objects, which have no type to keep.
     table = table.drop(columns=[name for name in IN_PANDAS if table[name].dtype == object])
     if kind == "of its own":
-        of_arrow = {name: COLUMNS[name].to_pandas().dtype for name in table if "missing" not in str(name)}
-        table = table.astype(of_arrow)
+        whole = [str(name) for name in table if "missing" not in str(name)]
+        table = table.astype({name: COLUMNS[name].to_pandas().dtype for name in whole})
     assert len(table.columns) > 40
     made = made_of(table)
     for found in (made.to_pandas(), made.sample(50)):

@@ -21,6 +21,7 @@ from dpopt.threads import USUAL
 # records whose positions are kept at a time: bounds the temporary arrays, and they stay in the cache
 BLOCK = 1 << 15
 TASK = 1 << 20  # pairs of a record and a marginal that one call of the kernel takes
+FEW = 1 << 14  # pairs that are counted before a thread has started
 NUMBERS = "iu"  # kinds of NumPy's types that hold codes
 
 
@@ -65,7 +66,8 @@ def count_cells(
     finder = _Positions(marginals)
     step = max(1, min(TASK // min(rows, BLOCK), -(-len(marginals) // max(threads, 1))))
     parts = [(first, min(first + step, len(marginals))) for first in range(0, len(marginals), step)]
-    pool = ThreadPoolExecutor(max_workers=threads) if threads > 1 and len(parts) > 1 else None
+    several = threads > 1 and len(parts) > 1 and rows * len(marginals) > FEW
+    pool = ThreadPoolExecutor(max_workers=threads) if several else None
     with pool or nullcontext():
         for begin in range(0, rows, BLOCK):
             part = slice(begin, min(begin + BLOCK, rows))
