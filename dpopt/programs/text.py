@@ -25,7 +25,8 @@ _OTHERS = str.maketrans({"=": "~"} | dict.fromkeys("!#%&+-/:;<>?@\\^`{|}", "_"))
 MPS_REPLACES = _NEVER
 LP_REPLACES = _NEVER | _OTHERS | str.maketrans("[]", "()")
 PULP_REPLACES = _NEVER | _OTHERS | str.maketrans("[]", "__")  # PuLP writes LP files of its own
-"""What signs in names become in LP and MPS files, and in PuLP; other signs than ASCII are written as their numbers before."""
+"""Replacements of characters in names, for LP files, MPS files and PuLP. Characters beyond ASCII were replaced by their code
+points before."""
 
 _LONGEST = 88  # letters of a name: CBC's reader of LP files takes 96, of which a number at the end needs some
 _NO_NAME = re.compile(

@@ -24,7 +24,7 @@ HALVINGS = 8
 """How often a bin is halved at most."""
 MOST_CELLS = 60_000
 _WIDE = 4.0
-"""A bin without zero inside is halved by logarithms if the 1 + |x| of its ends are so many times apart."""
+"""A bin that does not contain 0 is halved on a logarithmic scale if its larger end is this many times the smaller (1 + |x|)."""
 _Numbers = NDArray[np.float64]
 
 

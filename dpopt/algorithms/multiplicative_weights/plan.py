@@ -174,7 +174,7 @@ class MultiplicativePlan(Plan):
         return "max" if number % 2 else "l1"
 
     def bits_of_records(self, width: int, *, wide: bool) -> int:
-        """Return the attributes that take as much as `width` bits: a sixth of a byte is written for a bit of a wide table."""
+        """Return how many attributes of `transcript_bytes` have the size of `width` columns; bits of wide tables are packed."""
         return width // 20 if wide else width
 
     def describe(self) -> str:

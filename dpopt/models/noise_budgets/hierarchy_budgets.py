@@ -108,14 +108,17 @@ class HierarchyProgram:
         )
 
     def spread(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return amounts, (D + 1,), that obey HB-2: single bins get their least share, levels (levels,) the rest."""
+        """Return the amount of each level, (D + 1,), for the shares of those that may be measured (HB-2).
+
+        Single bins get their least share of the budget; the levels divide the rest by their shares.
+        """
         amounts = np.zeros(self.levels)
         amounts[self.first :] = (1.0 - self.least) * self.amount * shares
         amounts[-1] += self.least * self.amount
         return amounts
 
     def shares(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the shares that `spread` makes amounts of the levels that may be measured, (levels,), from."""
+        """Return the share of each level that may be measured: the inverse of `spread`."""
         free = np.maximum(amounts - self.least * self.amount * np.eye(amounts.size)[-1], 0.0)
         return np.asarray(free / free.sum() if free.any() else np.eye(free.size)[-1])
 
