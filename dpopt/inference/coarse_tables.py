@@ -111,7 +111,7 @@ def coarse_predictions(
         np.bincount(cells, each, coarse.number_of_cells).astype(np.float64) for each in (block, deviations[mask])
     )
     within = np.maximum.accumulate(likelihoods[coarser, ::-1], axis=1)[:, ::-1]
-    scales = interaction_scales(coarse, apart, noise, before, size, within)
+    scales, _ = interaction_scales(coarse, apart, noise, before, size, within)
     wanted = shrunken_counts(coarse, apart, noise, before, scales, size)
     owner, width = np.repeat(np.arange(len(fine)), fine.cells()), int(domains.counts.sum())
     rows, columns = (np.unique(owner * width + codes, return_inverse=True)[1] for codes in (first, second))

@@ -157,8 +157,8 @@ def interaction_scales(
     predicted: NDArray[np.float64],
     size: float,
     likelihoods: NDArray[np.float64] | float = 0.0,
-) -> NDArray[np.float64]:
-    """Return the scale t of each set, (M,), that shrinks its cells as all likely scales do in the mean.
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return two scales t of each set, (M,): one that shrinks its cells as all likely ones do in the mean, and their mean.
 
     Parameters
     ----------
@@ -176,24 +176,25 @@ def interaction_scales(
     Notes
     -----
     Each cell is Normal(0, size t m_c + noise). Cells of a set are not independent: its N cells have p N directions, p =
-    prod (1 - 1 / n_i), so that their likelihoods count p times. A mean of the scales themselves would take most of the
+    prod (1 - 1 / n_i), so that their likelihoods count p times. To shrink by their mean would take most of the
     noise for what a set says wherever noise hides it. Where noise alone explains all deviations of an order, together and
     of each set, nothing is said.
     """
     free, cells, starts = prices(marginals), marginals.cells(), marginals.starts[:-1]
-    energies = free * np.add.reduceat(deviations**2 / noise, starts)
-    chances = chdtrc(free * cells, energies).min() * len(marginals), chdtrc((free * cells).sum(), energies.sum())
-    if min(chances) > DOUBT:
-        return np.zeros(len(marginals))
     scales = scales_at_distances(marginals, predicted, size)
     logs = np.empty_like(scales)
     for place in range(DISTANCES.size):  # a loop over 38 distances
         spread = np.maximum(size * np.repeat(scales[:, place], cells) * predicted + noise, 1e-12)
         logs[:, place] = -0.5 * free * np.add.reduceat(np.log(spread) + deviations**2 / spread, starts)
     likely = likely_distances(logs + likelihoods, int(marginals.widths().max()))
+    mean = (likely * scales).sum(axis=1)
+    energies = free * np.add.reduceat(deviations**2 / noise, starts)
+    chances = chdtrc(free * cells, energies).min() * len(marginals), chdtrc((free * cells).sum(), energies.sum())
+    if min(chances) > DOUBT:
+        return np.zeros(len(marginals)), mean
     own = np.add.reduceat(noise, starts) / (size * np.maximum(np.add.reduceat(predicted, starts), LEAST_COUNT))
     lost = (likely * (own[:, None] / (own[:, None] + scales))).sum(axis=1)  # the part that shrinkage takes away
-    return np.asarray(own * (1 / lost - 1), dtype=np.float64)
+    return np.asarray(own * (1 / lost - 1), dtype=np.float64), mean
 
 
 def shrunken_counts(

@@ -59,9 +59,10 @@ def test_scales_are_found_and_shrinkage_lowers_the_error() -> None:
     noisy = truth + residuals_of(sets, noise * 10 * generator.normal(size=predicted.size))
     variances = np.full(number, (10 * noise) ** 2)
     spread = np.repeat(variances * prices(sets), 16)
-    scales = interaction_scales(sets, noisy, spread, predicted, size)
+    scales, means = interaction_scales(sets, noisy, spread, predicted, size)
     assert 0.0003 < np.median(scales[: number // 2]) < 0.003
     assert np.median(scales[number // 2 :]) < 0.0003
+    assert (means >= scales * (1 - 1e-9)).all()
     counts = shrunken_counts(sets, noisy, spread, predicted, scales, size)
     error = ((counts - predicted - truth) ** 2).mean()
     assert error < 0.6 * min(((noisy - truth) ** 2).mean(), (truth**2).mean())

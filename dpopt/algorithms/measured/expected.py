@@ -293,7 +293,7 @@ def sampling_error(workload: Workload, size: int, density: float | None = None) 
 def expected_errors(known: Known) -> dict[str, Any]:
     """Return what the estimates of a run expect of the errors of its records: from released values alone."""
     parts = MarginalParts.of(known.marginals)
-    found = parts.expected(known.counts, known.scales, known.precision, known.plan.size)
+    found = parts.expected(known.counts, known.likely_scales, known.precision, known.plan.size)
     low, middle, high = (factor * found.mean_error for factor in FOUND)
     figures = {"max_error": found.max_error, "mean_error": middle, "distance": FOUND[1] * found.distance}
     rounded = {name: float(f"{value:.6g}") for name, value in {**figures, "low": low, "high": high}.items()}

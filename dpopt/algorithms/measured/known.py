@@ -87,7 +87,9 @@ class Known:
     counts: NDArray[np.float64] = field(init=False)
     """Shape (cells,). Counts after shrinkage, of the orders up to the last one measured."""
     scales: NDArray[np.float64] = field(init=False)
-    """Shape (A,). Scale of what each measured set says; 0 for others."""
+    """Shape (A,). Scale by which each measured set is shrunk; 0 for others."""
+    likely_scales: NDArray[np.float64] = field(init=False)
+    """Shape (A,). Mean of the likely scales of each measured set, which its error follows; 0 for others."""
     likelihoods: NDArray[np.float64] = field(init=False)
     """Shape (A, 38). Logarithm of how likely the noisy distance of a set is for each of `DISTANCES`; 0 where none was
     measured."""
@@ -100,7 +102,7 @@ class Known:
         self.marginals, self.sets = sets_of(self.job.workload)
         number, cells = len(self.sets), self.sets.number_of_cells
         self.estimates, self.counts = np.zeros(cells), np.zeros(cells)
-        self.precision, self.scales = np.zeros(number), np.zeros(number)
+        self.precision, self.scales, self.likely_scales = np.zeros((3, number))
         self.likelihoods = np.zeros((number, DISTANCES.size))
         self.prior = ResidualPrior.public(self.sets, self.plan.size)
         self.weights = np.broadcast_to(self.weights, number)
@@ -193,7 +195,7 @@ class Known:
             some = np.flatnonzero(self.precision[places] > 0)
             if some.size:
                 mask, likelihoods = np.isfinite(noise), self.likelihoods[places[some]]
-                self.scales[places[some]] = interaction_scales(
+                self.scales[places[some]], self.likely_scales[places[some]] = interaction_scales(
                     sets.take(some), deviations[mask], noise[mask], predicted[mask], size, likelihoods
                 )
             counts = shrunken_counts(sets, deviations, noise, predicted, self.scales[places], size)
