@@ -22,10 +22,11 @@ ANSWERS: dict[str, Any] = json.loads((MADE / "answers.json").read_text(encoding=
 def test_a_transcript_gives_the_records_that_it_gave(algorithm: str, tmp_path: Path) -> None:
     kept, again = convert.converted(MADE / algorithm, tmp_path), tmp_path / "again"
     replay(kept, again)
-    (again / README).unlink()  # these releases are older than it, and than the error of counts of two values together
-    stated = convert.read(again / "release.json")
-    stated["accuracy"].pop("two_way", None)
-    write_json(again / "release.json", stated)
+    (again / README).unlink()  # most of these releases are older than it, and than the error of counts of two values
+    for folder in (kept, again):
+        stated = convert.read(folder / "release.json")
+        stated["accuracy"].pop("two_way", None)
+        write_json(folder / "release.json", stated)
     assert _files(kept) == _files(again)
 
 
