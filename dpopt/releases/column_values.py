@@ -145,7 +145,7 @@ class ColumnBlocks:
         stream, bins = public_stream(seed, "numbers within bins"), len(self.attribute.edges) - 1
         points = int(np.clip(_AT_ONCE // max(number, 1), 1, _POINTS))
         kind = np.uint16 if self.attribute.size <= 2**16 else np.int32  # numpy sorts 16 bits by counting
-        number_at, rounded = self._numbers_of_parts(), self._rounding()
+        number_at, rounded = self._numbers_by_part(), self._rounding()
         blocks_before = np.zeros(bins, dtype=np.int64)
 
         def draw(codes: NDArray[np.int32], weights: _Numbers) -> _Numbers:
@@ -174,7 +174,7 @@ class ColumnBlocks:
 
         return draw
 
-    def _numbers_of_parts(self) -> Callable[[_Whole, _Numbers], _Numbers]:
+    def _numbers_by_part(self) -> Callable[[_Whole, _Numbers], _Numbers]:
         """Return what tells the number, (r,), up to which bins hold a part, in [0, 1], of their records; both increase."""
         held, tilts, low, high = np.maximum(self.counts, 1e-9), self.tilts(), self.low, self.high
         ends = np.cumsum(held)

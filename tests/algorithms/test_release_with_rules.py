@@ -108,7 +108,7 @@ def test_the_owner_hears_which_rows_break_a_rule_and_the_release_does_not(tmp_pa
     broken = RULED.circuit().broken(codes())
     assert f"{int(broken.any(axis=1).sum())} of {ROWS} rows" in note
     assert f"{int(broken[:, 1].sum())} rows break 'nobody below 20 smokes, all others do'" in note
-    assert reported.notes == []
+    assert not any("rows break" in note or "rows of the table" in note for note in reported.notes)
     texts = [path.read_text(encoding="utf-8") for path in out.iterdir()]
     assert not any("rows break" in text or "rows of the table" in text for text in texts)
 

@@ -36,7 +36,7 @@ from dpopt.inference.interactions import (
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import FitProblem, FitSettings, FitTerm, KeptMarginals
 from dpopt.inference.records.start import estimated_one_way
-from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices
+from dpopt.models.noise_budgets.residual_allocation import PUBLIC_UNEVENNESS, ResidualPrior, prices
 from dpopt.public_random import public_stream, uniforms
 from dpopt.queries.distances import UNIT, Distances
 from dpopt.queries.marginal_set import MarginalSet
@@ -213,8 +213,10 @@ class Known:
 
     def _unevenness(self) -> NDArray[np.float64]:
         """Return g_a of each attribute, (d,) (`dpopt.models.noise_budgets.residual_allocation`, RA-3)."""
-        domains = self.sets.domains
-        return np.asarray(domains.counts * np.add.reduceat(self._shares() ** 2, domains.starts), dtype=np.float64)
+        domains, shares = self.sets.domains, self._shares()
+        totals, squares = (np.add.reduceat(each, domains.starts) for each in (shares, shares**2))
+        known = totals > 0  # not where the one-way marginals were lost in an interruption
+        return np.where(known, domains.counts * squares / np.where(known, totals, 1) ** 2, PUBLIC_UNEVENNESS)
 
     def _parts(self) -> NDArray[np.int64]:
         """Return the part of each code of each attribute, (codes,), one attribute after the other."""
