@@ -2,8 +2,8 @@
 
 For up to 40 sets of one to four columns of each of the twelve tables, two figures of the cells' deviations from uniform cells,
 from independence, or from iterative proportional fitting of all marginals of one column less: their root mean square, in parts
-of the mean count (`SCALES`); and half their sum, as a share of the records (`DISTANCES` of
-`dpopt.algorithms.measured.expected`; for one column the exponent of the Zipf distribution that is as even: `EXPONENTS`).
+of the mean count (`SCALES`); and half their sum, as a share of the records (`PUBLIC_DISTANCES` of
+`dpopt.inference.interactions`; for one column the exponent of the Zipf distribution that is as even: `EXPONENTS`).
 Printed are quantiles over the sets, every table with the same weight, for each half of the tables and for all. The tables are
 read as `experiments.one_estimator` reads them.
 

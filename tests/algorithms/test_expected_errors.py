@@ -12,7 +12,6 @@ from dpopt.algorithms import registry
 from dpopt.algorithms.measured import expected as module
 from dpopt.algorithms.measured.algorithm import MeasuredAlgorithm
 from dpopt.algorithms.measured.expected import (
-    DISTANCES,
     FOUND,
     LEVELS,
     PREDICTED,
@@ -25,6 +24,7 @@ from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.measured.stages import sets_of
 from dpopt.algorithms.options import PlanRequest, Projection
 from dpopt.algorithms.run_release import run_release
+from dpopt.inference.interactions import PUBLIC_DISTANCES
 from dpopt.queries.counting.kernels import shares_on_records
 from dpopt.queries.residuals import independent_shares
 from dpopt.queries.workloads.workload import Workload, parse_workload
@@ -126,8 +126,8 @@ def test_populations_have_the_distances_and_columns_that_they_say() -> None:
     np.testing.assert_allclose(np.add.reduceat(population.shares, sets.domains.starts), 1.0)
     widths, level = sets.widths(), LEVELS[1]
     pairs = np.sort(population.distances[widths == 2])
-    assert DISTANCES[0, 0] <= pairs[0] < pairs[-1] <= DISTANCES[0, -1]
-    np.testing.assert_allclose(np.median(pairs), DISTANCES[0, 2], rtol=0.5)
+    assert PUBLIC_DISTANCES[0, 0] <= pairs[0] < pairs[-1] <= PUBLIC_DISTANCES[0, -1]
+    np.testing.assert_allclose(np.median(pairs), PUBLIC_DISTANCES[0, 2], rtol=0.5)
     shares, scales = independent_shares(sets, population.shares), population.scales(sets, level)
     roots = np.add.reduceat(np.sqrt(shares), sets.starts[:-1])
     np.testing.assert_allclose(
