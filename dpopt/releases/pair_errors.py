@@ -34,11 +34,13 @@ LEAST_GAIN = 0.1
 
 def pair_errors(job: Job, outcome: Outcome) -> dict[str, Any]:
     """Return what release.json says of the accuracy of pairs of columns, under "two_way"; empty where there are none."""
-    pairs = math.comb(len(job.schema), 2)
+    told = job.schema.sizes > 1  # a column of one value has no relationships
+    pairs = math.comb(int(told.sum()), 2)
     if not pairs:
         return {}
     measured = MeasuredMarginals({}, {}) if outcome.measured is None else outcome.measured()
-    noise = [float(deviation) for names, deviation in measured.deviations.items() if len(names) == 2]
+    known = measured.deviations.items()
+    noise = [float(deviation) for names, deviation in known if len(names) == 2 and told[list(names)].all()]
     found: dict[str, Any] = {"pairs": len(noise), "all_pairs": pairs}
     if noise:
         found["count_error"] = math.sqrt(2 / math.pi) * float(np.median(noise)) * (job.plan.size or 0)

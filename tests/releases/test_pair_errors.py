@@ -247,3 +247,12 @@ def test_small_and_constant_tables_have_their_notes(table: str) -> None:
     assert (two_way is None) == (table == "one column")
     if two_way is not None:
         assert np.isfinite([one for one in two_way.values() if isinstance(one, float)]).all()
+
+
+def test_a_column_of_one_value_has_no_relationships_to_measure() -> None:
+    frame = pd.DataFrame({"a": ["x", "y"] * 150, "b": ["p", "q"] * 150, "c": ["only"] * 300})
+    kinds = [("a", ("x", "y")), ("b", ("p", "q")), ("c", ("only",))]
+    attributes = tuple(dpopt.Attribute(name, dpopt.AttributeKind.CATEGORICAL, values=values) for name, values in kinds)
+    made = dpopt.release(frame, dpopt.Schema(attributes), epsilon=50, delta=1e-6, n0=300, predict=False)
+    found = made.statement["accuracy"]["two_way"]
+    assert (found["pairs"], found["all_pairs"]) == (1, 1)
