@@ -222,7 +222,7 @@ def test_what_makes_no_sense_is_refused(call: Callable[[], object], error: type[
 def test_ra_3_a_residual_is_spread_over_uneven_codes_as_records_are() -> None:
     """The error of a product of marginals: noise on one of them, times the shares of the other."""
     sizes, shares = (3, 4), np.array([0.7, 0.1, 0.1, 0.1])
-    marginals = marginal_set(sizes, [(0, 1)])
+    marginals = marginal_set(list(sizes), [(0, 1)])
     uneven = np.array([1.0, 4 * (shares**2).sum()])
     program = residual_program(marginals, rho=0.5, unevenness=uneven)
     noise = np.random.default_rng(0).normal(size=(20_000, 3))
