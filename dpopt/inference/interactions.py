@@ -6,7 +6,7 @@ interaction of all three. What a set really says lies around the prediction like
 
     theta_c ~ Normal(0, size t m_c),    m_c the predicted count of cell c, t the scale of the set,
 
-and its scale is estimated from noisy residuals. All values are released ones: it costs no privacy.
+and its scale is estimated from noisy residuals and noisy distances together. All values are released ones: it costs no privacy.
 
 Source: Deming and Stephan (1940) for iterative proportional fitting; Robbins (1956) for empirical Bayes.
 """

@@ -130,8 +130,9 @@ def _fitted(known: Known, kept: KeptMarginals, fitter: RecordFitter, walk: Walk[
     """Fit records to what is known of the workload's marginals.
 
     Records drawn to independence know how marginals hang together, counts after shrinkage have no noise of their own.
-    What is fitted in the end is a part of both; data thinning tells which. A plan that says how strongly records are
-    drawn gets these.
+    What is fitted in the end is a part of both; data thinning tells which. Where no set of several attributes says
+    anything, records are fitted to counts after shrinkage alone. A plan that says how strongly records are drawn gets
+    these.
     """
     plan, chosen, done = known.plan, fitter.plan.fit or FitPlan(), 0
     problem, _, one_way = known.problem()
