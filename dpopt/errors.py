@@ -130,6 +130,10 @@ class WorkloadError(DpoptError, ValueError):
     """A workload that cannot be built: unknown form, too many cells, an attribute twice in one clause."""
 
 
+class QuestionError(DpoptError, ValueError):
+    """A question to a release cannot be read, or is about something that the release does not have."""
+
+
 class TreeError(DpoptError, ValueError):
     """A hierarchy that is no tree over the bins, or whose bins its measurements do not determine."""
 

@@ -17,6 +17,7 @@ from dpopt.algorithms.release_folder import create_folder
 from dpopt.algorithms.statement import release_statement, spending_in_words, workload_answers
 from dpopt.errors import PlanError
 from dpopt.html_pages.shown import Shown
+from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.model import Model
 from dpopt.releases.description import notes_of
@@ -28,7 +29,7 @@ from dpopt.releases.progress import Progress
 from dpopt.releases.readme import write_readme
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rows import choose_rows
-from dpopt.releases.run import MeasuredMarginals, Outcome
+from dpopt.releases.run import Outcome
 from dpopt.releases.table_output import write_answers, write_blocks
 from dpopt.releases.values import Values, drawn_blocks, drawn_table
 from dpopt.releases.wide_output import ones_of, write_wide
@@ -68,8 +69,8 @@ class SyntheticRelease(Shown):
         The contents of release.json.
     values : Mapping
         For each numeric column that was measured within its bins, what these hold.
-    measured : callable or None
-        Gives what was measured of marginals over one and two attributes; None where no counts were measured.
+    measured : callable
+        Gives what was measured of marginals; None where nothing was.
     transcript : MemoryJournal or path
         What was charged, drawn and made, in order.
 
@@ -100,7 +101,7 @@ class SyntheticRelease(Shown):
     ledger: Ledger
     statement: Mapping[str, Any]
     values: Values = field(default_factory=dict)
-    measured: Callable[[], MeasuredMarginals] | None = None
+    measured: Callable[[], MeasuredResiduals | None] = lambda: None
     transcript: MemoryJournal | Path = field(default_factory=MemoryJournal)
 
     def _said(self) -> list[str]:

@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import independent_shares, residuals_of
 from dpopt.releases.job import Job
-from dpopt.releases.run import MeasuredMarginals, Outcome
+from dpopt.releases.run import Outcome
 
 DEVIATIONS = 2.0
 """Standard deviations of the noise that dependence, or a gain over unrelated columns, is above to be seen."""
@@ -38,22 +39,19 @@ def pair_errors(job: Job, outcome: Outcome) -> dict[str, Any]:
     pairs = math.comb(int(told.sum()), 2)
     if not pairs:
         return {}
-    measured = MeasuredMarginals({}, {}) if outcome.measured is None else outcome.measured()
-    known = measured.deviations.items()
-    noise = [float(deviation) for names, deviation in known if len(names) == 2 and told[list(names)].all()]
-    found: dict[str, Any] = {"pairs": len(noise), "all_pairs": pairs}
-    if noise:
-        found["count_error"] = math.sqrt(2 / math.pi) * float(np.median(noise)) * (job.plan.size or 0)
-    written = outcome.records if outcome.rows is None else outcome.rows.records
-    if measured.pairs is not None and written is not None:
-        rows = RecordAnswers(written.held, written.multiplicity.astype(np.float64))
-        found |= compared_errors(measured, rows, job.schema.sizes, job.plan.size or 0)
+    measured = outcome.measured()
+    known = None if measured is None else measured.known(2)
+    found: dict[str, Any] = {"pairs": 0 if known is None else len(known), "all_pairs": pairs}
+    if measured is not None and known is not None and len(known):
+        found["count_error"] = math.sqrt(2 / math.pi) * float(np.median(measured.deviations(known)))
+        written = outcome.records if outcome.rows is None else outcome.rows.records
+        if written is not None:
+            rows = RecordAnswers(written.held, written.multiplicity.astype(np.float64))
+            found |= compared_errors(measured, rows, job.schema.sizes)
     return {"two_way": {name: float(f"{one:.6g}") if isinstance(one, float) else one for name, one in found.items()}}
 
 
-def compared_errors(
-    measured: MeasuredMarginals, rows: RecordAnswers, sizes: NDArray[np.integer], size: int
-) -> dict[str, Any]:
+def compared_errors(measured: MeasuredResiduals, rows: RecordAnswers, sizes: NDArray[np.integer]) -> dict[str, Any]:
     """Return estimated errors of a count of two values (PE-1), root mean squares over the measured pairs, in records.
 
     Those of the "release" (its rows), of "unrelated" columns, and of "single_counts"; whether "dependence" between columns
@@ -62,12 +60,14 @@ def compared_errors(
     the covariances of the indicators of their codes, and the variance 2 (f s^4 + 2 s^2 S + tr(V^2) tr(W^2) / n^2), if it
     were normal (PE-2). Pairs weigh 1 / (s^2 + S / f)^2, which sees most.
     """
-    if (pairs := measured.pairs) is None:
-        return {}
-    domains, starts, variances = pairs.domains, pairs.starts[:-1], measured.spreads**2
+    size, domains = measured.size, measured.domains
+    pairs = measured.known(2)
+    places = np.array([measured.places[pairs.attributes_of(place)] for place in range(len(pairs))])
+    variances, starts = measured.variances[places] / size**2, pairs.starts[:-1]
+    cells = np.repeat(np.isin(np.arange(len(measured.sets)), places), measured.sets.cells())
     columns = rows.on(MarginalSet(domains, np.arange(domains.counts.size, dtype=np.int32)[:, None]), sizes)
     product = residuals_of(pairs, independent_shares(pairs, columns))
-    moved, apart = residuals_of(pairs, rows.on(pairs, sizes)) - product, measured.residuals - product
+    moved, apart = (residuals_of(pairs, rows.on(pairs, sizes)) - product, measured.estimates[cells] / size - product)
     far, kept = np.add.reduceat(apart**2, starts), np.add.reduceat(moved**2, starts)
     both = np.add.reduceat(moved * apart, starts)
     directions = (domains.counts[pairs.attributes[:, :2]] - 1.0).prod(axis=1)
@@ -77,7 +77,7 @@ def compared_errors(
     weights = (variances + sampling / np.maximum(directions, 1)) ** -2
     noise, part = directions * variances, np.clip(both / np.maximum(far, 1e-300), 0.0, 1.0)
     chance = 2 * float(weights**2 @ (directions * variances**2 + 2 * variances * sampling + squares / size))
-    counts = np.array([measured.deviations[pairs.attributes_of(place)] for place in range(len(pairs))])
+    counts = measured.deviations(pairs) / size
     single, unrelated = float(weights @ (pairs.cells() * counts**2)), float(weights @ (far - noise))
     own = float(weights @ (far - 2 * both + kept + (2 * part - 1) * noise))
     doubt = 2 * math.sqrt(float(weights**2 @ (variances * kept)))  # deviation of the gain, the rows being fixed

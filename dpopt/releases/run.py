@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Account, Ledger
 from dpopt.files.codec import encode
+from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.inference.records.problem import KeptMarginals
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.curators.door import Door
@@ -81,23 +82,6 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MeasuredMarginals:
-    """What was measured of marginals over one and two attributes, noise and all: released values."""
-
-    shares: Mapping[int, NDArray[np.float64]]
-    """By attribute: the noisy share of every code, (size,); NaN where nothing was measured. They may lie outside 0 ..
-    1."""
-    deviations: Mapping[tuple[int, ...], float]
-    """By attributes, one or two: the standard deviation of the noise of each cell, as a share."""
-    pairs: MarginalSet | None = None
-    """The measured marginals over two attributes, P of them."""
-    residuals: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    """Shape (cells,). What these say beyond their columns, noise and all (`dpopt.queries.residuals`), as shares."""
-    spreads: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    """Shape (P,). Standard deviation of the noise of each one's residual along a direction, as a share."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
     """What a run ended with; a function of plan and transcript alone."""
 
@@ -113,8 +97,8 @@ class Outcome:
     """What the algorithm adds to release.json."""
     values: Values = field(default_factory=dict)
     """For each numeric column that was measured within its bins, what these hold."""
-    measured: Callable[[], MeasuredMarginals] | None = None
-    """Gives what was measured of marginals over one and two attributes, with the deviation of the noise."""
+    measured: Callable[[], MeasuredResiduals | None] = lambda: None
+    """Gives what was measured of marginals; None where nothing was."""
     kept: KeptMarginals | None = None
     """Marginals that the rows keep."""
     rows: ChosenRows | None = None

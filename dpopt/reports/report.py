@@ -125,7 +125,7 @@ def _page_of_synopsis(synopsis: Synopsis, title: str | None) -> str:
 
 def _page(finished: SyntheticRelease, judged: Judgement | None, title: str | None) -> str:
     schema, statement = finished.job.schema, finished.statement
-    measured = None if finished.measured is None else finished.measured()
+    measured = finished.measured()
     asked = dict(finished.job.workload.specification)
     what = "noisy answers" if finished.synthetic is None else "synthetic records"
     return page(

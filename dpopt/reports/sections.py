@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from dpopt.algorithms.after.judgement import Judgement
 from dpopt.algorithms.evaluate import answers_of_records, are_numbers, figures_of_records, names_of
 from dpopt.algorithms.synthetic_release import SyntheticRelease
+from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.queries.associations import cramers_v
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.releases.run import MeasuredMarginals
 from dpopt.reports.charts import column_chart, dots, short, square_map, table_map
 from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Schema
@@ -40,7 +40,7 @@ def held_by(finished: SyntheticRelease) -> dict[str, Any]:
 
 
 def column_charts(
-    finished: SyntheticRelease, measured: MeasuredMarginals | None, judged: Judgement | None
+    finished: SyntheticRelease, measured: MeasuredResiduals | None, judged: Judgement | None
 ) -> list[dict[str, Any]]:
     """Return the picture of each column: synthetic shares, intervals of the noise, and shares of the table."""
     schema, answers = finished.job.schema, answers_of_records(finished)
@@ -52,8 +52,8 @@ def column_charts(
     charts = []
     for place in range(number):
         attribute, low, high, one = schema.attributes[place], None, None, real.get(place)
-        if measured is not None and place in measured.shares:
-            near, reach = measured.shares[place], factor * measured.deviations[place,]
+        if measured is not None and measured.missing((place,)) is None:
+            near, reach = measured.shares(place, attribute.size), factor * measured.deviation((place,)) / measured.size
             low, high = np.clip(near - reach, 0, 1), np.clip(near + reach, 0, 1)
         if own is None and low is None:
             continue
@@ -138,19 +138,18 @@ def _matrix(pairs: Pairs, places: list[int], which: int) -> Numbers:
 
 
 def judged_sections(
-    finished: SyntheticRelease, judged: Judgement, measured: MeasuredMarginals | None
+    finished: SyntheticRelease, judged: Judgement, measured: MeasuredResiduals | None
 ) -> dict[str, Any]:
     """Return what the table says: errors beside noise and sampling, the worst queries and pairs, models, nearest records."""
     schema = finished.job.schema
     sizes = schema.sizes
-    known = {} if measured is None else measured.deviations
 
     def noise(attributes: tuple[int, ...]) -> float | None:
         """Return the distance that the noise of the measurement alone would give; None where it was not measured."""
-        if attributes not in known:
+        if measured is None or measured.missing(attributes) is not None:
             return None
         cells = int(np.prod(sizes[list(attributes)].astype(np.int64)))
-        return min(1.0, known[attributes] * cells / sqrt(2 * pi))
+        return min(1.0, measured.deviation(attributes) / measured.size * cells / sqrt(2 * pi))
 
     def rows(some: Any) -> list[dict[str, Any]]:
         return [

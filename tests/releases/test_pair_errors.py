@@ -13,16 +13,15 @@ import pytest
 from numpy.typing import NDArray
 
 import dpopt
-from dpopt.algorithms.measured.fitting import measured_marginals
 from dpopt.algorithms.prediction import PublicNoise
+from dpopt.inference.measured_residuals import MeasuredResiduals, residuals_of_counts
 from dpopt.public_random import permutation, public_stream, uniforms
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.residuals import residuals_of
+from dpopt.queries.residuals import residuals_of, subsets_of
 from dpopt.releases.description import described, notes_of
 from dpopt.releases.pair_errors import compared_errors
 from dpopt.releases.readme import README
-from dpopt.releases.run import MeasuredMarginals
 from dpopt.schema.domains import Domains
 
 Codes = NDArray[np.int32]
@@ -46,16 +45,16 @@ def tables() -> dict[str, Codes]:
     return {name: np.stack(columns, axis=1).astype(np.int32) for name, columns in found.items()}
 
 
-def measured(table: Codes, scale: float, most: int | None = None, seed: int = 1) -> MeasuredMarginals:
-    """Return counts of all columns and pairs of the table, or of the first of these, with public noise."""
+def measured(table: Codes, scale: float, most: int | None = None, seed: int = 1) -> MeasuredResiduals:
+    """Return counts of all pairs of the table, or of the first of these, with public noise."""
     width, sizes = table.shape[1], table.max(axis=0) + 1
-    domains = domains_of(sizes)
-    rows = [(a, -1) for a in range(width)] + [(a, b) for a in range(width) for b in range(a + 1, width)]
-    sets = MarginalSet(domains, np.array(rows[:most], dtype=np.int32))
-    counts = np.rint(RecordAnswers(table).on(sets, sizes) * ROWS).astype(np.int64)
-    noisy = PublicNoise(seed).discrete_gaussian(counts, scale) / ROWS
-    deviations = np.full(len(sets), scale / ROWS)
-    return measured_marginals(sets, noisy, [deviations, deviations], sizes)
+    columns = MarginalSet(domains_of(sizes), np.arange(width, dtype=np.int32)[:, None])
+    sets = MarginalSet(columns.domains, np.array(list(combinations(range(width), 2))[:most], dtype=np.int32))
+    counts = [np.rint(RecordAnswers(table).on(one, sizes) * ROWS).astype(np.int64) for one in (columns, sets)]
+    noisy = PublicNoise(seed).discrete_gaussian(np.concatenate(counts), scale)[columns.number_of_cells :]
+    found = residuals_of_counts([(sets, noisy, scale**2)], ROWS, adaptive=False)
+    assert found is not None
+    return found
 
 
 def domains_of(sizes: NDArray[np.integer]) -> Domains:
@@ -71,8 +70,8 @@ def shuffled(rows: Codes, seed: int = 1) -> Codes:
     return np.stack([column[order] for column, order in zip(rows.T, orders, strict=True)], axis=1)
 
 
-def compared(found: MeasuredMarginals, rows: Codes, table: Codes) -> dict[str, Any]:
-    return compared_errors(found, RecordAnswers(rows), table.max(axis=0) + 1, ROWS)
+def compared(found: MeasuredResiduals, rows: Codes, table: Codes) -> dict[str, Any]:
+    return compared_errors(found, RecordAnswers(rows), table.max(axis=0) + 1)
 
 
 def release_of(table: Codes, part: float = 0.8) -> Codes:
@@ -110,11 +109,10 @@ def test_stated_errors_are_those_of_the_table(scale: float) -> None:
         for pair in combinations(range(table.shape[1]), 2):
             both, own = table[:, pair], rows[:, pair]
             found, sizes = measured(both, scale), both.max(axis=0) + 1
-            assert found.pairs is not None
             stated = compared(found, own, both)
             margins = [np.bincount(column, minlength=size) / ROWS for column, size in zip(own.T, sizes, strict=True)]
-            shares = np.outer(*margins).ravel(), *(RecordAnswers(one).on(found.pairs, sizes) for one in (own, both))
-            product, released, true = (residuals_of(found.pairs, one) for one in shares)
+            shares = np.outer(*margins).ravel(), *(RecordAnswers(one).on(found.known(2), sizes) for one in (own, both))
+            product, released, true = (residuals_of(found.known(2), one) for one in shares)
             unrelated, release = (ROWS * np.sqrt(np.mean((true - one) ** 2)) for one in (product, released))
             assert stated["unrelated"] == pytest.approx(unrelated, rel=0.05, abs=0.6 * scale)
             assert stated["single_counts"] == pytest.approx(scale)
@@ -133,9 +131,10 @@ def test_estimates_of_squared_errors_are_unbiased_over_the_noise() -> None:
     signs = np.array(np.meshgrid(*[[-1, 1]] * 6)).reshape(6, -1).T
     for sign in signs:
         noisy = residuals_of(pairs, true + scale * sign)
-        found = MeasuredMarginals({}, {(0, 1): scale}, pairs, noisy, np.array([scale]))
+        every, values = subsets_of(pairs)[0], np.concatenate([np.zeros(5), noisy])
+        found = MeasuredResiduals(every, values, np.array([1.0, 1.0, scale**2]), 1.0)
         rows = shuffled(table)
-        stated = compared_errors(found, RecordAnswers(rows), sizes, 1)
+        stated = compared_errors(found, RecordAnswers(rows), sizes)
         product = np.outer(np.bincount(rows[:, 0]), np.bincount(rows[:, 1])).ravel() / 1e4
         squares.append(np.sum((noisy - residuals_of(pairs, product)) ** 2) - 2 * scale**2)
         assert stated["unrelated"] == pytest.approx(np.sqrt(max(0.0, squares[-1]) / 6))
@@ -184,7 +183,7 @@ def test_rows_that_keep_little_say_so() -> None:
 def test_few_measured_pairs_are_pointed_out() -> None:
     """Most where the release is worst: rows that gain nothing, from few pairs, have both notes."""
     table = tables()["a trend"]
-    figures = compared(measured(table, 10.0, most=4), shuffled(table), table)
+    figures = compared(measured(table, 10.0, most=1), shuffled(table), table)
     found = [note.brief for note in notes(figures, pairs=1)]
     assert found == ["nothing gained over unrelated columns", "1 of 3 pairs of columns measured"]
 

@@ -96,9 +96,10 @@ def test_the_release_says_from_which_group_size_on_percentages_can_be_read(
     finished: dpopt.SyntheticRelease, pages: tuple[str, str]
 ) -> None:
     """From the known noise alone: 50 times the mean absolute noise of a cell. A note without counts of pairs."""
-    assert finished.measured is not None
-    noise = [one for pair, one in finished.measured().deviations.items() if len(pair) == 2]
-    error = (2 / np.pi) ** 0.5 * float(np.median(noise)) * 400
+    measured = finished.measured()
+    assert measured is not None
+    noise = measured.deviations(measured.known(2))
+    error = (2 / np.pi) ** 0.5 * float(np.median(noise))
     two_way = finished.statement["accuracy"]["two_way"]
     assert (two_way["count_error"], two_way["pairs"]) == (pytest.approx(error), len(noise))
     *_, said = described(finished.statement).two_way
@@ -135,8 +136,8 @@ def test_pages_are_small(pages: tuple[str, str]) -> None:
 
 def test_intervals_hold_the_true_shares_as_often_as_they_say(finished: dpopt.SyntheticRelease) -> None:
     """Each of the 3 + 40 + 2 true shares lies within its interval with 95 %; more than 12 of 45 outside: 1 in 10^6 runs."""
-    assert finished.measured is not None
     measured, truth = finished.measured(), table()
+    assert measured is not None
     codes = {
         0: pd.Categorical(truth[HOSTILE], SCHEMA.attributes[0].values).codes,
         3: pd.Categorical(truth["town"], SCHEMA.attributes[3].values).codes,
@@ -145,8 +146,8 @@ def test_intervals_hold_the_true_shares_as_often_as_they_say(finished: dpopt.Syn
     outside = 0
     for place, column in codes.items():
         real = np.bincount(column, minlength=SCHEMA.attributes[place].size) / 400
-        reach = 1.96 * measured.deviations[place,]
-        outside += int((np.abs(measured.shares[place] - real) > reach).sum())
+        reach = 1.96 * measured.deviation((place,)) / 400
+        outside += int((np.abs(measured.shares(place, real.size) - real) > reach).sum())
         assert reach < 0.2
     assert outside <= 12
 
@@ -167,11 +168,11 @@ def test_releases_of_every_kind_are_reported(algorithm: str) -> None:
 
 def test_counts_of_larger_marginals_are_added_up(finished: dpopt.SyntheticRelease) -> None:
     made = released(algorithm="projection", measure="counts")
-    assert made.measured is not None
     measured = made.measured()
-    assert set(measured.shares) == set(range(5))
-    assert measured.shares[4].sum() == pytest.approx(1, abs=0.3)
-    assert measured.deviations[4,] < measured.deviations[0, 4] * 10
+    assert measured is not None
+    assert len(measured.known(1)) == 5
+    assert measured.shares(4, 2).sum() == pytest.approx(1, abs=0.3)
+    assert measured.deviation((4,)) < measured.deviation((0, 4)) * 10
 
 
 def test_a_release_with_seeded_draws_protects_nobody_and_says_so() -> None:

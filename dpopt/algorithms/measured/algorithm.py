@@ -27,7 +27,7 @@ from dpopt.algorithms.measured.expected import predict_residuals
 from dpopt.algorithms.measured.fitting import (
     Answered,
     RecordFitter,
-    counted_marginals,
+    counted_residuals,
     counted_totals,
     fit_problem,
     record_problem,
@@ -148,7 +148,7 @@ class MeasuredAlgorithm(Algorithm[OptionsT, MeasuredPlan]):
                 on_measurement=lambda number, total: walk.progress.share(number / total),
             )
         sections: dict[str, object] = {"measured": _section(plan, answered, walk.lost)}
-        measured = partial(counted_marginals, answered, job)
+        measured = partial(counted_residuals, answered, job, adaptive=plan.selections is not None)
         totals = counted_totals(answered, job.schema.sizes)
         if fitter is None:
             if not answered:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, groupby
+from itertools import groupby
 from math import sqrt
 from typing import Any
 
@@ -15,19 +15,19 @@ from numpy.typing import NDArray
 from dpopt.algorithms.measured.plan import FitPlan, MeasuredPlan, domains_of
 from dpopt.algorithms.options import LOCAL_SEARCH
 from dpopt.errors import PlanError, ProgramError, TranscriptError
+from dpopt.inference.measured_residuals import MeasuredResiduals, residuals_of_counts
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import TIME_IS_UP, FitProblem, FitProgress, FitSettings, Fitted, FitTerm
 from dpopt.programs.solver import Solver
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import WIDE, BitRecords, are_kept_as_bits
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.residuals import residuals_of
 from dpopt.releases.declared_size import Total
 from dpopt.releases.job import Job
 from dpopt.releases.kept_records import records_to_json
 from dpopt.releases.progress import stage
 from dpopt.releases.records import SyntheticRecords, weighted_records
-from dpopt.releases.run import MeasuredMarginals, Walk
+from dpopt.releases.run import Walk
 from dpopt.transcript.journal import Entry
 from dpopt.transcript.released import NoisyAnswers
 
@@ -287,59 +287,14 @@ def _are_bits(job: Job) -> bool:
     return are_kept_as_bits(job.schema.sizes)
 
 
-def measured_marginals(
-    sets: MarginalSet, values: NDArray[np.float64], noise: Sequence[NDArray[np.float64]], sizes: NDArray[np.integer]
-) -> MeasuredMarginals:
-    """Return noisy shares (cells,) of marginals over one and two attributes, and the deviation of each one's noise.
-
-    `noise` is that of each one's cells, (M,), and that of its residual along a direction, (M,). Marginals with an infinite
-    deviation are left out.
-    """
-    deviations, spreads = noise
-    domains, shares, kept = sets.domains, {}, {}
-    for place in np.flatnonzero(np.isfinite(deviations)).tolist():
-        attributes = sets.attributes_of(place)
-        kept[attributes] = float(deviations[place])
-        if len(attributes) == 1:
-            start, count = int(domains.starts[attributes[0]]), int(domains.counts[attributes[0]])
-            own = np.full(int(sizes[attributes[0]]), np.nan)
-            own[domains.codes[start : start + count]] = values[sets.starts[place] : sets.starts[place + 1]]
-            shares[attributes[0]] = own
-    places = np.flatnonzero(np.isfinite(deviations) & (sets.widths() == 2))
-    if not places.size:
-        return MeasuredMarginals(shares, kept)
-    pairs, beyond = sets.take(places), np.repeat(np.isin(np.arange(len(sets)), places), sets.cells())
-    return MeasuredMarginals(shares, kept, pairs, residuals_of(pairs, values[beyond]), spreads[places])
-
-
-def counted_marginals(answered: Sequence[Answered], job: Job) -> MeasuredMarginals:
-    """Return what was measured as counts of these marginals, or of larger ones: added up, and weighted by their noise."""
-    found: dict[tuple[int, ...], tuple[NDArray[np.float64], float]] = {}
-    domains = None
-    for one in answered:
-        if not isinstance(one.queries, MarginalSet):
-            continue
-        sets, domains = one.queries, one.queries.domains
-        variance = one.answers.scale**2 * (1 if "Gaussian" in one.answers.noise else 2)
-        for place in range(len(sets)):
-            names = np.array(sets.attributes_of(place))
-            values = one.answers.values[sets.starts[place] : sets.starts[place + 1]]
-            cells = values.reshape(domains.counts[names])
-            for kept in (*combinations(range(names.size), 1), *combinations(range(names.size), 2)):
-                others = tuple(set(range(names.size)) - set(kept))
-                total = cells.sum(axis=others).transpose(np.argsort(names[list(kept)]))
-                precision = total.size / (variance * cells.size)
-                part = tuple(sorted(names[list(kept)].tolist()))
-                sum_, before = found.get(part, (np.zeros(total.shape), 0.0))
-                found[part] = (sum_ + precision * total, before + precision)
-    if domains is None:
-        return MeasuredMarginals({}, {})
-    parts = sorted(found, key=lambda one: (len(one), one))
-    width = max(map(len, parts))
-    rows = np.array([[*one, *[-1] * (width - len(one))] for one in parts], dtype=np.int32)
-    shares = np.concatenate([(found[one][0] / found[one][1]).ravel() for one in parts]) / job.plan.size
-    deviations = np.array([found[one][1] ** -0.5 for one in parts]) / job.plan.size
-    return measured_marginals(MarginalSet(domains, rows), shares, [deviations, deviations], job.schema.sizes)
+def counted_residuals(answered: Sequence[Answered], job: Job, *, adaptive: bool) -> MeasuredResiduals | None:
+    """Return what was measured as counts of marginals; `adaptive`: what was counted decided what was measured next."""
+    counted = (
+        (one.queries, one.answers.values, one.answers.scale**2 * (1 if "Gaussian" in one.answers.noise else 2))
+        for one in answered
+        if isinstance(one.queries, MarginalSet)
+    )
+    return residuals_of_counts(counted, job.plan.size, adaptive=adaptive)
 
 
 def counted_totals(answered: Sequence[Answered], sizes: NDArray[np.integer]) -> list[Total]:

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from dpopt.algorithms.measured.fitting import measured_marginals
 from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.measured.stages import (
     VARIANCES,
@@ -33,6 +32,7 @@ from dpopt.inference.interactions import (
     predicted_counts,
     shrunken_counts,
 )
+from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import FitProblem, FitSettings, FitTerm, KeptMarginals
 from dpopt.inference.records.start import estimated_one_way
@@ -52,7 +52,6 @@ from dpopt.queries.residuals import (
 )
 from dpopt.releases.declared_size import Total
 from dpopt.releases.job import Job
-from dpopt.releases.run import MeasuredMarginals
 
 TYPICAL = 0.9
 """Quantile of the scales of interactions that the smoothing of a fit goes by."""
@@ -82,6 +81,9 @@ class Known:
     """Shape (cells,). Noisy residuals in records; 0 where nothing was measured."""
     precision: NDArray[np.float64] = field(init=False)
     """Shape (A,). 1 / s_A^2; 0 where nothing was measured."""
+    first: NDArray[np.float64] = field(init=False)
+    first_precision: NDArray[np.float64] = field(init=False)
+    """As `estimates` and `precision`, of the first measurement of each residual alone."""
     prior: ResidualPrior = field(init=False)
     """Variances that the residual of each set may have along a direction, and how likely each is."""
     counts: NDArray[np.float64] = field(init=False)
@@ -101,8 +103,8 @@ class Known:
     def __post_init__(self) -> None:
         self.marginals, self.sets = sets_of(self.job.workload)
         number, cells = len(self.sets), self.sets.number_of_cells
-        self.estimates, self.counts = np.zeros(cells), np.zeros(cells)
-        self.precision, self.scales, self.likely_scales = np.zeros((3, number))
+        self.estimates, self.first, self.counts = np.zeros((3, cells))
+        self.precision, self.first_precision, self.scales, self.likely_scales = np.zeros((4, number))
         self.likelihoods = np.zeros((number, DISTANCES.size))
         self.prior = ResidualPrior.public(self.sets, self.plan.size)
         self.weights = np.broadcast_to(self.weights, number)
@@ -142,7 +144,10 @@ class Known:
         new[places] = 1 / measured.variances(scale * scale)
         mask = np.repeat(factors > 0, self.sets.cells())
         before, after = (np.repeat(self.precision, self.sets.cells())[mask], np.repeat(new, self.sets.cells())[mask])
-        self.estimates[mask] = (before * self.estimates[mask] + after * measured.estimates(noisy)) / (before + after)
+        values = measured.estimates(noisy)
+        self.first[mask] = np.where(before > 0, self.first[mask], values)
+        self.first_precision = np.where(self.first_precision > 0, self.first_precision, new)
+        self.estimates[mask] = (before * self.estimates[mask] + after * values) / (before + after)
         self.precision += new
 
     def predicted(self, order: int) -> tuple[MarginalSet, NDArray[np.float64]]:
@@ -337,13 +342,14 @@ class Known:
         values = marginals_from_residuals(self.sets, self.estimates, sets, self.plan.size)
         return values / self.plan.size, np.sqrt(variances) / self.plan.size
 
-    def measured(self) -> MeasuredMarginals:
-        """Return what was measured of one and two attributes: residuals added up, with the noise that is left."""
-        places = np.flatnonzero(self.sets.widths() <= 2)
-        sets = self.sets.take(places)
-        values, deviations = self._noisy(sets)
-        spreads = np.maximum(self.precision[places], 1e-300) ** -0.5 / self.plan.size
-        return measured_marginals(sets, values, [deviations, spreads], self.job.schema.sizes)
+    def measured(self) -> MeasuredResiduals:
+        """Return what was measured first of each residual.
+
+        Its precision followed from other noise alone; that of later measurements followed from its own, so that a mean of
+        both would be biased.
+        """
+        with np.errstate(divide="ignore"):
+            return MeasuredResiduals(self.sets, self.first, 1 / self.first_precision, float(self.plan.size))
 
     def totals(self) -> list[Total]:
         """Return what residuals and distances say of the number of records n, of which the residuals alone know nothing.

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.algorithms.algorithm import Algorithm
-from dpopt.algorithms.measured.fitting import Answered, counted_marginals, counted_totals, record_problem
+from dpopt.algorithms.measured.fitting import Answered, counted_residuals, counted_totals, record_problem
 from dpopt.algorithms.measured.plan import expected_errors
 from dpopt.algorithms.measured.planning import refuse_costs_beyond
 from dpopt.algorithms.multiplicative_weights.learner import Learner
@@ -149,7 +149,10 @@ class MultiplicativeAlgorithm(Algorithm[MWEM, MultiplicativePlan]):
         }
         sections = {"multiplicative_weights": section, "accuracy": {"proven": proven}}
         answered = _answered(plan, job.workload, played)
-        totals, measured = counted_totals(answered, job.schema.sizes), partial(counted_marginals, answered, job)
+        totals, measured = (
+            counted_totals(answered, job.schema.sizes),
+            partial(counted_residuals, answered, job, adaptive=True),
+        )
         return Outcome(walk.ledger, records, sections=sections, totals=totals, measured=measured)
 
     def predict(

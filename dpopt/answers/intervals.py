@@ -1,0 +1,97 @@
+"""Intervals of sums, ratios, differences of ratios and quantiles, from unbiased estimates with known covariances.
+
+Ratios are inverted (Fieller 1954), never divided end by end: a ratio r is in the interval if N - r D is within z deviations of
+0, whose variance V_NN - 2 r V_ND + r^2 V_DD is known. Where noise may hide the denominator, the interval is unbounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+
+SURE = 6.0
+"""Deviations of a denominator above which differences of ratios are taken to be normal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate with the ends of its interval; infinite where noise leaves an end open, NaN where nothing is estimated."""
+
+    estimate: float
+    low: float
+    high: float
+    deviation: float
+    """Standard error; of a ratio that of its tangent."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether both ends are known."""
+        return bool(np.isfinite(self.low) and np.isfinite(self.high))
+
+
+def of_sum(estimate: float, variance: float, z: float) -> Interval:
+    """Return the interval of a sum with normal noise."""
+    deviation = float(np.sqrt(variance))
+    return Interval(estimate, estimate - z * deviation, estimate + z * deviation, deviation)
+
+
+def of_ratio(sums: Numbers, covariance: Numbers, z: float) -> Interval:
+    """Return the interval of the first of two sums over the second (Fieller), (2,) and (2, 2).
+
+    Examples
+    --------
+    >>> of_ratio(np.array([50.0, 100.0]), np.array([[4.0, 1.0], [1.0, 4.0]]), 2.0)
+    Interval(estimate=0.5, low=0.4657..., high=0.5347..., deviation=0.0173...)
+    >>> of_ratio(np.array([5.0, 1.0]), np.eye(2), 2.0).bounded
+    False
+    """
+    (n, d), ((vnn, vnd), (_, vdd)) = sums.tolist(), covariance.tolist()
+    if d == 0:
+        return Interval(float("nan"), -np.inf, np.inf, np.inf)
+    ratio = n / d
+    deviation = float(np.sqrt(max(0.0, vnn - 2 * ratio * vnd + ratio**2 * vdd))) / abs(d)
+    a, b, c = d * d - z * z * vdd, n * d - z * z * vnd, n * n - z * z * vnn
+    if a <= 0:
+        return Interval(ratio, -np.inf, np.inf, deviation)
+    root = float(np.sqrt(max(0.0, b * b - a * c)))
+    return Interval(ratio, (b - root) / a, (b + root) / a, deviation)
+
+
+def of_difference(first: Interval, second: Interval, variance: float, z: float, *, sure: bool) -> Interval:
+    """Return the interval of a difference.
+
+    Where both denominators are `sure`, by the variance of its tangent; else from the ends of both intervals, which are then
+    those of a confidence that holds for both.
+    """
+    estimate, deviation = first.estimate - second.estimate, float(np.sqrt(max(0.0, variance)))
+    if sure:
+        return Interval(estimate, estimate - z * deviation, estimate + z * deviation, deviation)
+    return Interval(estimate, first.low - second.high, first.high - second.low, deviation)
+
+
+def of_quantile(below: Numbers, variances: Numbers, edges: Numbers, z: float) -> Interval:
+    """Return the interval of a quantile by inverting counts.
+
+    Parameters
+    ----------
+    below : (b,) float64
+        For each bin the estimated count up to its upper edge, less the level times the count of all.
+    variances : (b,) float64
+    edges : (b + 1,) float64
+        Of the bins. The quantile lies in the first bin at whose upper edge the true number is not negative.
+    """
+    spread = z * np.sqrt(variances)
+    not_below = np.flatnonzero(below >= -spread)
+    first = int(not_below[0]) if not_below.size else below.size - 1
+    not_above = np.flatnonzero(below[:-1] <= spread[:-1])
+    last = int(not_above[-1]) + 1 if not_above.size else 0
+    rising = np.maximum.accumulate(below)
+    at = min(int(np.searchsorted(rising, 0.0)), below.size - 1)
+    before = rising[at - 1] if at else min(0.0, rising[0])
+    part = 0.5 if rising[at] <= before else float(np.clip(-before / (rising[at] - before), 0.0, 1.0))
+    estimate = float(edges[at] + part * (edges[at + 1] - edges[at]))
+    return Interval(estimate, float(edges[min(first, at)]), float(edges[max(last, at) + 1]), float("nan"))

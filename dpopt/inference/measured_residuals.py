@@ -1,0 +1,149 @@
+"""What was measured of marginals: noisy residuals, whose noise is known, and counts as residuals.
+
+A marginal over W with independent noise of variance v on each count says of the residual of A within W what a measurement of
+it alone with the variance v N(W - A) along each direction would say, and its noise there is independent of that in its other
+residuals (`dpopt.queries.residuals`). So counts and residuals add up by the precision of each residual.
+
+All values are released ones: it costs no privacy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.residuals import cell_variances, marginals_from_residuals
+from dpopt.schema.domains import Domains
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasuredResiduals:
+    """What was measured: noisy residuals of sets of attributes, whose noise is known."""
+
+    sets: MarginalSet
+    """Sets of attributes of more than one code, increasing within each."""
+    estimates: Numbers
+    """Shape (cells,). Unbiased estimates of the residuals, in records."""
+    variances: Numbers
+    """Shape (M,). s_A^2, in records squared; infinite where nothing was measured."""
+    records: float
+    """The number of records: the residual of no attributes, as it was measured, or a public number."""
+    records_variance: float = 0.0
+    """Variance of its noise; 0 where it is public."""
+    size: float = 0.0
+    """The number of records that shares are of; `records` if left out."""
+    places: dict[tuple[int, ...], int] = field(init=False)
+    """Which set has these attributes."""
+
+    def __post_init__(self) -> None:
+        known = np.flatnonzero(np.isfinite(self.variances)).tolist()
+        object.__setattr__(self, "size", self.size or self.records)
+        object.__setattr__(self, "places", {self.sets.attributes_of(place): place for place in known})
+
+    @property
+    def domains(self) -> Domains:
+        """The codes of the attributes that may occur."""
+        return self.sets.domains
+
+    def shape(self, attributes: Sequence[int]) -> tuple[int, ...]:
+        """Return how many codes of these attributes may occur."""
+        return tuple(int(self.domains.counts[attribute]) for attribute in attributes)
+
+    def missing(self, attributes: Sequence[int]) -> tuple[int, ...] | None:
+        """Return a smallest set within these attributes that was not measured; None if all were."""
+        several = [one for one in sorted(attributes) if self.domains.counts[one] > 1]
+        for width in range(1, len(several) + 1):
+            for one in combinations(several, width):
+                if one not in self.places:
+                    return one
+        return None
+
+    def variance(self, attributes: tuple[int, ...]) -> float:
+        """Return s_A^2 of a set of attributes; that of the number of records where all have one code."""
+        several = tuple(one for one in sorted(attributes) if self.domains.counts[one] > 1)
+        return float(self.variances[self.places[several]]) if several else self.records_variance
+
+    def table(self, attributes: Sequence[int]) -> Numbers:
+        """Return the unbiased estimate of the marginal over attributes, one axis for each, in their order."""
+        if not attributes:
+            return np.array(self.records)
+        marginal = MarginalSet(self.domains, np.array([attributes], dtype=np.int32))
+        cells = marginals_from_residuals(self.sets, self.estimates, marginal, self.records)
+        return np.asarray(cells.reshape(self.shape(attributes)), dtype=np.float64)
+
+    def deviations(self, marginals: MarginalSet) -> Numbers:
+        """Return the standard deviation of the noise of each cell of marginals, (M,), in records; infinite where unknown."""
+        found = cell_variances(self.sets, self.variances, marginals) + self.records_variance / marginals.cells() ** 2.0
+        found[[self.missing(marginals.attributes_of(place)) is not None for place in range(len(marginals))]] = np.inf
+        return np.asarray(np.sqrt(found))
+
+    def deviation(self, attributes: Sequence[int]) -> float:
+        """Return the same of one marginal."""
+        return float(self.deviations(MarginalSet(self.domains, np.array([attributes], dtype=np.int32)))[0])
+
+    def known(self, width: int) -> MarginalSet:
+        """Return the sets of so many attributes that were measured with all sets within them."""
+        places = [place for one, place in self.places.items() if len(one) == width and self.missing(one) is None]
+        return self.sets.take(np.array(places, dtype=np.int64))
+
+    def shares(self, attribute: int, size: int) -> Numbers:
+        """Return the noisy share of every code of an attribute, (size,); NaN for codes that never occur."""
+        start, count = int(self.domains.starts[attribute]), int(self.domains.counts[attribute])
+        result = np.full(size, np.nan)
+        result[self.domains.codes[start : start + count]] = self.table((attribute,)) / self.size
+        return result
+
+
+def residuals_of_counts(
+    counted: Iterable[tuple[MarginalSet, NDArray[np.integer], float]], size: float, *, adaptive: bool
+) -> MeasuredResiduals | None:
+    """Return what noisy counts of marginals say as residuals; None where there are none.
+
+    Parameters
+    ----------
+    counted : of (marginals, (cells,), variance)
+        Noisy counts, and the variance of the noise on each, in the order in which they were measured.
+    size
+        The number of records that shares are of.
+    adaptive
+        Whether noisy counts decided what was measured next. Then the first counts that tell of a residual are used alone:
+        the precision of later ones depends on their noise.
+    """
+    found: dict[tuple[int, ...], tuple[Numbers, float]] = {}
+    domains = None
+    for sets, values, variance in counted:
+        domains = sets.domains
+        for place in range(len(sets)):
+            names = np.array(sets.attributes_of(place))
+            cells = values[sets.starts[place] : sets.starts[place + 1]].reshape(domains.counts[names])
+            for width in range(names.size + 1):
+                for kept in combinations(range(names.size), width):
+                    part = tuple(sorted(names[list(kept)].tolist()))
+                    if (domains.counts[list(part)] == 1).any() or (adaptive and part in found):
+                        continue
+                    others = tuple(set(range(names.size)) - set(kept))
+                    total = np.asarray(cells.sum(axis=others), dtype=np.float64)
+                    total = total.transpose(np.argsort(names[list(kept)]))
+                    for axis in range(width):
+                        total = total - total.mean(axis=axis, keepdims=True)
+                    precision = total.size / (variance * cells.size)
+                    before, weight = found.get(part, (np.zeros(total.shape), 0.0))
+                    found[part] = (before + precision * total, weight + precision)
+    if domains is None:
+        return None
+    total, weight = found.pop(())
+    parts = sorted(found, key=lambda one: (len(one), one))
+    width = max(map(len, parts), default=1)
+    rows = np.array([[*one, *[-1] * (width - len(one))] for one in parts], dtype=np.int32).reshape(len(parts), width)
+    estimates = [(found[one][0] / found[one][1]).ravel() for one in parts]
+    variances = np.array([1 / found[one][1] for one in parts])
+    return MeasuredResiduals(
+        MarginalSet(domains, rows), np.concatenate(estimates), variances, float(total) / weight, 1 / weight, size
+    )
