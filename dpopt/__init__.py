@@ -17,6 +17,7 @@ releases      what every release shares: files, output, ledgers, progress
 algorithms    releases of records: plan, run, release
 synopses      releases that answer queries, without records: histograms, intervals, summaries, ...
 comparison    solvers compared on the same problems
+answers       questions to releases, answered with intervals
 reports       a release as a page for people, with or without its table
 studio        a page on this machine, for owners who do not use a shell
 cli           the command line

@@ -1,6 +1,10 @@
-"""Answers with intervals: what a release measured says of counts, shares, means, quantiles and regressions.
+"""Answers with intervals: what releases measured says of counts, shares, means, quantiles and regressions.
 
-| file | question |
+| file | what it holds |
 |---|---|
-| questions.py | What does a text ask for? |
+| questions.py | the language of questions |
+| estimates.py | sums over records: their unbiased estimates and covariances |
+| intervals.py | intervals of sums, ratios, differences and quantiles |
+| answer.py | from a question to its sums and its answers |
+| release_answers.py | answers of a release, as a table |
 """

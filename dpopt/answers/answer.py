@@ -32,8 +32,8 @@ class Answer:
     """One figure: of a group, and of a value where a share of each value is asked."""
 
     question: str
-    group: tuple[str, ...]
-    """The values of the columns that make groups, as the schema writes them."""
+    group: tuple[tuple[str, str], ...]
+    """The columns that make groups, each with its value as the schema writes it."""
     value: str | None
     """Whose share it is; None where it is no share of values."""
     interval: Interval
@@ -68,6 +68,7 @@ def answers_of(
     *,
     confidence: float = 0.95,
     together: int = 1,
+    population: bool = False,
 ) -> list[Answer]:
     """Return the answers to a question: one for each group, and value.
 
@@ -79,6 +80,8 @@ def answers_of(
         The rows, for what was not measured.
     confidence
         Of each interval, above 0 and below 1; or of so many `together`, by Bonferroni's inequality.
+    population
+        Whether intervals are those of the population that the records were drawn from, one by one and independently.
 
     Raises
     ------
@@ -94,6 +97,7 @@ def answers_of(
     known = all(measured.missing(side.sums.attributes) is None for side in sides)
     values = [_by_group(side, by, measured if known else rows) for side in sides]
     blocks = [[_blocks(measured, one, two) if known else None for two in sides] for one in sides]
+    sampled = [[_sampling(one, two, by, measured, rows) for two in sides] for one in sides] if population else None
     z = float(-ndtri((1 - confidence) / 2 / together))
     z_of_both = float(-ndtri((1 - confidence) / 2 / together / len(sides)))
     found = []
@@ -101,8 +105,13 @@ def answers_of(
         key = tuple(group[by.index(one)] for one in shared)
         sums = [one[group] for one in values]
         own = [[None if block is None else block[key] for block in row] for row in blocks]
+        if sampled is not None:
+            own = [
+                [None if block is None else block + sampled[at][to][group] for to, block in enumerate(row)]
+                for at, row in enumerate(own)
+            ]
         named = tuple(
-            schema.attributes[one].label(int(domains.codes[domains.starts[one] + code]))
+            (schema.names[one], schema.attributes[one].label(int(domains.codes[domains.starts[one] + code])))
             for one, code in zip(by, group, strict=True)
         )
         for place, (label, _, _) in enumerate(sides[0].figures):
@@ -233,6 +242,48 @@ def _blocks(measured: MeasuredResiduals, first: _Side, second: _Side) -> Numbers
     block = covariances(measured, first.sums, second.sums).reshape(number, first.width, number, second.width)
     own = np.arange(number)
     return block[own, :, own].reshape(*counts, first.width, second.width)
+
+
+def _sampling(
+    first: _Side, second: _Side, by: tuple[int, ...], measured: MeasuredResiduals, rows: RowTables
+) -> Numbers:
+    """Return the covariances that sampling gives the sums of two sides, (*codes of `by`, k, k').
+
+    n independent records have the covariance sum u v - (sum u) (sum v) / n, estimated as other sums are.
+    """
+    others = (*first.sums.others, *(one for one in second.sums.others if one not in first.sums.others))
+    values = [side.sums.values.reshape(-1, side.width, *side.sums.values.shape[1:]) for side in (first, second)]
+    spread = [_over(one, side.sums.others, others) for one, side in zip(values, (first, second), strict=True)]
+    products = spread[0][:, :, None] * spread[1][:, None]
+    widths = first.width, second.width
+    both = _Side(
+        first.question,
+        Sums(first.sums.by, others, products.reshape(-1, *products.shape[3:])),
+        first.groups,
+        (),
+        widths[0] * widths[1],
+        first.edges,
+    )
+    known = measured.missing(both.sums.attributes) is None
+    found = _by_group(both, by, measured if known else rows)
+    totals = [_by_group(side, by, measured if known else rows) for side in (first, second)]
+    apart = totals[0][..., :, None] * totals[1][..., None, :] / measured.size
+    result = found.reshape(*found.shape[:-1], *widths) - apart
+    return result if first is not second else _positive(result)
+
+
+def _over(values: Numbers, own: tuple[int, ...], others: tuple[int, ...]) -> Numbers:
+    """Return values (..., *codes of `own`) with an axis for each of `others`, of one code where it is none of `own`."""
+    lead = values.ndim - len(own)
+    order = [lead + own.index(one) for one in others if one in own]
+    block = values.transpose(*range(lead), *order)
+    return np.expand_dims(block, tuple(lead + at for at, one in enumerate(others) if one not in own))
+
+
+def _positive(covariances: Numbers) -> Numbers:
+    """Return symmetric matrices without the directions in which noise made variances negative."""
+    values, vectors = np.linalg.eigh((covariances + covariances.swapaxes(-1, -2)) / 2)
+    return np.asarray((vectors * np.maximum(values, 0.0)[..., None, :]) @ vectors.swapaxes(-1, -2))
 
 
 def _figure(

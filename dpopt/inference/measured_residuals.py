@@ -101,8 +101,45 @@ class MeasuredResiduals:
         return result
 
 
+def pooled(several: Sequence[MeasuredResiduals]) -> MeasuredResiduals:
+    """Return what several releases of one table measured together: each residual by the precision of each measurement."""
+    first = several[0]
+    if len(several) == 1:
+        return first
+    found: dict[tuple[int, ...], tuple[Numbers, float]] = {}
+    for one in several:
+        for part, place in one.places.items():
+            values = one.estimates[one.sets.starts[place] : one.sets.starts[place + 1]]
+            precision = 1 / float(one.variances[place])
+            before, weight = found.get(part, (np.zeros(values.size), 0.0))
+            found[part] = before + precision * values, weight + precision
+    variances = np.array([one.records_variance for one in several])
+    weights = 1 / variances if (variances > 0).all() else (variances == 0).astype(np.float64)
+    records = float(weights @ [one.records for one in several] / weights.sum())
+    left = 1 / float(weights.sum()) if (variances > 0).all() else 0.0
+    return _of_parts(first.domains, found, records, left, first.size)
+
+
+def _of_parts(
+    domains: Domains,
+    found: dict[tuple[int, ...], tuple[Numbers, float]],
+    records: float,
+    records_variance: float,
+    size: float,
+) -> MeasuredResiduals:
+    """Return what is known of sets of attributes, given sums of estimates times their precisions, and of these."""
+    parts = sorted(found, key=lambda one: (len(one), one))
+    width = max(map(len, parts), default=1)
+    rows = np.array([[*one, *[-1] * (width - len(one))] for one in parts], dtype=np.int32).reshape(len(parts), width)
+    estimates = [np.zeros(0), *((found[one][0] / found[one][1]).ravel() for one in parts)]
+    variances = np.array([1 / found[one][1] for one in parts])
+    return MeasuredResiduals(
+        MarginalSet(domains, rows), np.concatenate(estimates), variances, records, records_variance, size
+    )
+
+
 def residuals_of_counts(
-    counted: Iterable[tuple[MarginalSet, NDArray[np.integer], float]], size: float, *, adaptive: bool
+    counted: Iterable[tuple[MarginalSet, NDArray[np.int64], float]], size: float, *, adaptive: bool
 ) -> MeasuredResiduals | None:
     """Return what noisy counts of marginals say as residuals; None where there are none.
 
@@ -139,11 +176,4 @@ def residuals_of_counts(
     if domains is None:
         return None
     total, weight = found.pop(())
-    parts = sorted(found, key=lambda one: (len(one), one))
-    width = max(map(len, parts), default=1)
-    rows = np.array([[*one, *[-1] * (width - len(one))] for one in parts], dtype=np.int32).reshape(len(parts), width)
-    estimates = [(found[one][0] / found[one][1]).ravel() for one in parts]
-    variances = np.array([1 / found[one][1] for one in parts])
-    return MeasuredResiduals(
-        MarginalSet(domains, rows), np.concatenate(estimates), variances, float(total) / weight, 1 / weight, size
-    )
+    return _of_parts(domains, found, float(total) / weight, 1 / weight, size)

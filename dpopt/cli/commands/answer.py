@@ -1,0 +1,105 @@
+"""`dpopt answer`: questions to releases, answered with intervals."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpopt.cli import options
+from dpopt.cli.application import command, fail
+from dpopt.cli.commands.plan import print_json
+
+
+@command("answer")
+def answer(
+    *,
+    given: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RELEASE ... QUESTION ...",
+            help="Folder of a release, or several of one table, whose measurements are taken together; then questions, "
+            "each in quotes: 'count where sex = female', 'share of smoker by education', 'mean(income) by sector where "
+            "age >= 40', 'median(income) by sex', 'mean(income) of retired - mean(income) of employed'.",
+        ),
+    ],
+    regress: Annotated[
+        list[str] | None, "Linear regression, as 'income ~ age + sex'; can be given several times."
+    ] = None,
+    file: Annotated[Path | None, "File of questions, one on each line; '#' begins a remark."] = None,
+    confidence: Annotated[float, "Probability with which each interval holds the figure of the table."] = 0.95,
+    simultaneous: Annotated[bool, "All intervals of this call together hold with this probability."] = False,
+    population: Annotated[
+        bool, "Intervals hold the figure of the population that the table was drawn from, record by record."
+    ] = False,
+    out: Annotated[Path | None, "-o", "--out", "New file for the answers (.csv)."] = None,
+    as_json: options.JsonOption = False,
+) -> None:
+    """Answer questions from what a release measured, with intervals. Costs no privacy.
+
+    The answers are those of the table as it was counted, without bias. Questions about columns that were not measured
+    together are answered by the synthetic rows, without an interval.
+    """
+    from dpopt.answers.release_answers import Answering, frame
+    from dpopt.releases.folder_files import check_new
+
+    folders = []
+    for one in given:
+        if not Path(one).exists():
+            break
+        folders.append(one)
+    questions = given[len(folders) :] + _lines(file)
+    if not folders:
+        fail(f"found no release at {given[0]!r}; name the folder of a release first, then questions")
+    if not questions and not regress:
+        fail("found no question; give one behind the release, as 'count where sex = female', or --regress, or --file")
+    if out is not None:
+        check_new(out)
+    answering = Answering.of(folders)
+    rows = answering.answers(questions, confidence=confidence, simultaneous=simultaneous, population=population)
+    for formula in regress or ():
+        rows += answering.coefficients(formula, confidence=confidence, simultaneous=simultaneous)
+    if out is not None:
+        frame(rows).to_csv(out, index=False)
+        typer.echo(f"{len(rows):,} answers written to {out}")
+    elif as_json:
+        print_json(
+            {"confidence": confidence, "answers": [{name: _plain(one) for name, one in row.items()} for row in rows]}
+        )
+    else:
+        _show(rows, f"{100 * confidence:g} % intervals{' of all together' if simultaneous else ''}")
+
+
+def _lines(file: Path | None) -> list[str]:
+    if file is None:
+        return []
+    lines = (line.partition("#")[0].strip() for line in file.read_text(encoding="utf-8").splitlines())
+    return [line for line in lines if line]
+
+
+def _plain(found: object) -> object:
+    return None if isinstance(found, float) and not math.isfinite(found) else found
+
+
+def _show(rows: list[dict[str, object]], title: str) -> None:
+    """Print answers, a table for each question."""
+    from itertools import groupby
+
+    from dpopt.cli.reports.reports import console, print_table
+
+    console().print(f"{title}, of the table as it was counted")
+    for asked, group in groupby(rows, key=lambda row: str(row.get("question", row.get("regression")))):
+        found = [{name: one for name, one in row.items() if name not in ("question", "regression")} for row in group]
+        how = {str(row.pop("how")) for row in found}
+        names = [name.replace("_", " ") for name in found[0]]
+        shown = [[one if isinstance(one, str) else _digits(one) for one in row.values()] for row in found]
+        print_table(names, shown, title=f"{asked} ({', '.join(sorted(how))})")
+
+
+def _digits(found: object) -> str:
+    number = float(str(found))
+    if math.isnan(number):
+        return ""
+    return f"{number:,.0f}" if 1e4 <= abs(number) < 1e15 else f"{number:.4g}" if math.isfinite(number) else "unbounded"
