@@ -8,12 +8,11 @@ from math import nan, prod
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from dpopt.answers.estimates import RowTables, Sums, covariances
-from dpopt.answers.intervals import SURE, Interval, of_difference, of_quantile, of_ratio, of_sum
+from dpopt.answers.intervals import SURE, Interval, deviations_of, of_difference, of_quantile, of_ratio, of_sum
 from dpopt.answers.questions import COUNT, MEAN, QUANTILE, SHARE, Question
-from dpopt.errors import QuestionError
+from dpopt.errors import QuestionError, SchemaError
 from dpopt.inference.measured_residuals import MeasuredResiduals, Numbers
 from dpopt.schema.attribute import Attribute, AttributeKind
 from dpopt.schema.domains import Domains
@@ -98,8 +97,9 @@ def answers_of(
     values = [_by_group(side, by, measured if known else rows) for side in sides]
     blocks = [[_blocks(measured, one, two) if known else None for two in sides] for one in sides]
     sampled = [[_sampling(one, two, by, measured, rows) for two in sides] for one in sides] if population else None
-    z = float(-ndtri((1 - confidence) / 2 / together))
-    z_of_both = float(-ndtri((1 - confidence) / 2 / together / len(sides)))
+    z, z_of_both = (
+        deviations_of(confidence, gaussian=measured.gaussian, together=together * number) for number in (1, len(sides))
+    )
     found = []
     for group in np.ndindex(values[0].shape[:-1]):
         key = tuple(group[by.index(one)] for one in shared)
@@ -159,7 +159,10 @@ def _side(
         if formula is None:
             return np.ones(len(cells), dtype=np.bool_)
         attributes = [schema.attributes[one] for one in others]
-        circuit = compile_rules((Rule(formula),), attributes, lambda name: others.index(schema.index(name)))
+        try:
+            circuit = compile_rules((Rule(formula),), attributes, lambda name: others.index(schema.index(name)))
+        except SchemaError as problem:
+            raise QuestionError(f"{question.text!r}: {problem.__cause__ or problem}") from None
         return np.asarray(~circuit.broken(cells)[:, 0])
 
     def given(names: Sequence[str]) -> NDArray[np.bool_]:
@@ -200,20 +203,27 @@ def _side(
     return _Side(question, sums, shared, tuple(figures), len(rows), edges)
 
 
-def _numbers(attribute: Attribute, question: Question) -> Numbers:
-    """Return what each code stands for, and the least and the greatest number in its bin, (3, codes)."""
-    result = np.zeros((3, attribute.size))
+def numbers_of(attribute: Attribute) -> Numbers | None:
+    """Return what each code stands for, and the least and the greatest number in its bin, (3, codes); 0 for a missing value.
+
+    None where its values are no numbers.
+    """
+    rows: list[list[float]] = [[float(one) for one in attribute.values if isinstance(one, int | float)]] * 3
     if attribute.kind is AttributeKind.NUMERIC:
-        bins = len(attribute.edges) - 1
-        result[:, :bins] = attribute.representatives, attribute.edges[:-1], attribute.edges[1:]
-    elif attribute.ordered and attribute.arrow is None:
-        result[:, : len(attribute.values)] = attribute.values
-    else:
+        rows = [list(attribute.representatives), list(attribute.edges[:-1]), list(attribute.edges[1:])]
+    elif attribute.kind is not AttributeKind.CATEGORICAL or len(rows[0]) < len(attribute.values):
+        return None
+    return np.array([[*row, *[0.0] * (attribute.size - len(row))] for row in rows], dtype=np.float64)
+
+
+def _numbers(attribute: Attribute, question: Question) -> Numbers:
+    found = numbers_of(attribute)
+    if found is None:
         raise QuestionError(
             f"{question.text!r}: the values of {attribute.name!r} are no numbers, and have no {question.measure}; ask for "
             f"shares, or declare it as numeric"
         )
-    return result
+    return found
 
 
 def _missing(attribute: Attribute) -> int:

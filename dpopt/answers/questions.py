@@ -101,12 +101,16 @@ class _Reader:
                 condition = self._joined(condition, self._condition())
             elif not by and self._keyword("by"):
                 by = tuple(map(str, self._listed(self._column_name)))
+                if len(set(by)) < len(by):
+                    raise QuestionError(f"{self._text!r} names a column of groups twice; name each once")
             else:
                 break
         end, minus = self._at, None
         if re.match(r"\s+[-\u2212]\s", self._text[self._at :]):
             self._at = self._text.index(self._rest(), self._at) + 1
             minus = self._question()
+            if minus.minus is not None:
+                raise QuestionError(f"{self._text!r}: a question holds one difference; ask for each by itself")
             if minus.by != by:
                 raise QuestionError(
                     f"{self._text!r}: both sides of a difference have the same groups; found "
@@ -199,7 +203,7 @@ class _Reader:
         """Return number or date, and relation, of '20 <= age'."""
         found = _QUOTED.match(self._rest()) or _BARE.match(self._rest())
         after = None if found is None else _OPERATOR.match(self._rest()[found.end() :].lstrip())
-        if found is None or after is None or after[0] not in _MIRRORED:
+        if found is None or after is None or after[0] not in _MIRRORED or not re.match(r"[-+.\d]", _unquoted(found)):
             raise self._unknown_name()
         self._take(found[0])
         return _unquoted(found), self._take(_OPERATOR.match(self._rest())[0])  # type: ignore[index]  # matched

@@ -20,14 +20,13 @@ from itertools import combinations, combinations_with_replacement
 from math import nan
 
 import numpy as np
-from scipy.special import ndtri
 
-from dpopt.answers.answer import BY_ROWS, MEASURED
+from dpopt.answers.answer import BY_ROWS, MEASURED, numbers_of
 from dpopt.answers.estimates import RowTables
-from dpopt.answers.intervals import Interval
+from dpopt.answers.intervals import Interval, deviations_of
 from dpopt.errors import QuestionError
 from dpopt.inference.measured_residuals import MeasuredResiduals, Numbers
-from dpopt.schema.attribute import Attribute, AttributeKind
+from dpopt.schema.attribute import Attribute
 from dpopt.schema.schema import Schema
 
 MOST_TERMS = 60
@@ -83,7 +82,7 @@ def regress(
         return [Coefficient(one.name, Interval(b, nan, nan, nan), BY_ROWS) for one, b in zip(terms, beta, strict=True)]
     coefficients = np.array([_noise(measured, columns, both[one], both[two]) for one, two in places])
     solved = _Solved(matrix, right, beta, coefficients[index])
-    z = float(-ndtri((1 - confidence) / 2))
+    z = deviations_of(confidence, gaussian=measured.gaussian)
     return [Coefficient(one.name, solved.interval(at, z), MEASURED) for at, one in enumerate(terms)]
 
 
@@ -101,7 +100,8 @@ def _terms(formula: str, schema: Schema, measured: MeasuredResiduals) -> tuple[l
             f"{formula!r}: the outcome {outcome.name!r} can be missing, and in which records it is was not measured together "
             f"with several others; expected a column that is never missing"
         )
-    if not _is_number(outcome) and outcome.size != 2:
+    numbers = numbers_of(outcome)
+    if numbers is None and outcome.size != 2:
         raise QuestionError(
             f"{formula!r}: the outcome {outcome.name!r} has {outcome.size} values that are no numbers; "
             f"expected numbers, or two values"
@@ -111,7 +111,7 @@ def _terms(formula: str, schema: Schema, measured: MeasuredResiduals) -> tuple[l
         terms += _columns_of(schema.attributes[schema.index(name)], schema.index(name), measured)
     if len(terms) > MOST_TERMS:
         raise QuestionError(f"{formula!r} has {len(terms)} terms; at most {MOST_TERMS}: name columns of fewer values")
-    values = _values(outcome) if _is_number(outcome) else np.array([0.0, 1.0])
+    values = np.array([0.0, 1.0]) if numbers is None else numbers[0]
     return terms, _Term(outcome.name, schema.index(names[0]), _of_domain(values, schema.index(names[0]), measured))
 
 
@@ -119,26 +119,14 @@ def _columns_of(attribute: Attribute, column: int, measured: MeasuredResiduals) 
     """Return the terms of a column: its number, or an indicator of each value but the first; of a missing value one too."""
     shown = list(range(attribute.size))
     terms = []
-    if _is_number(attribute):
-        terms = [_Term(attribute.name, column, _of_domain(_values(attribute), column, measured))]
+    if (numbers := numbers_of(attribute)) is not None:
+        terms = [_Term(attribute.name, column, _of_domain(numbers[0], column, measured))]
         shown = [] if attribute.missing_code is None else [0, attribute.missing_code]
     occurring = _of_domain(np.arange(attribute.size, dtype=np.float64), column, measured)
     for code in [code for code in shown if code in occurring][1:]:
         label = f"{attribute.name} = {attribute.label(code)}"
         terms.append(_Term(label, column, (occurring == code).astype(np.float64)))
     return terms
-
-
-def _is_number(attribute: Attribute) -> bool:
-    return attribute.kind is AttributeKind.NUMERIC or (
-        bool(attribute.values) and attribute.ordered and attribute.arrow is None
-    )
-
-
-def _values(attribute: Attribute) -> Numbers:
-    """Return the number that each code stands for, 0 for a missing one."""
-    numbers = attribute.representatives if attribute.kind is AttributeKind.NUMERIC else attribute.values
-    return np.array([*numbers, *[0.0] * (attribute.size - len(numbers))], dtype=np.float64)
 
 
 def _of_domain(values: Numbers, column: int, measured: MeasuredResiduals) -> Numbers:

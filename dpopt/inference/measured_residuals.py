@@ -39,6 +39,8 @@ class MeasuredResiduals:
     """Variance of its noise; 0 where it is public."""
     size: float = 0.0
     """The number of records that shares are of; `records` if left out."""
+    gaussian: bool = True
+    """Whether all noise is normal to a good approximation; else some of it is Laplace's."""
     places: dict[tuple[int, ...], int] = field(init=False)
     """Which set has these attributes."""
 
@@ -117,7 +119,7 @@ def pooled(several: Sequence[MeasuredResiduals]) -> MeasuredResiduals:
     weights = 1 / variances if (variances > 0).all() else (variances == 0).astype(np.float64)
     records = float(weights @ [one.records for one in several] / weights.sum())
     left = 1 / float(weights.sum()) if (variances > 0).all() else 0.0
-    return _of_parts(first.domains, found, records, left, first.size)
+    return _of_parts(first.domains, found, records, left, first.size, gaussian=all(one.gaussian for one in several))
 
 
 def _of_parts(
@@ -126,6 +128,8 @@ def _of_parts(
     records: float,
     records_variance: float,
     size: float,
+    *,
+    gaussian: bool,
 ) -> MeasuredResiduals:
     """Return what is known of sets of attributes, given sums of estimates times their precisions, and of these."""
     parts = sorted(found, key=lambda one: (len(one), one))
@@ -134,12 +138,12 @@ def _of_parts(
     estimates = [np.zeros(0), *((found[one][0] / found[one][1]).ravel() for one in parts)]
     variances = np.array([1 / found[one][1] for one in parts])
     return MeasuredResiduals(
-        MarginalSet(domains, rows), np.concatenate(estimates), variances, records, records_variance, size
+        MarginalSet(domains, rows), np.concatenate(estimates), variances, records, records_variance, size, gaussian
     )
 
 
 def residuals_of_counts(
-    counted: Iterable[tuple[MarginalSet, NDArray[np.int64], float]], size: float, *, adaptive: bool
+    counted: Iterable[tuple[MarginalSet, NDArray[np.int64], float]], size: float, *, gaussian: bool, adaptive: bool
 ) -> MeasuredResiduals | None:
     """Return what noisy counts of marginals say as residuals; None where there are none.
 
@@ -149,6 +153,8 @@ def residuals_of_counts(
         Noisy counts, and the variance of the noise on each, in the order in which they were measured.
     size
         The number of records that shares are of.
+    gaussian
+        Whether all noise is Gaussian, and not Laplace's.
     adaptive
         Whether noisy counts decided what was measured next. Then the first counts that tell of a residual are used alone:
         the precision of later ones depends on their noise.
@@ -176,4 +182,4 @@ def residuals_of_counts(
     if domains is None:
         return None
     total, weight = found.pop(())
-    return _of_parts(domains, found, float(total) / weight, 1 / weight, size)
+    return _of_parts(domains, found, float(total) / weight, 1 / weight, size, gaussian=gaussian)

@@ -183,6 +183,11 @@ def measured_note(size: int, budget: Budget) -> Detail | AccuracyWarning:
     return AccuracyWarning(f"{text}. Declare a fixed public number near it with --n0 if there is one: it costs nothing")
 
 
+def size_deviation(budget: Budget) -> float:
+    """Return the deviation of the noise in the number of records of a plan; 0 where that is public."""
+    return SizeMeasurement.of(budget).deviation if budget.earlier else 0.0
+
+
 def declared_rows(size: int, most: int) -> str:
     """Return what to know about a number of rows that was declared where at most so many of each person are counted."""
     return (

@@ -52,7 +52,7 @@ def measured(table: Codes, scale: float, most: int | None = None, seed: int = 1)
     sets = MarginalSet(columns.domains, np.array(list(combinations(range(width), 2))[:most], dtype=np.int32))
     counts = [np.rint(RecordAnswers(table).on(one, sizes) * ROWS).astype(np.int64) for one in (columns, sets)]
     noisy = PublicNoise(seed).discrete_gaussian(np.concatenate(counts), scale)[columns.number_of_cells :]
-    found = residuals_of_counts([(sets, noisy, scale**2)], ROWS, adaptive=False)
+    found = residuals_of_counts([(sets, noisy, scale**2)], ROWS, gaussian=True, adaptive=False)
     assert found is not None
     return found
 

@@ -294,7 +294,8 @@ def counted_residuals(answered: Sequence[Answered], job: Job, *, adaptive: bool)
         for one in answered
         if isinstance(one.queries, MarginalSet)
     )
-    return residuals_of_counts(counted, job.plan.size, adaptive=adaptive)
+    gaussian = all("Gaussian" in one.answers.noise for one in answered)
+    return residuals_of_counts(counted, job.plan.size, gaussian=gaussian, adaptive=adaptive)
 
 
 def counted_totals(answered: Sequence[Answered], sizes: NDArray[np.integer]) -> list[Total]:

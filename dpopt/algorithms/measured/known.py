@@ -52,6 +52,7 @@ from dpopt.queries.residuals import (
 )
 from dpopt.releases.declared_size import Total
 from dpopt.releases.job import Job
+from dpopt.releases.measured_size import size_deviation
 
 TYPICAL = 0.9
 """Quantile of the scales of interactions that the smoothing of a fit goes by."""
@@ -349,7 +350,9 @@ class Known:
         both would be biased.
         """
         with np.errstate(divide="ignore"):
-            return MeasuredResiduals(self.sets, self.first, 1 / self.first_precision, float(self.plan.size))
+            variances = 1 / self.first_precision
+        noise = size_deviation(self.plan.budget) ** 2
+        return MeasuredResiduals(self.sets, self.first, variances, float(self.plan.size), noise)
 
     def totals(self) -> list[Total]:
         """Return what residuals and distances say of the number of records n, of which the residuals alone know nothing.
