@@ -15,6 +15,7 @@ from scipy.special import ndtri
 from dpopt.algorithms.measured.fitting import measured_marginals
 from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.measured.stages import (
+    SPARED,
     VARIANCES,
     best_precisions,
     factors_of,
@@ -121,13 +122,13 @@ class Known:
         """Return the factors k_A, (A,), with which sets of up to `order` attributes are worth measuring; 0: not at all.
 
         Of one attribute all are measured: one of its codes may hold nearly every record, and no public prior knows of
-        which.
+        which. Of others, large sets that are hardly worth their draws are left out (`SPARED`).
         """
         allowed = measurable(self.sets, order)
         rho = bound / (2 * scale * scale)
         prior = ResidualPrior.nothing(self.sets) if order == 1 else self.prior
-        uneven = {} if order == 1 else {"unevenness": self._unevenness()}
-        precisions = best_precisions(self.marginals, prior, self.precision, allowed, rho, **uneven)
+        more = {} if order == 1 else {"unevenness": self._unevenness(), "spared": SPARED}
+        precisions = best_precisions(self.marginals, prior, self.precision, allowed, rho, **more)
         return factors_of(self.sets, precisions, scale, bound, replaced=self.plan.replaced)
 
     def residuals(self, factors: NDArray[np.int64]) -> Residuals:
