@@ -384,6 +384,16 @@ def test_a_rare_value_is_lifted_by_no_more_than_its_part_of_the_records() -> Non
     assert fitted < 0.7 * records
 
 
+def test_records_are_the_same_with_one_thread_and_with_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for threads in (1, 2):
+        fix_draws(monkeypatch, 1)
+        monkeypatch.setattr("dpopt.threads.USUAL", threads)
+        found.append(released(1.0, tmp_path / str(threads)))
+    np.testing.assert_array_equal(found[0].distinct, found[1].distinct)
+    np.testing.assert_array_equal(found[0].multiplicity, found[1].multiplicity)
+
+
 def test_a_set_counts_in_both_fits_as_its_weight_says() -> None:
     asked, none = workload("marginals:2"), np.zeros(2)
     plan = make_measured_plan(request(1.0), asked)

@@ -61,6 +61,8 @@ MOST_DEVIATIONS = 3.0
 """So many standard deviations of its noise a cell may be drawn away from what was measured."""
 LEAST_FEASIBLE, MOST_FEASIBLE, FEASIBLE_SWEEPS = 2_000, 20_000, 10
 """Under rules as many records as in the table, or rows, are fitted to one-way marginals, within these limits."""
+Suggested = tuple[FitProblem, float, NDArray[np.float64]]
+"""A problem of fitting records, how strongly they are drawn to independence, and the one-way marginals."""
 _LEAST_PULL, _MOST_PULL, _SURE, _TINY = 1e-3, 30.0, 16.0, 1e-12
 
 
@@ -127,8 +129,8 @@ class Known:
         allowed = measurable(self.sets, order)
         rho = bound / (2 * scale * scale)
         prior = ResidualPrior.nothing(self.sets) if order == 1 else self.prior
-        more = {} if order == 1 else {"unevenness": self._unevenness(), "spared": SPARED}
-        precisions = best_precisions(self.marginals, prior, self.precision, allowed, rho, **more)
+        uneven, spared = (PUBLIC_UNEVENNESS, 0.0) if order == 1 else (self._unevenness(), SPARED)
+        precisions = best_precisions(self.marginals, prior, self.precision, allowed, rho, uneven, spared=spared)
         return factors_of(self.sets, precisions, scale, bound, replaced=self.plan.replaced)
 
     def residuals(self, factors: NDArray[np.int64]) -> Residuals:
@@ -228,8 +230,8 @@ class Known:
             parts.append(column_parts(shares, ordered=attribute.ordered, missing=missing))
         return np.concatenate(parts)
 
-    def problem(self) -> tuple[FitProblem, float, NDArray[np.float64]]:
-        """Return the problem of fitting records, how strongly they are drawn to independence, and the one-way marginals.
+    def problem(self) -> Suggested:
+        """Return the problem of fitting records, the strength with which they are drawn, and the one-way marginals.
 
         A marginal counts as its noise and its interaction let it. Fitting with the strength 1 / t shrinks like a prior
         of scale t; one strength serves all, so that a marginal of scale t counts t times the strength.
