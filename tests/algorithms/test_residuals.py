@@ -21,12 +21,11 @@ from dpopt.algorithms.measured.stages import (
     LARGE,
     MOST_BOUND,
     SPARED,
-    VARIANCES,
     best_precisions,
     bound_for,
     factors_of,
-    likely_variances,
     measurable,
+    typical_variances,
 )
 from dpopt.algorithms.options import COUNTS, RESIDUALS, SELECTED, PlanRequest, Projection
 from dpopt.algorithms.replay import replay
@@ -35,7 +34,7 @@ from dpopt.errors import PlanError, TranscriptError
 from dpopt.inference.interactions import DISTANCES, distance_likelihoods, likely_distances, scales_at_distances
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import FitSettings
-from dpopt.models.noise_budgets.residual_allocation import PUBLIC_UNEVENNESS, ResidualPrior, residual_program
+from dpopt.models.noise_budgets.residual_allocation import PUBLIC_UNEVENNESS, ResidualPrior, prices, residual_program
 from dpopt.models.records.projection import projection
 from dpopt.queries.counting.kernels import shares_on_records
 from dpopt.queries.distances import UNIT
@@ -207,22 +206,27 @@ def test_noisy_distances_tell_strong_sets_from_weak_ones() -> None:
     assert 700 < means[3] < 1100
     assert means[[0, 1, 2, 4]].max() < 60
     sets = sets_of((2,) * 5, *((place,) for place in range(5)))
-    variances = likely_variances(likely, sets, np.full(10, 500.0), 1000) @ VARIANCES
+    variances = typical_variances(likely, sets, 1000)
     assert variances[3] > 30 * variances[[0, 1, 2, 4]].max()
 
 
-def test_a_distance_within_few_cells_is_large_variances_of_few() -> None:
-    """Both marginals are 200 records from what is predicted; of one, four cells hold all."""
-    sets = sets_of((100, 100), (0,), (1,))
+def test_noise_of_a_prediction_is_no_distance_of_its_set() -> None:
+    """A prediction that noise moves by 300 records: of a distance of 500, 400 are the set's; of one of 300, hardly any."""
+    likely = likely_distances(distance_likelihoods(np.array([500.0, 300.0]), 5.0, 1000, np.array([300.0, 300.0])), 1)
+    far, near = np.exp(likely @ np.log(2000 * DISTANCES))
+    assert 300 < far < 450
+    assert near < 100
+
+
+def test_a_typical_variance_is_that_of_cells_at_the_expected_distance() -> None:
+    """Normal cells of variance v p deviate by sqrt(2 v p / pi) each; a distance that is likely half of the time counts half."""
+    sets = sets_of((100, 4), (0,), (0, 1))
     likely = np.zeros((2, DISTANCES.size))
-    likely[:, np.abs(DISTANCES - 0.1).argmin()] = 1
-    predicted = np.concatenate((np.full(100, 10.0), np.full(4, 250.0), np.zeros(96)))
-    chances = likely_variances(likely, sets, predicted, 1000)
-    np.testing.assert_allclose(chances.sum(axis=1), 1)
-    even, few = (VARIANCES[one > 0] for one in chances)
-    assert even.max() < 20
-    assert few.max() > 1000
-    np.testing.assert_allclose(chances[1, VARIANCES > 1000].sum(), 0.04)
+    likely[:, -1] = 1  # a distance of 1: 2,000 records
+    found = typical_variances(likely, sets, 1000)
+    np.testing.assert_allclose(sets.cells() * np.sqrt(2 / np.pi * found * prices(sets)), 2000)
+    likely[:, -1] = likely[:, 0] = 0.5  # or of 1e-4
+    np.testing.assert_allclose(typical_variances(likely, sets, 1000) / found, 0.25, rtol=1e-3)
 
 
 def played(known: Known, truth: np.ndarray, seed: int) -> Known:

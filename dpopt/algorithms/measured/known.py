@@ -14,15 +14,7 @@ from scipy.special import ndtri
 
 from dpopt.algorithms.measured.fitting import measured_marginals
 from dpopt.algorithms.measured.plan import MeasuredPlan
-from dpopt.algorithms.measured.stages import (
-    SPARED,
-    VARIANCES,
-    best_precisions,
-    factors_of,
-    likely_variances,
-    measurable,
-    sets_of,
-)
+from dpopt.algorithms.measured.stages import SPARED, best_precisions, factors_of, measurable, sets_of, typical_variances
 from dpopt.inference.coarse_tables import coarse_predictions, column_parts
 from dpopt.inference.interactions import (
     DISTANCES,
@@ -50,6 +42,7 @@ from dpopt.queries.residuals import (
     residuals_of,
     shapes_of,
     subsets_of,
+    summed_over_subsets,
 )
 from dpopt.releases.declared_size import Total
 from dpopt.releases.job import Job
@@ -166,14 +159,20 @@ class Known:
         sets, predicted = self.predicted(order)
         self.far.append((sets, np.rint(UNIT * predicted) / UNIT, noisy / UNIT, scale / UNIT))
         self.likelihoods[places] = distance_likelihoods(noisy / UNIT, scale / UNIT, size)
-        likely = likely_variances(likely_distances(self.likelihoods[places], order), sets, predicted, size)
-        values, chances = np.array(self.prior.variances), np.array(self.prior.chances)
-        spare = VARIANCES.size - values.shape[1]
-        if spare:
-            values = np.pad(values, ((0, 0), (0, spare)), constant_values=1.0)
-            chances = np.pad(chances, ((0, 0), (0, spare)))
-        values[places], chances[places] = VARIANCES, likely
-        self.prior = ResidualPrior(values, chances)
+        own = self._noise_of_independence(sets, predicted)
+        likely = likely_distances(distance_likelihoods(noisy / UNIT, scale / UNIT, size, own), order)
+        values = np.array(self.prior.variances)
+        values[places] = typical_variances(likely, sets, size)[:, None]
+        self.prior = ResidualPrior(values, self.prior.chances)
+
+    def _noise_of_independence(self, sets: MarginalSet, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return by how much noise of one-way marginals moves the counts of sets, (S,): the mean L1 distance, in records."""
+        places = self.of_order(1)
+        ones, squares = self.sets.take(places), np.maximum(self.counts[self._cells(places)], 1.0) ** 2
+        noise = prices(ones) / np.maximum(self.precision[places], _TINY)
+        relative = np.minimum(np.repeat(noise, ones.cells()) / squares, 1.0)
+        moved = predicted * np.sqrt(2 / np.pi * summed_over_subsets(ones, relative, sets))
+        return np.asarray(np.add.reduceat(moved, sets.starts[:-1]))
 
     def update(self, order: int) -> None:
         """Compute counts of all sets of up to `order` attributes from what was measured."""
