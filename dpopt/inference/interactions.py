@@ -101,12 +101,15 @@ def predicted_counts(
     return result
 
 
-def distance_likelihoods(distances: NDArray[np.float64], scale: float, size: int) -> NDArray[np.float64]:
+def distance_likelihoods(
+    distances: NDArray[np.float64], scale: float, size: int, own: NDArray[np.float64] | float = 0.0
+) -> NDArray[np.float64]:
     """Return the logarithm of how likely noisy L1 distances in records, (S,), are for each of `DISTANCES`, (S, 38).
 
-    `scale` is the standard deviation of the noise, in records.
+    `scale` is the standard deviation of the noise, in records, and `own` how far noise alone moves each prediction, (S,):
+    it adds to the distance as independent errors do, and no measurement of the set would mend it.
     """
-    true = 2.0 * size * DISTANCES
+    true = np.hypot(2.0 * size * DISTANCES, np.asarray(own)[..., None])
     spread = np.sqrt(scale**2 + (_INEXACT * true) ** 2)
     return np.asarray(-0.5 * ((distances[:, None] - true) / spread) ** 2 - np.log(spread))
 

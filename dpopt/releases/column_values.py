@@ -162,7 +162,7 @@ class ColumnBlocks:
             before = upto[first] - own[first]
             total = np.repeat(upto[first + counts - 1] - before, counts)
             begin, bin_of = upto - np.repeat(before, counts) - own, np.repeat(there, counts)
-            offset = np.repeat(_van_der_corput(blocks_before[there] + 1), counts)
+            offset = np.repeat([_van_der_corput(place + 1) for place in blocks_before[there].tolist()], counts)
             blocks_before[there] += 1
             sums = np.zeros(rows.size)
             for point in range(points):
@@ -225,13 +225,9 @@ class ColumnBlocks:
         return rounded
 
 
-def _van_der_corput(places: _Whole) -> _Numbers:
-    """Return the numbers at these places, from 1, of van der Corput's sequence 1/2, 1/4, 3/4, 1/8, ..."""
-    found, digit = np.zeros(places.size), 0.5
-    while places.any():
-        found += (places & 1) * digit
-        places, digit = places >> 1, digit / 2
-    return found
+def _van_der_corput(place: int) -> float:
+    """Return the number at a place, from 1, of van der Corput's sequence 1/2, 1/4, 3/4, 1/8, ...: its bits reversed."""
+    return int(f"{place:b}"[::-1], 2) / (1 << place.bit_length())
 
 
 def _width(low: _Numbers, high: _Numbers, wide: NDArray[np.bool_]) -> _Numbers:
