@@ -3,12 +3,12 @@
 A sum over the records of a group g of some columns B ("by"), each counted u(c) by its codes c of other columns R, is linear
 in the marginal over W = B + R, and so in the residuals r_A of all A within W (`dpopt.queries.residuals`):
 
-    S_g(u) = sum over A of <P_A w_A, r_A>,    w_A = [g] u summed over W - A, over N(W - A)          (AN-1)
+    S_g(u) = sum over A of <P_A w_A, r_A>,    w_A = [g] u summed over W - A, over N(W - A)          (BL-3)
 
 With y_A = r_A + noise of variance s_A^2 along each direction, independent of all others,
 
     Cov(S_g(u), S_g(v)) = sum over A1 in B, A2 in R and R' of
-        s_A^2 prod_{i in A1} (1 - 1 / n_i) <P u_A2, P v_A2> / (N(W - A) N(W' - A)),  A = A1 + A2     (AN-2)
+        s_A^2 prod_{i in A1} (1 - 1 / n_i) <P u_A2, P v_A2> / (N(W - A) N(W' - A)),  A = A1 + A2     (BL-4)
 
 the same for every group. For A = {} it is the variance of the number of records; 0 where that is public. These are the
 estimates of least variance among the unbiased ones that are linear in what was measured (models/best_linear_answer).
@@ -66,14 +66,14 @@ class Sums:
         return (*self.by, *self.others)
 
     def estimates(self, measured: MeasuredResiduals | RowTables) -> Numbers:
-        """Return the estimates (AN-1), (*codes of B, k)."""
+        """Return the estimates (BL-3), (*codes of B, k)."""
         table = measured.table(self.attributes)
         axes = list(range(len(self.others)))
         return np.asarray(np.tensordot(table, self.values, ([len(self.by) + a for a in axes], [1 + a for a in axes])))
 
 
 def covariances(measured: MeasuredResiduals, first: Sums, second: Sums) -> Numbers:
-    """Return the covariances of two lots of sums over the same group (AN-2), (k, k'); `by` is the same for both."""
+    """Return the covariances of two lots of sums over the same group (BL-4), (k, k'); `by` is the same for both."""
     common = [one for one in first.others if one in second.others]
     by, result = first.by, np.zeros((len(first.values), len(second.values)))
     for width in range(len(common) + 1):
@@ -101,7 +101,7 @@ def _centred(sums: Sums, inside: tuple[int, ...]) -> Numbers:
 def _spread(
     measured: MeasuredResiduals, part: tuple[int, ...], inside: tuple[int, ...], first: Sums, second: Sums
 ) -> float:
-    """Return s_A^2 prod (1 - 1 / n_i) / (N(W - A) N(W' - A)) of AN-2."""
+    """Return s_A^2 prod (1 - 1 / n_i) / (N(W - A) N(W' - A)) of BL-4."""
     around = [
         prod(measured.shape([one for one in sums.attributes if one not in (*part, *inside)]))
         for sums in (first, second)

@@ -2,10 +2,10 @@
 
 With a row x of terms (the constant, numbers, an indicator of each value but the first) and an outcome y for every record,
 the coefficients of least squares solve b - A beta = 0, A = sum x x', b = sum x y. Every entry is a sum over two columns, so
-that b - A beta is linear in the residuals that were measured, for any beta (AN-3). At the true beta it is noise, with a known
+that b - A beta is linear in the residuals that were measured, for any beta. At the true beta it is noise, with a known
 covariance V(beta). The interval of one coefficient t holds all values for which
 
-    min over the others of (b - A beta)' V(beta)^-1 (b - A beta) <= z^2                                        (AN-4)
+    min over the others of (b - A beta)' V(beta)^-1 (b - A beta) <= z^2
 
 (Fieller's way in several dimensions): what noise could have made of A is counted. Where that holds for ever larger values,
 the coefficient is not identified, and an end is infinite.
@@ -183,7 +183,7 @@ class _Solved:
         return np.asarray(own @ own.T)
 
     def interval(self, at: int, z: float) -> Interval:
-        """Return the interval of one coefficient (AN-4)."""
+        """Return the interval of one coefficient."""
         inverse = np.linalg.inv(self.matrix)
         spread = inverse @ self.covariance(self.beta) @ inverse.T
         deviation = float(np.sqrt(max(spread[at, at], 0.0)))
@@ -209,7 +209,7 @@ class _Solved:
         return centre + high * step
 
     def _distance(self, at: int, value: float) -> float:
-        """Return the least of AN-4 over the other coefficients, whose V is taken at the solution that follows from it."""
+        """Return the least square over the other coefficients, whose V is taken at the solution that follows from it."""
         others = [one for one in range(self.beta.size) if one != at]
         beta = self.beta.copy()
         beta[at], result = value, 0.0

@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.errors import ProgramError
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import cell_variances, marginals_from_residuals
 from dpopt.schema.domains import Domains
@@ -183,3 +185,41 @@ def residuals_of_counts(
         return None
     total, weight = found.pop(())
     return _of_parts(domains, found, float(total) / weight, 1 / weight, size, gaussian=gaussian)
+
+
+def best_weights(marginals: MarginalSet, variances: Numbers, numbers: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the weights BL-3 of counts of marginals, (cells,), and the multipliers of BL-2, (records,).
+
+    Parameters are those of `dpopt.models.best_linear_answer.best_linear_answer`; `marginals` and `variances` as arrays.
+    Raises ProgramError if what was counted does not determine the answer.
+    """
+    shape = tuple(marginals.domains.counts.tolist())
+    block, every = numbers.reshape(shape), range(len(shape))
+    weights, duals = np.zeros(marginals.number_of_cells), np.zeros(shape)
+    own = [marginals.attributes_of(place) for place in range(len(marginals))]
+    left = block.copy()
+    for width in range(len(shape) + 1):
+        for part in combinations(every, width):
+            precisions = {
+                place: 1 / (variances[place] * prod(shape[a] for a in attributes if a not in part))
+                for place, attributes in enumerate(own)
+                if set(part) <= set(attributes)
+            }
+            if not precisions:
+                continue
+            centred = block.mean(axis=tuple(a for a in every if a not in part), keepdims=True)
+            for axis in part:
+                centred = centred - centred.mean(axis=axis, keepdims=True)
+            left -= centred
+            scaled = centred / sum(precisions.values())
+            duals += 2 * scaled / prod(shape[a] for a in every if a not in part)
+            for place, precision in precisions.items():
+                kept = tuple(shape[a] if a in part else 1 for a in own[place])
+                spread = np.broadcast_to((precision * scaled).reshape(kept), tuple(shape[a] for a in own[place]))
+                weights[marginals.starts[place] : marginals.starts[place + 1]] += spread.ravel()
+    if np.abs(left).max(initial=0.0) > 1e-9 * max(1.0, np.abs(block).max(initial=0.0)):
+        raise ProgramError(
+            "best_linear_answer: what was counted does not determine the answer, which depends on attributes together that no "
+            "marginal holds"
+        )
+    return weights, duals.ravel()

@@ -10,6 +10,7 @@ Next     a new model: its page models/<name>/README.md with labelled formulas fi
 | model.py, catalogue.py | a model, to print, solve and write; all models by name |
 | model_size.py | what a model of a release will ask of a solver, said before |
 | halfspace_debiasing.py | biased estimates from random projections, combined for the least worst bias |
+| best_linear_answer.py | by which numbers noisy counts add up to an answer |
 | shrinkage.py | the empirical prior by which noisy cells are drawn towards predictions |
 | best_responses/ | the best response to weighted queries, as programs, with bounds |
 | histograms/ | consistent histograms, sorted counts, degrees and intervals |
@@ -20,6 +21,7 @@ Next     a new model: its page models/<name>/README.md with labelled formulas fi
 
 from __future__ import annotations
 
+from dpopt.models.best_linear_answer import best_linear_answer
 from dpopt.models.best_responses.best_response import best_response, read_record, round_program
 from dpopt.models.best_responses.max_csp_as_mip import (
     AsMip,
@@ -69,6 +71,7 @@ __all__ = [
     "accepting_max_csp",
     "answer_polynomial",
     "approximation_plus_noise",
+    "best_linear_answer",
     "best_response",
     "build_model",
     "coefficient_budget",

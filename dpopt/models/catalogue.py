@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.files.reading import read_text
+from dpopt.models.best_linear_answer import best_linear_answer
 from dpopt.models.best_responses.perturbed_response import perturbed_response
 from dpopt.models.halfspace_debiasing import halfspace_debiasing
 from dpopt.models.histograms.graphical_sequence import graphical_relaxation, graphical_sequence
@@ -134,6 +135,12 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         "which intervals stand for the bins of a released histogram",
         interval_partition,
         {"values": [1, 1, 5, 6], "intervals": 2},
+    ),
+    "best_linear_answer": CatalogueEntry(
+        "best_linear_answer",
+        "by which numbers noisy counts add up to an answer",
+        best_linear_answer,
+        {"sizes": [2], "marginals": [[0], [0]], "variances": [1, 3], "numbers": [0, 1]},
     ),
     "shrinkage": CatalogueEntry(
         "shrinkage",

@@ -25,6 +25,7 @@ from dpopt.inference.histograms.tree_least_squares import least_squares
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import FitProblem, FitSettings, FitTerm
 from dpopt.inference.shrinkage import fit_weights
+from dpopt.models.best_linear_answer import best_linear_answer
 from dpopt.models.best_responses.pairwise_lifting import pairwise_lifting
 from dpopt.models.best_responses.perturbed_response import (
     UNITS,
@@ -60,6 +61,10 @@ from tests.inference.histograms.small_trees import (
 from tests.models.catalogue import MODELS, enumerated_optimum, load_script, small_instances
 from tests.models.polynomial_vertices import known_optima, numbers
 from tests.models.test_answer_polynomial import Table, deviations_of, table_of
+from tests.models.test_best_linear_answer import MARGINALS as ANSWERED
+from tests.models.test_best_linear_answer import SIZES as ANSWERED_SIZES
+from tests.models.test_best_linear_answer import VARIANCES as ANSWERED_VARIANCES
+from tests.models.test_best_linear_answer import numbers as answered_numbers
 from tests.models.test_consistent_records import INSTANCES as CONSISTENT
 from tests.models.test_histogram_programs import INSTANCES as PARTITIONS
 from tests.models.test_max_entropy import UNIVERSE, noisy_problem, parts_of
@@ -442,7 +447,7 @@ def floats(text: str) -> list[float]:
 
 
 def polynomials(page: str) -> list[Problem]:
-    """MP-1 to MP-4, CB-1 to CB-3, AN-1 and AN-2: the known optima of a page."""
+    """MP-1 to MP-4, CB-1 to CB-3, BL-1 and BL-2: the known optima of a page."""
     found = []
     for row in known_optima(MODELS / page / "known_optima.csv"):
         arguments: dict[str, Any] = {"values": floats(row["values"])}
@@ -642,6 +647,21 @@ def shrinkages() -> list[Problem]:
     return found
 
 
+def linear_answers() -> list[Problem]:
+    """BL-1 and BL-2."""
+    found = []
+    for seed in range(3):
+        answer = best_linear_answer(ANSWERED_SIZES, ANSWERED, ANSWERED_VARIANCES, answered_numbers(seed)).solve()
+        arguments = {
+            "sizes": ANSWERED_SIZES,
+            "marginals": ANSWERED,
+            "variances": ANSWERED_VARIANCES,
+            "numbers": answered_numbers(seed).tolist(),
+        }
+        found.append(near(float(answer.objective or 0.0), arguments, within=1e-5))
+    return found
+
+
 def databases() -> list[Problem]:
     """SD-1 to SD-4."""
     difference = load_script(MODELS / "small_database" / "small_database_textbook.py").largest_difference
@@ -666,6 +686,7 @@ PROBLEMS: dict[str, Callable[[], list[Problem]]] = {
     },
     "answer_polynomial": answer_polynomials,
     "approximation_plus_noise": lambda: polynomials("approximation_plus_noise"),
+    "best_linear_answer": linear_answers,
     "best_response_pairwise_bound": pairwise_bounds,
     "coefficient_budget": budgets,
     "continual_counting": growing,
@@ -714,6 +735,8 @@ def stated_optima(page: str) -> list[tuple[float, float]]:
 POINTS: list[tuple[str, int, Values, str]] = [
     ("answer_polynomial", 0, {"a_0_0": -0.2333, "a_1_0": 0.4667, "a_2_0": 0.0667}, "a = 0.4667, b = 0.0667"),
     ("approximation_plus_noise", 0, {"a_0": 0, "a_1": 1}, "a = 0, 1 and 1/4"),
+    ("best_linear_answer", 0, {"l_0": 0, "l_1": 0.75, "l_2": 0, "l_3": 0.25}, "l = (0, 3/4; 0, 1/4)"),
+    ("best_linear_answer", 1, {"l_0": -0.25, "l_1": 0.75, "l_2": -0.25, "l_3": 0.75}, "(-1/4, 3/4; -1/4, 3/4)"),
     ("best_response", 0, {"x_0_1": 1, "x_1_2": 1, "x_2_1": 1}, "(1, 2, 1) is the only optimal record"),
     ("best_response_thresholds", 0, {"x_0_1": 1, "x_1_0": 1, "x_2_1": 1, "x_3_2": 1}, "So (1, 0, 1, 2) has"),
     ("best_response_with_rules", 0, {"x_0_2": 1, "x_1_1": 1, "x_2_0": 1}, "at the record (2, 1, 0) alone"),

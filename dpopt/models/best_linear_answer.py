@@ -1,0 +1,109 @@
+"""By which numbers noisy counts add up to an answer: no bias, and the least variance.
+
+Counts y_i of the cells of several marginals M have independent noise of variance v_i. An answer, the sum over records of a
+number u(x) of each record's codes x, is sum_i l_i y_i with
+
+    minimize    sum_i v_i l_i^2                                                          (BL-1)
+    subject to  sum of the l_i of the cells that x lies in = u(x), for every x.           (BL-2)
+
+All counts of one marginal M have the same variance v_M. Let w_A = u summed over the attributes not in A, divided by how many
+codes these have together, P w_A the same centred along each axis, N(S) the number of cells over S, and x_MA = 1 / (v_M N(M -
+A)) the precision that M gives to the residual of A. The optimum needs no solver:
+
+    l_i = sum over A in M of x_MA / x_A (P w_A)(codes of i in A),   x_A = sum over M of x_MA,            (BL-3)
+
+and its variance is
+
+    sum over A of |P w_A|^2 / x_A                                                        (BL-4)
+
+unless P w_A is not 0 for a set A that no marginal holds: then nothing measured determines the answer. Page:
+models/best_linear_answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpopt.errors import ProgramError
+from dpopt.models.model import Model, computed_by
+from dpopt.models.noise_budgets.budget_program import workload_of
+from dpopt.programs.building import Builder
+from dpopt.queries.marginal_set import MarginalSet
+
+MOST_RECORDS = 100_000
+"""Different records, one row each, at most."""
+
+
+def best_linear_answer(
+    sizes: ArrayLike, marginals: Sequence[Sequence[int]], variances: ArrayLike, numbers: ArrayLike
+) -> Model:
+    """Return the model of BL-1 and BL-2; its own method is BL-3.
+
+    Parameters
+    ----------
+    sizes : (d,) int
+        How many codes each attribute has.
+    marginals
+        What was counted: attributes of each marginal, from 0, increasing.
+    variances : (M,) float64
+        v of the counts of each, above 0.
+    numbers : (product of the sizes,) float64
+        u(x), the last attribute's codes fastest: 1 where a record is counted, and 0 else; or any numbers.
+
+    Raises
+    ------
+    ProgramError
+        If nothing that was counted determines the answer, or arrays do not fit.
+
+    Examples
+    --------
+    >>> found = best_linear_answer([2], [[0], [0]], [1, 3], [0, 1]).solve()
+    >>> found.value["l"].round(4).tolist(), round(found.objective, 4)
+    ([0.0, 0.75, 0.0, 0.25], 0.75)
+    """
+    workload = workload_of(sizes, marginals, name="best_linear_answer")
+    shape = tuple(workload.domains.counts.tolist())
+    spread, u = (np.asarray(one, dtype=np.float64) for one in (variances, numbers))
+    if prod(shape) > MOST_RECORDS or u.shape != (prod(shape),) or not np.isfinite(u).all():
+        raise ProgramError(
+            f"best_linear_answer: found {u.size:,} numbers for {prod(shape):,} records; expected one finite number for each "
+            f"of at most {MOST_RECORDS:,}"
+        )
+    if spread.shape != (len(workload),) or not ((spread > 0) & np.isfinite(spread)).all():
+        raise ProgramError(f"best_linear_answer: expected a variance above 0 for each of {len(workload)} marginals")
+    cells = cells_of(workload)
+    build = Builder()
+    l = build.variables("l", workload.number_of_cells, lower=-np.inf, start=0)  # noqa: E741  the page's letter
+    build.rows(
+        "BL-2",
+        u.size,
+        (np.arange(u.size)[:, None], l[cells], 1.0),
+        lower=u,
+        upper=u,
+        inside=lambda: map(str, range(u.size)),
+    )
+    build.squares(
+        "BL-1",
+        l.size,
+        (np.arange(l.size), l, 1.0),
+        targets=np.zeros(l.size),
+        weights=2.0 * np.repeat(spread, workload.cells()),
+        inside=lambda: map(str, range(l.size)),
+    )
+    own = computed_by("dpopt.inference.measured_residuals:best_weights", workload, spread, u)
+    return Model.of("best_linear_answer", build, closed_form=own)
+
+
+def cells_of(marginals: MarginalSet) -> NDArray[np.int64]:
+    """Return in which cell of each marginal every record lies, (records, M)."""
+    shape = tuple(marginals.domains.counts.tolist())
+    codes, columns = np.indices(shape).reshape(len(shape), -1), []
+    for place in range(len(marginals)):
+        own = list(marginals.attributes_of(place))
+        inside = np.ravel_multi_index(tuple(codes[own]), tuple(shape[a] for a in own)) if own else 0 * codes[0]
+        columns.append(marginals.starts[place] + inside)
+    return np.stack(columns, axis=1)
