@@ -736,7 +736,7 @@ POINTS: list[tuple[str, int, Values, str]] = [
     ("answer_polynomial", 0, {"a_0_0": -0.2333, "a_1_0": 0.4667, "a_2_0": 0.0667}, "a = 0.4667, b = 0.0667"),
     ("approximation_plus_noise", 0, {"a_0": 0, "a_1": 1}, "a = 0, 1 and 1/4"),
     ("best_linear_answer", 0, {"l_0": 0, "l_1": 0.75, "l_2": 0, "l_3": 0.25}, "l = (0, 3/4; 0, 1/4)"),
-    ("best_linear_answer", 1, {"l_0": -0.25, "l_1": 0.75, "l_2": -0.25, "l_3": 0.75}, "(-1/4, 3/4; -1/4, 3/4)"),
+    ("best_linear_answer", 1, {"l_0": 0, "l_1": 1, "l_2": 0, "l_3": 1}, "l = (0, 1; 0, 1)"),
     ("best_response", 0, {"x_0_1": 1, "x_1_2": 1, "x_2_1": 1}, "(1, 2, 1) is the only optimal record"),
     ("best_response_thresholds", 0, {"x_0_1": 1, "x_1_0": 1, "x_2_1": 1, "x_3_2": 1}, "So (1, 0, 1, 2) has"),
     ("best_response_with_rules", 0, {"x_0_2": 1, "x_1_1": 1, "x_2_0": 1}, "at the record (2, 1, 0) alone"),
