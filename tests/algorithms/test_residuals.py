@@ -284,6 +284,36 @@ def test_the_error_of_a_balanced_table_falls_with_epsilon() -> None:
     assert all(later < 1.2 * earlier for earlier, later in itertools.pairwise(errors))
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0])
+def test_independent_columns_lose_little_to_pairs(epsilon: float) -> None:
+    """Of 2,000 records, ten runs: at most 3 % above the product of the same one-way estimates, and 10 % above one-way
+    marginals for the whole budget (27 % at epsilon 1 where sets are worth the mean of their likely variances)."""
+    generator, sizes = np.random.default_rng(5), (3, 4, 5, 6, 8, 2, 2, 10)
+    columns = [generator.choice(size, 2000, p=generator.dirichlet(np.ones(size))) for size in sizes]
+    named = zip("abcdefgh", sizes, strict=True)
+    kind = AttributeKind.CATEGORICAL
+    schema = Schema(tuple(Attribute(name, kind, values=tuple(map(str, range(n)))) for name, n in named))
+    asked = parse_workload("marginals:2", schema)
+    terms = PlanRequest(2000, ADD_REMOVE, Budget(epsilon, 1e-7, None, Accountant.ZCDP), Projection())
+    plan = make_measured_plan(terms, asked)
+    first, rho = plan.stages[0], sum(stage.rho for stage in plan.stages)
+    alone = replace(plan, stages=(replace(first, scale=float(np.sqrt(first.bound / 2 / rho))),))
+    errors = np.zeros(3)
+    for seed in range(10):
+        for place, given in enumerate((plan, alone)):
+            known = Known(Job(given, schema, asked, {}, {}), given)
+            truth = 2000 * shares_on_records(known.sets, np.stack(columns, axis=1).astype(np.int32), schema.sizes)
+            known, pairs = played(known, truth, seed), known.sets.starts[len(sizes)]
+            errors[place] += np.abs(known.counts - truth)[pairs:].sum()
+            if given is plan:
+                known.precision[len(sizes) :] = 0.0
+                known.scales[len(sizes) :] = 0.0
+                known.update(2)
+                errors[2] += np.abs(known.counts - truth)[pairs:].sum()
+    assert errors[0] < 1.03 * errors[2]
+    assert errors[0] < 1.1 * errors[1]
+
+
 def test_a_noisy_distance_bounds_the_scale_of_a_set_that_noise_hides() -> None:
     """Residuals with the energy of coarse noise say little: with distances scales stay within what these allow."""
     plan = make_measured_plan(request(10.0), workload("marginals:2"))
