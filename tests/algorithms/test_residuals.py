@@ -46,7 +46,7 @@ from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE
 from tests.noises import fix_draws
 from tests.queries.test_residuals import sets_of
-from tests.tiny_jobs import job_of, plan_of
+from tests.tiny_jobs import coarse_plan, job_of, plan_of
 from tests.tiny_runs import dataset_of
 
 make_measured_plan = MeasuredAlgorithm[Any]().plan
@@ -549,7 +549,93 @@ def test_factors_that_the_plan_allows_are_read_back() -> None:
     plan = MeasuredPlan.of(job.plan)
     known, planned = Known(job, plan), plan.stages[0]
     entry = {"kind": "factors", "stage": planned.name, "factors": [2**17, 2**17, 0]}
-    assert read_factors(entry, planned, plan, known).tolist() == [2**17, 2**17, 0]
+    factors, parts = read_factors(entry, planned, plan, known)
+    assert factors.tolist() == [2**17, 2**17, 0]
+    assert parts is None
+
+
+@pytest.mark.parametrize(
+    ("factors", "parts", "word"),
+    [
+        ([0, 0, 2**10], [0, 1, 0, 1], None),
+        ([0, 0, 2**10], [0, 1, 0], "parts of stage .* damaged"),
+        ([0, 0, 2**10], None, "parts of stage .* damaged"),
+        ([0, 0, 2**10], [0, 1, 0, "1"], "parts of stage .* damaged"),
+        ([0, 0, 2**10], [0, 1, 0, 2], "out of range"),
+        ([0, 0, 2**20], [0, 1, 0, 1], "out of range"),
+        ([0, 0, 2**19], [0, 1, 0, 1], "more than"),
+        ([1, 0, 2**10], [0, 1, 0, 1], "more than"),
+        ([0, 2**10], [0, 1, 0, 1], "factors of stage .* damaged"),
+    ],
+)
+def test_coarse_tables_on_file_are_those_that_the_plan_allows(factors: object, parts: object, word: str | None) -> None:
+    job = job_of(coarse_plan())
+    plan = MeasuredPlan.of(job.plan)
+    known, planned = Known(job, plan), plan.stages[1]
+    entry = {"kind": "factors", "stage": planned.name, "factors": factors, "parts": parts}
+    if word is not None:
+        with pytest.raises(TranscriptError, match=word):
+            read_factors(entry, planned, plan, known)
+        return
+    for given, found in zip((factors, parts), read_factors(entry, planned, plan, known), strict=True):
+        assert found is not None
+        assert found.tolist() == given
+
+
+def trending_table(columns: int = 6, size: int = 12, rows: int = 6000) -> tuple[Schema, np.ndarray]:
+    """Return a schema of ordered columns of 12 codes, and records in which all of them rise together."""
+    names, values = [f"c{place}" for place in range(columns)], tuple(range(size))
+    schema = Schema(tuple(Attribute(name, AttributeKind.CATEGORICAL, values=values) for name in names))
+    generator = np.random.default_rng(2)
+    common = generator.normal(size=(rows, 1))
+    table = 6 + 2 * common + 2 * generator.normal(size=(rows, columns))
+    return schema, np.clip(np.rint(table), 0, size - 1).astype(np.int32)
+
+
+@pytest.mark.parametrize("relation", NeighbouringRelation)
+def test_trends_of_large_pairs_are_measured_by_coarse_tables_and_read_again(
+    tmp_path: Path, relation: NeighbouringRelation
+) -> None:
+    schema, table = trending_table()
+    asked, budget = parse_workload("marginals:2", schema), Budget(1.0, 1e-9, None, Accountant.ZCDP)
+    plan = make_measured_plan(PlanRequest(len(table), relation, budget, Projection()), asked)
+    assert plan.coarse_stage is plan.stages[1]
+    assert MeasuredPlan.from_json(plan.to_json()) == plan
+    made = run_release(dataset_of(schema, table.tolist()), Job(plan, schema, asked, {}, {}), tmp_path / "out")
+    assert made.records is not None
+    assert asked.marginals is not None
+    shares = [
+        shares_on_records(asked.marginals, rows, schema.sizes, weights)
+        for rows, weights in ((table, None), (made.records.distinct, made.records.weights))
+    ]
+    along = np.outer(*(np.arange(12) - 5.5 for _ in range(2))).ravel()
+    trends = [np.array([along @ each for each in np.split(one, asked.marginals.starts[1:-1])]) for one in shares]
+    assert 0.5 < (trends[1] / trends[0]).mean() < 1.2
+    replay(tmp_path / "out", tmp_path / "again")
+    for path in (tmp_path / "out").iterdir():
+        assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
+
+
+def test_coarse_tables_have_a_stage_where_public_values_say_that_they_are_worth_it() -> None:
+    schema, table = trending_table()
+    asked = parse_workload("marginals:2", schema)
+    for epsilon, worth in ((0.3, True), (1.0, True), (100.0, False)):
+        budget = Budget(epsilon, 1e-9, None, Accountant.ZCDP)
+        assert (
+            make_measured_plan(PlanRequest(len(table), ADD_REMOVE, budget, Projection()), asked).coarse_stage
+            is not None
+        ) is worth
+    for rho in (1e-3, 0.1, 10.0):  # columns of at most four codes have no coarse tables
+        assert make_measured_plan(request(rho), workload()).coarse_stage is None
+
+
+def test_residuals_of_a_second_stage_are_of_coarse_tables_of_pairs() -> None:
+    plan = coarse_plan()
+    assert plan.coarse_stage is plan.stages[1]
+    for stages in (plan.stages[:2], (plan.stages[0], replace(plan.stages[1], order=3), *plan.stages[2:])):
+        with pytest.raises(PlanError, match="of coarse tables, of order 2, and not measured last"):
+            replace(plan, stages=stages)
+    assert replace(plan, stages=(plan.stages[0], *plan.stages[2:])).coarse_stage is None
 
 
 def test_replaced_records_are_charged_more() -> None:

@@ -13,8 +13,16 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from dpopt.algorithms.measured.fitting import measured_marginals
-from dpopt.algorithms.measured.plan import MeasuredPlan
-from dpopt.algorithms.measured.stages import SPARED, best_precisions, factors_of, measurable, sets_of, typical_variances
+from dpopt.algorithms.measured.plan import MeasuredPlan, PlannedStage
+from dpopt.algorithms.measured.stages import (
+    SPARED,
+    best_precisions,
+    coarse_precisions,
+    factors_of,
+    measurable,
+    sets_of,
+    typical_variances,
+)
 from dpopt.inference.coarse_tables import coarse_predictions, column_parts
 from dpopt.inference.interactions import (
     DISTANCES,
@@ -36,6 +44,7 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import (
     Residuals,
     cell_variances,
+    coarser,
     largest_parts,
     marginals_from_residuals,
     places_of,
@@ -91,6 +100,10 @@ class Known:
     measured."""
     marginals: MarginalSet = field(init=False)
     far: list[tuple[MarginalSet, NDArray[np.float64], NDArray[np.float64], float]] = field(default_factory=list)
+    parts: NDArray[np.int64] | None = None
+    """Shape (codes,). The part of each code in the coarse tables that were measured."""
+    coarse: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    """Noisy residuals of the coarse tables of all pairs, in records, and s^2 of each, infinite where none was measured."""
     weights: NDArray[np.float64] = field(default_factory=lambda: np.ones(1))
     """Shape (A,), or (1,) for all. What a squared error in each set counts in the fits, beside others; public."""
 
@@ -126,10 +139,34 @@ class Known:
         precisions = best_precisions(self.marginals, prior, self.precision, allowed, rho, uneven, spared=spared)
         return factors_of(self.sets, precisions, scale, bound, replaced=self.plan.replaced)
 
-    def residuals(self, factors: NDArray[np.int64]) -> Residuals:
-        """Return the residuals that have factors."""
+    def choice(self, planned: PlannedStage) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+        """Return the factors k_A, (A,), that are worth it in a stage, and for coarse tables the parts of codes, (codes,)."""
+        if planned is not self.plan.coarse_stage:
+            return self.choose(planned.order, planned.bound, planned.scale), None
+        parts, sets, bound, scale = self._parts(), self.sets, planned.bound, planned.scale
+        numbers = np.maximum.reduceat(parts, sets.domains.starts) + 1
+        rho, size = sum(stage.rho for stage in self.plan.stages), self.plan.size
+        worth, _ = coarse_precisions(self.marginals, sets, numbers, size, rho, self._unevenness())
+        tables, _ = coarser(sets, parts)
+        if not worth.any():
+            worth = np.where(sets.widths() == 2, 1.0, 0.0)
+        precisions = worth * bound / (scale * scale * float(worth @ prices(tables)))
+        return factors_of(tables, precisions, scale, bound, replaced=self.plan.replaced), parts
+
+    def residuals(self, factors: NDArray[np.int64], parts: NDArray[np.int64] | None = None) -> Residuals:
+        """Return the residuals that have factors, (A,); given parts of codes, those of coarse tables."""
         places = np.flatnonzero(factors)
-        return Residuals(self.sets.take(places), factors[places])
+        return Residuals(self.sets.take(places), factors[places], parts)
+
+    def add_coarse(
+        self, factors: NDArray[np.int64], parts: NDArray[np.int64], noisy: NDArray[np.int64], scale: float
+    ) -> None:
+        """Note measured residuals of coarse tables."""
+        measured, pairs = self.residuals(factors, parts), self.of_order(2)
+        cells, chosen = coarser(self.sets.take(pairs), parts)[0].cells(), factors[pairs] > 0
+        values, variances = np.zeros(cells.sum()), np.full(pairs.size, np.inf)
+        values[np.repeat(chosen, cells)], variances[chosen] = measured.estimates(noisy), measured.variances(scale**2)
+        self.parts, self.coarse = parts, (values, variances)
 
     def add(self, factors: NDArray[np.int64], noisy: NDArray[np.int64], scale: float) -> None:
         """Add measured residuals, each weighted by its precision."""
@@ -142,11 +179,39 @@ class Known:
         self.precision += new
 
     def predicted(self, order: int) -> tuple[MarginalSet, NDArray[np.float64]]:
+        """Return the sets of so many attributes, and their counts as those of fewer, and coarse tables, predict them."""
+        sets, predicted = self._from_fewer(order)
+        if order == 2 and self.coarse is not None:
+            predicted = self._from_coarse(sets, predicted, np.full(len(sets), np.inf))
+        return sets, predicted
+
+    def _from_fewer(self, order: int) -> tuple[MarginalSet, NDArray[np.float64]]:
         """Return the sets of so many attributes, and their counts as those of fewer predict them."""
         sets = self.sets.take(self.of_order(order))
         below = self.of_order(order - 1)
         lower = self.sets.take(below) if below.size else sets
         return sets, predicted_counts(sets, lower, self.counts[self._cells(below)], self.plan.size)
+
+    def _from_coarse(
+        self, sets: MarginalSet, predicted: NDArray[np.float64], variances: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return counts of pairs as their coarse tables predict them, given s^2 of their residuals, (pairs,).
+
+        Distances are measured from what coarse tables predict, where these were measured, and say nothing of them then.
+        """
+        places = self.of_order(2)
+        deviations = self.estimates[self._cells(places)] - residuals_of(sets, predicted)
+        likelihoods = self.likelihoods[places] if self.coarse is None else np.zeros((places.size, DISTANCES.size))
+        return coarse_predictions(
+            sets,
+            self._parts(),
+            deviations,
+            variances,
+            predicted,
+            self.plan.size,
+            likelihoods=likelihoods,
+            measured=self.coarse,
+        )
 
     def distances(self, order: int) -> Distances:
         """Return the distances of the marginals of so many attributes from what is predicted."""
@@ -183,16 +248,10 @@ class Known:
             if not places.size:
                 continue
             cells = self._cells(places)
-            sets, predicted = self.predicted(width)
-            own, size = residuals_of(sets, predicted), self.plan.size
+            (sets, predicted), size = self._from_fewer(width), self.plan.size
             if width == 2:
-                parts, deviations = self._parts(), self.estimates[cells] - own
-                likelihoods = self.likelihoods[places]
-                predicted = coarse_predictions(
-                    sets, parts, deviations, variances[places], predicted, size, likelihoods=likelihoods
-                )
-                own = residuals_of(sets, predicted)
-            deviations = self.estimates[cells] - own
+                predicted = self._from_coarse(sets, predicted, variances[places])
+            deviations = self.estimates[cells] - residuals_of(sets, predicted)
             noise = np.repeat(variances[places] * prices(sets), sets.cells())
             some = np.flatnonzero(self.precision[places] > 0)
             if some.size:
@@ -222,6 +281,8 @@ class Known:
 
     def _parts(self) -> NDArray[np.int64]:
         """Return the part of each code of each attribute, (codes,), one attribute after the other."""
+        if self.parts is not None:
+            return self.parts
         domains, parts = self.sets.domains, []
         columns = (np.split(each, domains.starts[1:]) for each in (self._shares(), domains.codes))
         for shares, codes, attribute in zip(*columns, self.job.schema.attributes, strict=True):
@@ -255,7 +316,7 @@ class Known:
         with np.errstate(divide="ignore"):
             spread = np.repeat(np.where(self.precision > 0, self.precision**-0.5, 0.0), cells)
         drawn = residuals_of(self.sets, spread * normals(seed, spread.size))
-        other = Known(self.job, self.plan, weights=self.weights)
+        other = Known(self.job, self.plan, parts=self.parts, coarse=self.coarse, weights=self.weights)
         other.estimates, other.precision = self.estimates + drawn / 2, self.precision / 1.25
         other.likelihoods = self.likelihoods
         other.update(int(self.sets.widths().max()))

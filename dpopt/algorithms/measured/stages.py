@@ -7,6 +7,7 @@ distance of a marginal from its prediction was measured.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import sqrt
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.algorithms.measured.plan import PlannedStage
 from dpopt.errors import PlanError, WorkloadError
+from dpopt.inference.coarse_tables import PARTS
 from dpopt.inference.interactions import DISTANCES
 from dpopt.models.noise_budgets.residual_allocation import (
     PUBLIC_UNEVENNESS,
@@ -95,6 +97,50 @@ def best_precisions(
     return precisions
 
 
+def coarse_precisions(
+    marginals: MarginalSet,
+    sets: MarginalSet,
+    parts: NDArray[np.int64],
+    size: int,
+    rho: float,
+    unevenness: NDArray[np.float64] | float = PUBLIC_UNEVENNESS,
+) -> tuple[NDArray[np.float64], float]:
+    """Return precisions (S,) that residuals of coarse tables of pairs are worth, and their share of rho beyond order 1.
+
+    RA-1 with two sets for each pair: the directions along which its coarse table varies, where half of the squared
+    deviations of public tables are taken to lie, and all others. Cells inform about both: coarse tables get what their
+    directions are worth beyond them. Their errors count `WORTH` times: means within groups and triples follow from them.
+
+    Parameters
+    ----------
+    parts : (d,) int64
+        Number of parts of each attribute.
+    """
+    used = sets.attributes >= 0
+    few, counts = (np.where(used, each[sets.attributes], 2) for each in (parts, sets.domains.counts))
+    coarse = (sets.widths() == 2) & (few < counts).any(axis=1)
+    part = (few - 1).prod(axis=1) / (counts - 1).prod(axis=1)
+    share, public = np.where(coarse, part, 0.0), ResidualPrior.public(sets, size)
+    others = np.where(coarse, 0.5, 1.0) / (1 - share)
+    others = np.where(measurable(sets, few.shape[1]), others, NOTHING)
+    variances = np.concatenate((public.variances * others[:, None], public.variances * (0.5 / part)[:, None]))
+    fine = residual_program(marginals, rho=rho, prior=public, unevenness=unevenness)
+    weights = fine.spreads * np.stack((1 - share, WORTH * share))[:, fine.parts]
+    program = replace(
+        fine,
+        wholes=np.tile(fine.wholes, 2),
+        parts=np.concatenate((fine.parts, len(sets) + fine.parts)),
+        spreads=weights.reshape(-1),
+        prices=np.concatenate((fine.prices * (1 - share), fine.prices * part)),
+        known=np.zeros(2 * len(sets)),
+        prior=ResidualPrior(variances, np.tile(public.chances, (2, 1))),
+    )
+    cells, more = np.split(solve_residuals(program)[0], 2)
+    more = np.where(coarse, np.maximum(more - cells, 0.0), 0.0)
+    spent, beside = (fine.prices * part) @ more, (fine.prices * (sets.widths() > 1)) @ cells
+    return more * (few / counts).prod(axis=1), float(spent / max(spent + beside, NOTHING))
+
+
 def factors_of(
     sets: MarginalSet, precisions: NDArray[np.float64], scale: float, bound: int, *, replaced: bool
 ) -> NDArray[np.int64]:
@@ -133,6 +179,10 @@ DISTANCE_SHARE = 0.15
 LEAST_SHARE = 0.02
 """Orders that are worth less than this share of the budget beforehand have no stages of their own."""
 
+WORTH, LEAST_COARSE, MOST_COARSE = 2.0, 0.05, 0.5
+"""How many times errors of coarse tables count; the least share beyond order 1 for which they have a stage, and the most
+that it takes."""
+
 KEPT_BACK = 0.1
 """Share of what an order is worth beforehand that waits for the last stage, which spends where most is gained."""
 
@@ -164,9 +214,9 @@ def planned_stages(
 ) -> tuple[PlannedStage, ...]:
     """Return what is measured of marginals, whose sets of attributes are given, for rho; only public values are read.
 
-    One-way marginals come first. Then, order by order, distances from predictions tell which sets are worth measuring,
-    and residuals of sets up to this order are measured. What each order gets is what it is worth under a public prior,
-    less a part for the last stage.
+    One-way marginals come first, then coarse tables of pairs where they are worth it. Then, order by order, distances from
+    predictions tell which sets are worth measuring, and residuals of sets up to this order are measured. What each order
+    gets is what it is worth under a public prior, less a part for the last stage.
     """
     shares = _shares(sets, marginals, size, rho)
     most = max(1, sum(shares[order:].sum() >= LEAST_SHARE for order in range(len(shares))))
@@ -185,6 +235,15 @@ def planned_stages(
             _stage(f"residuals up to order {order}", order, bound_for(len(sets)), share * rho, distances=False)
         )
         left -= share
+        if order == 1 < most:
+            parts = np.minimum(sets.domains.counts, PARTS)
+            part = min(MOST_COARSE, coarse_precisions(marginals, sets, parts, size, rho)[1])
+            if part >= LEAST_COARSE:
+                share = part * left
+                stages.append(
+                    _stage("residuals of coarse tables", 2, bound_for(len(sets)), share * rho, distances=False)
+                )
+                left -= share
     return tuple(stages)
 
 
