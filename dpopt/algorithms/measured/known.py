@@ -179,7 +179,8 @@ class Known:
         A pair is nowhere farther from independence than if its less even column followed from the other: 1 - sum_i p_i^2.
         """
         uneven = 1 - np.add.reduceat(self._shares() ** 2, self.sets.domains.starts)
-        return np.maximum(np.where(sets.attributes >= 0, uneven[sets.attributes], 1.0).min(axis=1), DISTANCES[0])
+        least = np.where(sets.attributes >= 0, uneven[sets.attributes], 1.0).min(axis=1)
+        return np.asarray(np.maximum(least, DISTANCES[0]))
 
     def update(self, order: int) -> None:
         """Compute counts of all sets of up to `order` attributes from what was measured."""
