@@ -206,7 +206,7 @@ def test_noisy_distances_tell_strong_sets_from_weak_ones() -> None:
     assert 700 < means[3] < 1100
     assert means[[0, 1, 2, 4]].max() < 60
     sets = sets_of((2,) * 5, *((place,) for place in range(5)))
-    variances = typical_variances(likely, sets, 1000)
+    variances = typical_variances(likely, sets, np.full(10, 500.0), 1000)
     assert variances[3] > 30 * variances[[0, 1, 2, 4]].max()
 
 
@@ -221,12 +221,35 @@ def test_noise_of_a_prediction_is_no_distance_of_its_set() -> None:
 def test_a_typical_variance_is_that_of_cells_at_the_expected_distance() -> None:
     """Normal cells of variance v p deviate by sqrt(2 v p / pi) each; a distance that is likely half of the time counts half."""
     sets = sets_of((100, 4), (0,), (0, 1))
+    predicted = np.repeat([10.0, 2.5], [100, 400])
     likely = np.zeros((2, DISTANCES.size))
     likely[:, -1] = 1  # a distance of 1: 2,000 records
-    found = typical_variances(likely, sets, 1000)
+    found = typical_variances(likely, sets, predicted, 1000)
     np.testing.assert_allclose(sets.cells() * np.sqrt(2 / np.pi * found * prices(sets)), 2000)
+    few = np.concatenate((np.full(4, 250.0), np.zeros(96), predicted[100:]))
+    assert typical_variances(likely, sets, few, 1000)[0] > 20 * found[0]  # the same distance within four cells
     likely[:, -1] = likely[:, 0] = 0.5  # or of 1e-4
-    np.testing.assert_allclose(typical_variances(likely, sets, 1000) / found, 0.25, rtol=1e-3)
+    np.testing.assert_allclose(typical_variances(likely, sets, predicted, 1000) / found, 0.25, rtol=1e-3)
+
+
+def test_no_distance_is_above_what_the_less_even_column_lets_it() -> None:
+    """A column of .9 and .1 that follows from one of ten equal codes: 1 - sum p^2 = .18 from independence."""
+    schema = Schema(
+        tuple(
+            Attribute(name, AttributeKind.CATEGORICAL, values=tuple(map(str, range(size))))
+            for name, size in (("a", 2), ("b", 10))
+        )
+    )
+    asked = parse_workload("marginals:2", schema)
+    plan = make_measured_plan(request(1.0), asked)
+    known = Known(Job(plan, schema, asked, {}, {}), plan)
+    second = np.tile(np.arange(10), plan.size // 10)
+    rows = np.stack((second == 0, second), axis=1).astype(np.int32)
+    known.counts[:] = plan.size * shares_on_records(known.sets, rows, schema.sizes)
+    sets, predicted = known.predicted(2)
+    apart = np.abs(known.counts[-20:] - predicted).sum() / 2 / plan.size
+    np.testing.assert_allclose(known._largest_distances(sets), apart)
+    np.testing.assert_allclose(apart, 0.18)
 
 
 def played(known: Known, truth: np.ndarray, seed: int) -> Known:

@@ -224,10 +224,11 @@ class Known:
         sets, predicted = self.predicted(order)
         self.far.append((sets, np.rint(UNIT * predicted) / UNIT, noisy / UNIT, scale / UNIT))
         self.likelihoods[places] = distance_likelihoods(noisy / UNIT, scale / UNIT, size)
-        own = self._noise_of_independence(sets, predicted)
-        likely = likely_distances(distance_likelihoods(noisy / UNIT, scale / UNIT, size, own), order)
+        own, most = self._noise_of_independence(sets, predicted), self._largest_distances(sets)
+        likelihoods = distance_likelihoods(noisy / UNIT, scale / UNIT, size, own)
+        likely = likely_distances(np.where(most[:, None] >= DISTANCES, likelihoods, -np.inf), order)
         values = np.array(self.prior.variances)
-        values[places] = typical_variances(likely, sets, size)[:, None]
+        values[places] = typical_variances(likely, sets, predicted, size)[:, None]
         self.prior = ResidualPrior(values, self.prior.chances)
 
     def _noise_of_independence(self, sets: MarginalSet, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -238,6 +239,15 @@ class Known:
         relative = np.minimum(np.repeat(noise, ones.cells()) / squares, 1.0)
         moved = predicted * np.sqrt(2 / np.pi * summed_over_subsets(ones, relative, sets))
         return np.asarray(np.add.reduceat(moved, sets.starts[:-1]))
+
+    def _largest_distances(self, sets: MarginalSet) -> NDArray[np.float64]:
+        """Return what no distance of a set is likely to be above, (S,), at least the least of `DISTANCES`.
+
+        A pair is nowhere farther from independence than if its less even column followed from the other: 1 - sum_i p_i^2.
+        """
+        uneven = 1 - np.add.reduceat(self._shares() ** 2, self.sets.domains.starts)
+        least = np.where(sets.attributes >= 0, uneven[sets.attributes], 1.0).min(axis=1)
+        return np.asarray(np.maximum(least, DISTANCES[0]))
 
     def update(self, order: int) -> None:
         """Compute counts of all sets of up to `order` attributes from what was measured."""

@@ -17,7 +17,7 @@ from dpopt.accounting.measurements import measurement_scale
 from dpopt.algorithms.measured.plan import PlannedStage
 from dpopt.errors import PlanError, WorkloadError
 from dpopt.inference.coarse_tables import PARTS
-from dpopt.inference.interactions import DISTANCES
+from dpopt.inference.interactions import scales_at_distances
 from dpopt.models.noise_budgets.residual_allocation import (
     PUBLIC_UNEVENNESS,
     ResidualPrior,
@@ -34,23 +34,17 @@ NOTHING = 1e-12
 """Variance of what is not to be measured."""
 
 
-def typical_variances(likely: NDArray[np.float64], sets: MarginalSet, size: int) -> NDArray[np.float64]:
-    """Return the variance of residuals along a typical direction of each set, (S,), given how likely distances are, (S, 38).
+def typical_variances(
+    likely: NDArray[np.float64], sets: MarginalSet, predicted: NDArray[np.float64], size: int
+) -> NDArray[np.float64]:
+    """Return the mean variance of residuals along a direction of each set, (S,), at the expected distance.
 
-    A marginal of N cells whose L1 distance is expected to be D has cells that deviate by D / N in the mean: pi / 2 (D / N)^2
-    / p_A, as of normal numbers. What a set is rarely, or in few of its cells, counts little, unlike in the mean variance:
-    noise hides which sets and cells these are.
-
-    Examples
-    --------
-    >>> from dpopt.schema.domains import Domains
-    >>> column = MarginalSet(Domains(np.array([2]), np.array([0]), np.array([0, 1])), np.array([[0]]))
-    >>> certain = (DISTANCES == 1.0)[None, :].astype(float)
-    >>> typical_variances(certain, column, 100).round()
-    array([31416.])
+    `likely`, (S, 38), says how likely each of `DISTANCES` is. Cells lie around their prediction like Normal(0, size t m_c),
+    m_c the predicted count, with the scale t of the distance (`dpopt.inference.interactions.scales_at_distances`). The
+    mean over all likely variances would be larger: what a set says rarely is not worth it, as noise hides which sets do.
     """
-    expected = 2.0 * size * (likely @ DISTANCES)
-    return np.asarray(np.pi / 2 * (expected / sets.cells()) ** 2 / prices(sets))
+    deviations = (likely * np.sqrt(scales_at_distances(sets, predicted, size))).sum(axis=1)
+    return np.asarray((size * deviations) ** 2 / sets.cells() / prices(sets))
 
 
 def best_precisions(
