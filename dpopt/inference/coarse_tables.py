@@ -9,6 +9,11 @@ codes in a part,
 
     s^2 (g_1 - g_1^2 / n_1) (g_2 - g_2^2 / n_2).
 
+Residuals of coarse tables can be measured, too. They are centred over parts, and not over codes as cells are; but less
+those of the prediction, which has the margins of the table but for one-way noise, both estimate how far the coarse table is
+from the prediction, and add up by their precisions. A precision never follows from noise of the residual that it
+weighs: factors of cells follow from distances, those of coarse tables from one-way marginals.
+
 All values are released ones: it costs no privacy.
 """
 
@@ -18,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.inference.interactions import interaction_scales, shrunken_counts
+from dpopt.models.noise_budgets.residual_allocation import prices
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.schema.domains import Domains
+from dpopt.queries.residuals import coarser, residuals_of
 
 PARTS = 4
 """Parts of a column at most."""
@@ -70,6 +76,7 @@ def coarse_predictions(
     size: float,
     *,
     likelihoods: NDArray[np.float64],
+    measured: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> NDArray[np.float64]:
     """Return the predicted counts of all cells, (cells,), once coarse tables are known.
 
@@ -90,27 +97,34 @@ def coarse_predictions(
     likelihoods : (M, 38) float64
         What is known of each pair's distance (`dpopt.inference.interactions.distance_likelihoods`), which that of its
         coarse table is at most.
+    measured : (coarse cells,) and (M,) float64, optional
+        Noisy residuals of the coarse tables of all pairs, in records, and their s^2; infinite where none was measured.
     """
     domains = pairs.domains
-    number = np.maximum.reduceat(parts, domains.starts) + 1
-    coarser = np.isfinite(variances) & (number[pairs.attributes] < domains.counts[pairs.attributes]).any(axis=1)
-    if not coarser.any():
+    whole, _ = coarser(pairs, parts)
+    known = np.isfinite(variances) if measured is None else np.isfinite(np.minimum(variances, measured[1]))
+    known &= whole.cells() < pairs.cells()
+    if not known.any():
         return predicted
-    mask, result = np.repeat(coarser, pairs.cells()), predicted.copy()
-    fine, coarse_domains = pairs.take(np.flatnonzero(coarser)), _domains(number)
-    coarse = MarginalSet(coarse_domains, fine.attributes)
+    mask, result = np.repeat(known, pairs.cells()), predicted.copy()
+    fine = pairs.take(np.flatnonzero(known))
+    coarse, cells = coarser(fine, parts)
     first, second = _codes_of(fine)
-    cells = np.repeat(coarse.starts[:-1], fine.cells())
-    cells += parts[first] * np.repeat(number[fine.attributes[:, 1]], fine.cells()) + parts[second]
-    codes = np.bincount(np.repeat(coarse_domains.starts, domains.counts) + parts)  # in each part
-    spread = codes * (1 - codes / np.repeat(domains.counts, number))
+    codes = np.bincount(np.repeat(coarse.domains.starts, domains.counts) + parts)  # in each part
+    spread = codes * (1 - codes / np.repeat(domains.counts, coarse.domains.counts))
     one, other = _codes_of(coarse)
-    noise = np.repeat(variances[coarser], coarse.cells()) * spread[one] * spread[other]
+    precision = 1 / (np.repeat(variances[known], coarse.cells()) * spread[one] * spread[other])
     block = predicted[mask]
     before, apart = (
         np.bincount(cells, each, coarse.number_of_cells).astype(np.float64) for each in (block, deviations[mask])
     )
-    within = np.maximum.accumulate(likelihoods[coarser, ::-1], axis=1)[:, ::-1]
+    if measured is not None:
+        own = measured[0][np.repeat(known, whole.cells())] - residuals_of(coarse, before)
+        more = 1 / np.repeat(measured[1][known] * prices(coarse), coarse.cells())
+        apart = (precision * apart + more * own) / (precision + more)
+        precision += more
+    noise = 1 / precision
+    within = np.maximum.accumulate(likelihoods[known, ::-1], axis=1)[:, ::-1]
     scales, _ = interaction_scales(coarse, apart, noise, before, size, within)
     wanted = shrunken_counts(coarse, apart, noise, before, scales, size)
     owner, width = np.repeat(np.arange(len(fine)), fine.cells()), int(domains.counts.sum())
@@ -122,12 +136,6 @@ def coarse_predictions(
             block *= (np.maximum(goal, _LEAST) / np.bincount(places, block, goal.size))[places]
     result[mask] = block
     return result
-
-
-def _domains(counts: NDArray[np.int64]) -> Domains:
-    """Return domains of so many codes each."""
-    starts = np.cumsum(counts) - counts
-    return Domains(counts, starts, (np.arange(counts.sum()) - np.repeat(starts, counts)).astype(np.int32))
 
 
 def _codes_of(pairs: MarginalSet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

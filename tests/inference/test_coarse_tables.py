@@ -7,7 +7,7 @@ import pytest
 
 from dpopt.inference.coarse_tables import coarse_predictions, column_parts
 from dpopt.inference.interactions import DISTANCES
-from dpopt.queries.residuals import residuals_of
+from dpopt.queries.residuals import coarser, residuals_of
 from tests.queries.test_residuals import sets_of
 
 SIZES = (9, 7)
@@ -86,6 +86,30 @@ def test_a_trend_below_the_noise_of_every_cell_is_found_and_none_is_invented() -
             assert np.abs(found - even).max() < 1e-6 * SIZE
         else:
             assert ((found - truth) ** 2).sum() < limit * ((even - truth) ** 2).sum()
+
+
+def test_cells_and_coarse_tables_add_up_by_their_precisions() -> None:
+    """200 pairs with a trend: cells alone, coarse tables alone, and both, which are nearest; so are both without noise."""
+    generator, number = np.random.default_rng(5), 200
+    pairs = sets_of(SIZES * number, *((2 * k, 2 * k + 1) for k in range(number)))
+    parts, even = np.tile(PARTS, number), np.full(63 * number, SIZE / 63)
+    truth, none = np.tile(trend(0.6), number), np.zeros((number, DISTANCES.size))
+    tables, places = coarser(pairs, parts)
+    added = np.bincount(places, truth)
+    np.testing.assert_allclose(added[:16].reshape(4, 4), coarse(truth[:63]))
+    fine, few = 40.0, 60.0
+    deviations = residuals_of(pairs, truth) - residuals_of(pairs, even)
+    deviations += residuals_of(pairs, fine * generator.normal(size=even.size))
+    own = residuals_of(tables, added) + residuals_of(tables, few * generator.normal(size=added.size))
+    errors = []
+    for one, other in ((fine, np.inf), (np.inf, few), (fine, few), (np.inf, 1e-3)):
+        measured = own if other >= few else residuals_of(tables, added), np.full(number, other**2)
+        found = coarse_predictions(
+            pairs, parts, deviations, np.full(number, one**2), even, SIZE, likelihoods=none, measured=measured
+        )
+        errors.append(float(((np.bincount(places, found) - added) ** 2).sum()))
+    assert errors[2] < 0.8 * min(errors[:2])
+    assert errors[3] < 0.02 * errors[2]
 
 
 def test_what_was_not_measured_and_small_columns_stay_as_predicted() -> None:

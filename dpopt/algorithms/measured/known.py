@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from dpopt.algorithms.measured.fitting import measured_marginals
-from dpopt.algorithms.measured.plan import MeasuredPlan
+from dpopt.algorithms.measured.plan import MeasuredPlan, PlannedStage
 from dpopt.algorithms.measured.stages import (
     SPARED,
-    VARIANCES,
     best_precisions,
+    coarse_precisions,
     factors_of,
-    likely_variances,
     measurable,
     sets_of,
+    typical_variances,
 )
 from dpopt.inference.coarse_tables import coarse_predictions, column_parts
 from dpopt.inference.interactions import (
@@ -44,12 +44,14 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import (
     Residuals,
     cell_variances,
+    coarser,
     largest_parts,
     marginals_from_residuals,
     places_of,
     residuals_of,
     shapes_of,
     subsets_of,
+    summed_over_subsets,
 )
 from dpopt.releases.declared_size import Total
 from dpopt.releases.job import Job
@@ -100,6 +102,10 @@ class Known:
     far: list[tuple[MarginalSet, NDArray[np.float64], NDArray[np.float64], float]] = field(default_factory=list)
     _awaited: dict[int, tuple[MarginalSet, NDArray[np.float64]]] = field(init=False, default_factory=dict)
     """By order: what is predicted of sets whose distances from it are being measured."""
+    parts: NDArray[np.int64] | None = None
+    """Shape (codes,). The part of each code in the coarse tables that were measured."""
+    coarse: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    """Noisy residuals of the coarse tables of all pairs, in records, and s^2 of each, infinite where none was measured."""
     weights: NDArray[np.float64] = field(default_factory=lambda: np.ones(1))
     """Shape (A,), or (1,) for all. What a squared error in each set counts in the fits, beside others; public."""
 
@@ -135,10 +141,34 @@ class Known:
         precisions = best_precisions(self.marginals, prior, self.precision, allowed, rho, uneven, spared=spared)
         return factors_of(self.sets, precisions, scale, bound, replaced=self.plan.replaced)
 
-    def residuals(self, factors: NDArray[np.int64]) -> Residuals:
-        """Return the residuals that have factors."""
+    def choice(self, planned: PlannedStage) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+        """Return the factors k_A, (A,), that are worth it in a stage, and for coarse tables the parts of codes, (codes,)."""
+        if planned is not self.plan.coarse_stage:
+            return self.choose(planned.order, planned.bound, planned.scale), None
+        parts, sets, bound, scale = self._parts(), self.sets, planned.bound, planned.scale
+        numbers = np.maximum.reduceat(parts, sets.domains.starts) + 1
+        rho, size = sum(stage.rho for stage in self.plan.stages), self.plan.size
+        worth, _ = coarse_precisions(self.marginals, sets, numbers, size, rho, self._unevenness())
+        tables, _ = coarser(sets, parts)
+        if not worth.any():
+            worth = np.where(sets.widths() == 2, 1.0, 0.0)
+        precisions = worth * bound / (scale * scale * float(worth @ prices(tables)))
+        return factors_of(tables, precisions, scale, bound, replaced=self.plan.replaced), parts
+
+    def residuals(self, factors: NDArray[np.int64], parts: NDArray[np.int64] | None = None) -> Residuals:
+        """Return the residuals that have factors, (A,); given parts of codes, those of coarse tables."""
         places = np.flatnonzero(factors)
-        return Residuals(self.sets.take(places), factors[places])
+        return Residuals(self.sets.take(places), factors[places], parts)
+
+    def add_coarse(
+        self, factors: NDArray[np.int64], parts: NDArray[np.int64], noisy: NDArray[np.int64], scale: float
+    ) -> None:
+        """Note measured residuals of coarse tables."""
+        measured, pairs = self.residuals(factors, parts), self.of_order(2)
+        cells, chosen = coarser(self.sets.take(pairs), parts)[0].cells(), factors[pairs] > 0
+        values, variances = np.zeros(cells.sum()), np.full(pairs.size, np.inf)
+        values[np.repeat(chosen, cells)], variances[chosen] = measured.estimates(noisy), measured.variances(scale**2)
+        self.parts, self.coarse = parts, (values, variances)
 
     def add(self, factors: NDArray[np.int64], noisy: NDArray[np.int64], scale: float) -> None:
         """Add measured residuals, each weighted by its precision."""
@@ -151,11 +181,39 @@ class Known:
         self.precision += new
 
     def predicted(self, order: int) -> tuple[MarginalSet, NDArray[np.float64]]:
+        """Return the sets of so many attributes, and their counts as those of fewer, and coarse tables, predict them."""
+        sets, predicted = self._from_fewer(order)
+        if order == 2 and self.coarse is not None:
+            predicted = self._from_coarse(sets, predicted, np.full(len(sets), np.inf))
+        return sets, predicted
+
+    def _from_fewer(self, order: int) -> tuple[MarginalSet, NDArray[np.float64]]:
         """Return the sets of so many attributes, and their counts as those of fewer predict them."""
         sets = self.sets.take(self.of_order(order))
         below = self.of_order(order - 1)
         lower = self.sets.take(below) if below.size else sets
         return sets, predicted_counts(sets, lower, self.counts[self._cells(below)], self.plan.size)
+
+    def _from_coarse(
+        self, sets: MarginalSet, predicted: NDArray[np.float64], variances: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return counts of pairs as their coarse tables predict them, given s^2 of their residuals, (pairs,).
+
+        Distances are measured from what coarse tables predict, where these were measured, and say nothing of them then.
+        """
+        places = self.of_order(2)
+        deviations = self.estimates[self._cells(places)] - residuals_of(sets, predicted)
+        likelihoods = self.likelihoods[places] if self.coarse is None else np.zeros((places.size, DISTANCES.size))
+        return coarse_predictions(
+            sets,
+            self._parts(),
+            deviations,
+            variances,
+            predicted,
+            self.plan.size,
+            likelihoods=likelihoods,
+            measured=self.coarse,
+        )
 
     def distances(self, order: int) -> Distances:
         """Return the distances of the marginals of so many attributes from what is predicted."""
@@ -168,14 +226,20 @@ class Known:
         sets, predicted = self._awaited.pop(order) if order in self._awaited else self.predicted(order)
         self.far.append((sets, np.rint(UNIT * predicted) / UNIT, noisy / UNIT, scale / UNIT))
         self.likelihoods[places] = distance_likelihoods(noisy / UNIT, scale / UNIT, size)
-        likely = likely_variances(likely_distances(self.likelihoods[places], order), sets, predicted, size)
-        values, chances = np.array(self.prior.variances), np.array(self.prior.chances)
-        spare = VARIANCES.size - values.shape[1]
-        if spare:
-            values = np.pad(values, ((0, 0), (0, spare)), constant_values=1.0)
-            chances = np.pad(chances, ((0, 0), (0, spare)))
-        values[places], chances[places] = VARIANCES, likely
-        self.prior = ResidualPrior(values, chances)
+        own = self._noise_of_independence(sets, predicted)
+        likely = likely_distances(distance_likelihoods(noisy / UNIT, scale / UNIT, size, own), order)
+        values = np.array(self.prior.variances)
+        values[places] = typical_variances(likely, sets, size)[:, None]
+        self.prior = ResidualPrior(values, self.prior.chances)
+
+    def _noise_of_independence(self, sets: MarginalSet, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return by how much noise of one-way marginals moves the counts of sets, (S,): the mean L1 distance, in records."""
+        places = self.of_order(1)
+        ones, squares = self.sets.take(places), np.maximum(self.counts[self._cells(places)], 1.0) ** 2
+        noise = prices(ones) / np.maximum(self.precision[places], _TINY)
+        relative = np.minimum(np.repeat(noise, ones.cells()) / squares, 1.0)
+        moved = predicted * np.sqrt(2 / np.pi * summed_over_subsets(ones, relative, sets))
+        return np.asarray(np.add.reduceat(moved, sets.starts[:-1]))
 
     def update(self, order: int) -> None:
         """Compute counts of all sets of up to `order` attributes from what was measured."""
@@ -186,16 +250,10 @@ class Known:
             if not places.size:
                 continue
             cells = self._cells(places)
-            sets, predicted = self.predicted(width)
-            own, size = residuals_of(sets, predicted), self.plan.size
+            (sets, predicted), size = self._from_fewer(width), self.plan.size
             if width == 2:
-                parts, deviations = self._parts(), self.estimates[cells] - own
-                likelihoods = self.likelihoods[places]
-                predicted = coarse_predictions(
-                    sets, parts, deviations, variances[places], predicted, size, likelihoods=likelihoods
-                )
-                own = residuals_of(sets, predicted)
-            deviations = self.estimates[cells] - own
+                predicted = self._from_coarse(sets, predicted, variances[places])
+            deviations = self.estimates[cells] - residuals_of(sets, predicted)
             noise = np.repeat(variances[places] * prices(sets), sets.cells())
             some = np.flatnonzero(self.precision[places] > 0)
             if some.size:
@@ -225,6 +283,8 @@ class Known:
 
     def _parts(self) -> NDArray[np.int64]:
         """Return the part of each code of each attribute, (codes,), one attribute after the other."""
+        if self.parts is not None:
+            return self.parts
         domains, parts = self.sets.domains, []
         columns = (np.split(each, domains.starts[1:]) for each in (self._shares(), domains.codes))
         for shares, codes, attribute in zip(*columns, self.job.schema.attributes, strict=True):
@@ -258,7 +318,7 @@ class Known:
         with np.errstate(divide="ignore"):
             spread = np.repeat(np.where(self.precision > 0, self.precision**-0.5, 0.0), cells)
         drawn = residuals_of(self.sets, spread * normals(seed, spread.size))
-        other = Known(self.job, self.plan, weights=self.weights)
+        other = Known(self.job, self.plan, parts=self.parts, coarse=self.coarse, weights=self.weights)
         other.estimates, other.precision = self.estimates + drawn / 2, self.precision / 1.25
         other.likelihoods = self.likelihoods
         other.update(int(self.sets.widths().max()))
