@@ -138,8 +138,9 @@ class ColumnBlocks:
             kept = (codes < bins) & (weights > 0)
             if not kept.all():
                 mixed = mixed[kept[mixed]]
-            rows = mixed[np.argsort(codes[mixed].astype(kind), kind="stable")]
-            own, counts = weights[rows], np.bincount(codes[mixed], minlength=bins)
+            ordered = codes[mixed].astype(kind)
+            rows = mixed[np.argsort(ordered, kind="stable")]
+            own, counts = weights[rows], np.bincount(ordered, minlength=bins)
             there = np.flatnonzero(counts)
             counts, upto = counts[there], np.cumsum(own)
             first = np.cumsum(counts) - counts

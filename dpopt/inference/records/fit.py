@@ -177,8 +177,8 @@ def held(
             pool.press(len(kept.queries))
             records, counts = pool.records, kept.counts(pool.records)
             if not (outside := kept.outside(counts, number)):
-                return records, Pool(problem, records, one_way, settings.seed).objective()
-    return records, Pool(problem, records, one_way, settings.seed).objective()
+                return records, Pool(problem, records, one_way, settings.seed, settings.threads).objective()
+    return records, Pool(problem, records, one_way, settings.seed, settings.threads).objective()
 
 
 def _pays_coarse(problem: FitProblem, settings: FitSettings) -> bool:
