@@ -76,47 +76,36 @@ def merged(rows: Sequence[Result]) -> dict[tuple[str, float], Result]:
 
 def _compared(means: Shares) -> Shares:
     """Return the mean of the release, and how far it is above both bounds, for means (n, 3)."""
-    release, product, independent = means.T
-    return np.stack(
-        [release, release - BOUNDS["product"] * product, release - BOUNDS["independent"] * independent], axis=1
-    )
+    return np.c_[means[:, 0], means[:, :1] - means[:, 1:] * tuple(BOUNDS.values())]
 
 
-def failures(found: Rows) -> tuple[int, list[list[object]]]:
-    """Return the number of comparisons, and those that fail: table, figure, epsilon, what fails, by how much, significance."""
-    tests: list[tuple[float, list[object]]] = []
-    for (table, epsilon), row in found.items():
+def failures(found: Rows) -> tuple[int, int, list[list[object]]]:
+    """Return the number of comparisons, that of excesses in the mean, and what fails by Holm's method.
+
+    An entry that fails has table, error, epsilon, figures and probability.
+    """
+    tests = sorted(_comparisons(found), key=lambda one: one[0])
+    bounds = LEVEL / np.arange(len(tests), 0, -1)
+    failed = list(itertools.takewhile(lambda one: one[0][0] <= one[1], zip(tests, bounds, strict=True)))
+    excesses = sum(chance < 0.5 for chance, _ in tests)
+    return len(tests), excesses, [[*entry, f"{chance:.1g}"] for (chance, entry), _ in failed]
+
+
+def _comparisons(found: Rows) -> Iterator[tuple[float, list[object]]]:
+    """Yield the probability and the entries of every comparison with a baseline, or with the next smaller epsilon."""
+    for ((table, epsilon), row), figure in itertools.product(found.items(), FIGURES):
+        means, deviations = row[figure]
+        release, *above = _compared(means[None])[0].tolist()
+        errors = (deviations / np.sqrt(row["runs"])).tolist()
+        entry = [table, FIGURES[figure], f"{epsilon:g}"]
+        for name, other, excess, error in zip(BOUNDS, means[1:], above, errors[1:], strict=True):
+            yield _chance(excess, error, row["runs"]), [*entry, f"{release:.4g} where {name} has {other:.4g}"]
         smaller = max((other for name, other in found if name == table and other < epsilon), default=None)
-        for figure, title in FIGURES.items():
-            means, deviations = row[figure]
-            error = deviations / np.sqrt(row["runs"])
-            for place, name in enumerate(BOUNDS, start=1):
-                ratio = f"{means[0]:.4g} where {name} has {means[place]:.4g}"
-                excess = float(_compared(means[None])[0, place])
-                tests.append(
-                    (
-                        _chance(excess, float(error[place]), row["runs"]),
-                        [table, title, f"{epsilon:g}", ratio, excess > 0],
-                    )
-                )
-            if smaller is not None:
-                before, spread = found[table, smaller][figure]
-                both = float(np.hypot(error[0], spread[0] / np.sqrt(found[table, smaller]["runs"])))
-                risen, runs = float(means[0] - before[0]), min(row["runs"], found[table, smaller]["runs"])
-                entry = [
-                    table,
-                    title,
-                    f"{epsilon:g}",
-                    f"{means[0]:.4g} where {before[0]:.4g} at {smaller:g}",
-                    risen > 0,
-                ]
-                tests.append((_chance(risen, both, runs), entry))
-    failed = []
-    for place, (chance, entry) in enumerate(sorted(tests, key=lambda one: one[0])):
-        if chance > LEVEL / (len(tests) - place):
-            break
-        failed.append([*entry[:4], f"{chance:.1g}"])
-    return len(tests), failed
+        if smaller is not None:
+            before = found[table, smaller]
+            level, error = before[figure][0][0], before[figure][1][0] / np.sqrt(before["runs"])
+            chance = _chance(release - level, float(np.hypot(errors[0], error)), min(row["runs"], before["runs"]))
+            yield chance, [*entry, f"{release:.4g} where {level:.4g} at {smaller:g}"]
 
 
 def _chance(excess: float, error: float, runs: int) -> float:
@@ -129,10 +118,10 @@ def _chance(excess: float, error: float, runs: int) -> float:
 def markdown(report: Report) -> Iterator[str]:
     """Yield the failures by name, and the errors of each kind of table."""
     found = merged(report["rows"])
-    number, failed = failures(found)
+    number, excesses, failed = failures(found)
     judged, wrong = {name for name, _ in found}, {one[0] for one in failed}
-    counts = ["of", "tables", "comparisons", "that fail", "tables with such"]
-    yield from documents.table(counts, [["all", len(judged), number, len(failed), len(wrong)]])
+    counts = ["of", "tables", "comparisons", "above in the mean", "that fail", "tables that fail"]
+    yield from documents.table(counts, [["all", len(judged), number, excesses, len(failed), len(wrong)]])
     yield ""
     if failed:
         titles = ["table", "error", "epsilon", "is", "probability of as much by chance"]
@@ -142,14 +131,10 @@ def markdown(report: Report) -> Iterator[str]:
 
 
 def _by_kind(found: Rows) -> Iterator[list[object]]:
-    for kind, epsilon in dict.fromkeys((_kind(name), epsilon) for name, epsilon in found):
-        rows = [row for (name, other), row in found.items() if (_kind(name), other) == (kind, epsilon)]
+    for kind, epsilon in dict.fromkeys((kind_of(name), epsilon) for name, epsilon in found):
+        rows = [row for (name, other), row in found.items() if (kind_of(name), other) == (kind, epsilon)]
         means = [f"{mean:.3g}" for figure in FIGURES for mean in np.mean([row[figure][0] for row in rows], axis=0)]
         yield [kind, f"{epsilon:g}", sum(row["runs"] for row in rows), *means]
-
-
-def _kind(name: str) -> str:
-    return name if name in TINY else kind_of(name)
 
 
 def _draw(report: Report, folder: Path) -> None:

@@ -110,8 +110,8 @@ TABLES = (*MADE, *public.TABLES)
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of a table by its name."""
-    return MADE.get(name, PUBLIC)
+    """Return the kind of a table by its name; a tiny one is a kind of its own."""
+    return name if name in TINY else MADE.get(name, PUBLIC)
 
 
 def load(name: str) -> Table:

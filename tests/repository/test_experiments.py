@@ -260,11 +260,11 @@ def test_an_error_that_rises_with_epsilon_is_found_and_runs_are_added() -> None:
     found = merged([row(0.1, low[:2]), row(0.1, low[2:]), row(1.0, high)])
     means, deviations = found["tiny trend", 0.1]["tv"]
     assert (means[0], deviations[0]) == pytest.approx((np.mean(low), np.std(low, ddof=1)))
-    number, failed = failures(found)
-    assert number == 3 * (2 * 2 + 1)
+    number, excesses, failed = failures(found)
+    assert (number, excesses) == (3 * (2 * 2 + 1), 3)
     assert [entry[1:3] for entry in failed] == [[title, "1"] for title in FIGURES.values()]
-    assert failures(merged([row(0.1, low), row(1.0, [0.11, 0.09, 0.11, 0.1])]))[1] == []
-    above = failures(merged([row(0.1, low, product=0.05)]))[1]
+    assert failures(merged([row(0.1, low), row(1.0, [0.11, 0.09, 0.11, 0.1])]))[1:] == (3, [])
+    above = failures(merged([row(0.1, low, product=0.05)]))[2]
     assert [entry[3] for entry in above] == ["0.101 where product has 0.05"] * 3
 
 
