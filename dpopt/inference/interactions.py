@@ -35,7 +35,7 @@ PUBLIC_DISTANCES = np.array(
     [[0.001, 0.018, 0.052, 0.1, 0.29], [0.001, 0.0032, 0.013, 0.028, 0.067], [0.001, 0.001, 0.0051, 0.018, 0.06]]
 )
 """Distances (half the L1 norm, in shares) of sets of two, three, and four or more columns from what fewer say: their
-`QUANTILES` over twelve public tables (experiments/residual_scales.py), at least .001."""
+`QUANTILES` over twelve public tables (experiments/one_estimator), at least .001."""
 
 DISTANCES = np.concatenate(([1e-4], np.geomspace(5e-4, 1.0, 37)))
 """Distances that are told apart."""

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.float64]
 
 EXPONENTS = np.array([0.4, 0.97, 1.5, 2.4, 4.4])
-"""Of Zipf distributions as even as columns of public tables: their `QUANTILES` (experiments/residual_scales.py)."""
+"""Of Zipf distributions as even as columns of public tables: their `QUANTILES` (experiments/one_estimator)."""
 
 LEVELS = (0.6, 0.8, 1.0, 1.25, 1.6)
 """By how much the distances of a population are larger than `PUBLIC_DISTANCES`."""
