@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import TypeVar
 
 USUAL = 1 if os.environ.get("DPOPT_THREADS") == "1" else 2
@@ -45,6 +46,24 @@ def in_threads(
 
 
 _Made = TypeVar("_Made")
+_Other = TypeVar("_Other")
+
+
+def side_by_side(first: Callable[[], _Made], second: Callable[[], _Other], ended: Event) -> tuple[_Made, _Other]:
+    """Return what two functions make; the second works in another thread, if there are two.
+
+    The first works in the caller's thread. If it fails or is interrupted, `ended` is set, which the second looks at
+    between its steps: the error goes on once the second has returned or failed.
+    """
+    if USUAL <= 1:
+        return first(), second()
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        other = pool.submit(second)
+        try:
+            return first(), other.result()
+        except BaseException:
+            ended.set()
+            raise
 
 
 def made_ahead(items: Iterable[_Made]) -> Iterator[_Made]:

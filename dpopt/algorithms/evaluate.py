@@ -26,7 +26,7 @@ from dpopt.algorithms.evaluation import (
 )
 from dpopt.algorithms.release import read_again, read_by
 from dpopt.algorithms.replay import load
-from dpopt.algorithms.synthetic_release import SyntheticRelease, written_table
+from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError
 from dpopt.files.codec import encode
 from dpopt.private.engines.open_dataset import MEMORY
@@ -281,7 +281,7 @@ def figures_of_records(
     columns = {name: ColumnFigures.of(*column) for name, column in numbers.items()}
     grouped: dict[str, NDArray[np.float64]] = {}
     if groups and numbers:
-        records, _ = written_table(finished.job, finished.written)
+        records = finished.written.table(weighted=finished.job.rows is None).codes
         starts = np.cumsum([0, *finished.record_schema.sizes[list(groups)]])
         within = [start + records[:, place] for start, place in zip(starts, groups, strict=False)]
         values, (weights, *_) = zip(*numbers.values(), strict=True)

@@ -245,8 +245,7 @@ class SyntheticRelease(Shown):
         if self.job.schema.is_binary:
             return {}  # and no matrix of all cells is made
         block = drawn_table(self.values, self.record_schema, self.written, weighted=self.job.rows is None)
-        written, drawn = block.codes, block.numbers
-        shares = np.ones(len(written)) if block.weights is None else block.weights
+        written, drawn, shares = block.codes, block.numbers, block.shares
         found, attributes = {}, self.record_schema.attributes
         summed = add_lengths(attributes, written, drawn)
         for place, attribute in enumerate(attributes):
@@ -381,8 +380,3 @@ def write_synthetic(job: Job, folder: Path, records: SyntheticRecords, values: V
     weighted = job.rows is None
     blocks = drawn_blocks(values, job.schema, records, weighted=weighted)
     return write_blocks(folder / name, job.schema, blocks, weighted=weighted, format=file_format)
-
-
-def written_table(job: Job, written: SyntheticRecords) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
-    """Return the records of a file, one for each line, and their weights where these are written."""
-    return (written.distinct, written.weights) if job.rows is None else (written.rows(), None)

@@ -35,6 +35,11 @@ class RowBlock:
     unordered: int = 0
     """How many of them have the representatives of bins, since rules found no numbers in order."""
 
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """What each row counts, (r,): its weight, or 1."""
+        return np.ones(len(self.codes)) if self.weights is None else self.weights
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SyntheticRecords:
@@ -79,6 +84,10 @@ class SyntheticRecords:
         for begin in range(0, len(self), ROWS_AT_ONCE):
             places = np.arange(begin, min(begin + ROWS_AT_ONCE, len(self)))
             yield RowBlock(self._taken(places), weights[places])
+
+    def table(self, *, weighted: bool) -> RowBlock:
+        """Return all blocks of `blocks` as one."""
+        return RowBlock(self.distinct, self.weights) if weighted else RowBlock(self.rows())
 
     def rows(self) -> NDArray[np.int32]:
         """Return every record as often as its multiplicity says, (sum of multiplicities, d).
@@ -139,14 +148,9 @@ def merged(
 
 
 def weighted_records(entry: Entry, problem: FitProblem, *, as_bits: bool = False) -> SyntheticRecords:
-    """Return the weighted records of a transcript, validated; with `as_bits` they are kept as bits.
+    """Return the "records" of a transcript and their "multiplicity", validated; with `as_bits` they are kept as bits.
 
-    Parameters
-    ----------
-    entry
-        With "records" and their "multiplicity", each at least 1.
-    problem
-        Which records may be released: of which codes, by which rules.
+    The problem says which records may be released: of which codes, by which rules.
     """
     try:
         weights = frozen(entry["multiplicity"], np.int64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
@@ -40,33 +40,24 @@ def write_records(
     format: str = "csv",  # noqa: A002  the plainest word
     numbers: Numbers = MappingProxyType({}),
 ) -> str | None:
-    """Write records so that `read_table` gives the same codes again.
+    """Write records so that `read_table` gives the same codes again; return the name that weights were given, if any.
 
     The file appears whole or not at all: it is written under another name in the same folder, flushed to disk and
-    renamed. The same arguments give the same bytes (Parquet: with the same version of pyarrow).
+    renamed, in place of one that is there. The same arguments give the same bytes (Parquet: with the same version of
+    pyarrow).
 
     Parameters
     ----------
-    path
-        The file; one that is there is replaced.
-    schema
-        The public schema: names, order and types of the columns.
     records : (r, d) int32
         One row of codes per record.
     weights : (r,) float64, optional
-        Finite weights of the records, written as the last column: "weight", or "dpopt_weight" where an attribute has
-        that name.
+        Finite weights of the records, written as the last column (`weight_name`).
     format
         "csv": UTF-8, commas; a missing value is the missing text. "parquet": text, int64, double, bool, date, timestamp
         and duration columns; a missing value is null.
     numbers
         By the positions of numeric attributes: a number for each record, (r,), in place of that of its bin; NaN where
         missing.
-
-    Returns
-    -------
-    str or None
-        The name that the weights were given, None without weights.
     """
     block = RowBlock(records, weights, numbers)
     written = write_blocks(path, schema, [block], weighted=weights is not None, format=format)
@@ -127,14 +118,8 @@ def _check(schema: Schema, records: NDArray[np.int32], weights: NDArray[np.float
 
 def weight_name(schema: Schema) -> str:
     """Return the name of the column of weights: "weight", or "dpopt_weight" where an attribute has that name."""
-    names = set(schema.names)
-    if "weight" not in names:
-        return "weight"
-    free, number = "dpopt_weight", 1
-    while free in names:
-        number += 1
-        free = f"dpopt_weight_{number}"
-    return free
+    names = chain(("weight", "dpopt_weight"), map("dpopt_weight_{}".format, count(2)))
+    return next(name for name in names if name not in schema.names)
 
 
 _BATCH_ROWS = 2**16
@@ -147,14 +132,7 @@ _EXACT = 2**53
 def write_csv(stream: IO[bytes], schema: Schema, blocks: Iterable[RowBlock], weight_column: str | None) -> None:
     """Write records as CSV in UTF-8: a header line, then one line per record; values that need it are in quotes.
 
-    The bytes are a function of the arguments alone.
-
-    Parameters
-    ----------
-    blocks
-        Of codes within the schema.
-    weight_column
-        The name of the last column, of weights; None without weights.
+    The bytes are a function of the arguments alone. The last column is that of weights, if it is given a name.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -164,22 +142,15 @@ def write_csv(stream: IO[bytes], schema: Schema, blocks: Iterable[RowBlock], wei
     kind, last = pa.large_string(), len(names) - 1
     separator = pa.scalar("", kind)
 
-    def cells(place: int, texts: Iterable[str]) -> pa.Array:
-        """Return texts with the sign that follows each, so that the cells of a row only need to be joined."""
-        end = "\n" if place == last else ","
-        return pa.array([_cell(text, alone=last == 0) + end for text in texts], kind)
+    def cells(place: int, _: Attribute | None, values: _Written) -> pa.Array:
+        """Return values as texts with the sign that follows each, so that the cells of a row only need to be joined."""
+        texts = ("" if value is None else value_text(value) for value in values)
+        return pa.array([_cell(text, alone=last == 0) + ("\n" if place == last else ",") for text in texts], kind)
 
-    def declared(place: int, attribute: Attribute) -> pa.Array:
-        return cells(place, _texts(attribute.decoded()))
-
-    def drawn(place: int, attribute: Attribute, numbers: NDArray[np.float64]) -> _Column:
-        values, places = _different(attribute, numbers)
-        return cells(place, _texts(values)), places
-
-    for block, columns in _columns(schema, blocks, declared, drawn):
+    for block, columns in _columns(schema, blocks, cells):
         if block.weights is not None:
             different, places = np.unique(block.weights, return_inverse=True)
-            columns.append((cells(last, map(repr, different.tolist())), pa.array(places.astype(np.int32))))
+            columns.append((cells(last, None, different.tolist()), pa.array(places.astype(np.int32))))
         for start in range(0, len(block.codes), _BATCH_ROWS):
             parts = [table.take(places[start : start + _BATCH_ROWS]) for table, places in columns]
             lines = pc.binary_join_element_wise(*parts, separator)
@@ -188,7 +159,7 @@ def write_csv(stream: IO[bytes], schema: Schema, blocks: Iterable[RowBlock], wei
 
 
 def write_parquet(stream: IO[bytes], schema: Schema, blocks: Iterable[RowBlock], weight_column: str | None) -> None:
-    """Write records as Parquet, a group of rows for each block. Parameters as for `write_csv`.
+    """Write records as Parquet, a group of rows for each block; parameters as for `write_csv`.
 
     The bytes are a function of the arguments and the version of pyarrow.
     """
@@ -201,20 +172,6 @@ def write_parquet(stream: IO[bytes], schema: Schema, blocks: Iterable[RowBlock],
             writer.write_table(table)
 
 
-def write_answers_csv(stream: IO[bytes], answers: NDArray[np.float64]) -> None:
-    """Write answers as CSV: the position of each query, and its answer in the shortest form that reads back exactly."""
-    stream.write(b"query,answer\n")
-    stream.writelines(f"{query},{answer!r}\n".encode() for query, answer in enumerate(answers.tolist()))
-
-
-def write_answers_parquet(stream: IO[bytes], answers: NDArray[np.float64]) -> None:
-    """Write answers as Parquet, with the columns of `write_answers_csv`."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    pq.write_table(pa.table({"query": np.arange(len(answers)), "answer": answers}), stream)
-
-
 def records_tables(schema: Schema, blocks: Iterable[RowBlock], weight_column: str | None) -> Iterator[pa.Table]:
     """Yield blocks as columns of the declared types, or of text, int64, double, bool, dates, timestamps, durations.
 
@@ -222,24 +179,18 @@ def records_tables(schema: Schema, blocks: Iterable[RowBlock], weight_column: st
     """
     import pyarrow as pa
 
-    attributes, names = schema.attributes, list(schema.names)
+    attributes, names = schema.attributes, [*schema.names, *([] if weight_column is None else [weight_column])]
     types = [arrow_of(attributes, place) or "" for place in range(len(attributes))]
 
-    def declared(place: int, attribute: Attribute) -> pa.Array:
-        return _typed(_arrow_values(attribute, attribute.decoded()), types[place])
+    def typed(place: int, attribute: Attribute, values: _Written) -> pa.Array:
+        return _typed(_arrow_values(attribute, values), types[place])
 
-    def drawn(place: int, attribute: Attribute, numbers: NDArray[np.float64]) -> _Column:
-        if attribute.quantity == "numbers":
-            found = _arrow_numbers(attribute, numbers, ends_in_files(attributes, place))
-            return _typed(found, types[place]), pa.array(np.arange(len(found)))
-        values, places = _different(attribute, numbers)
-        return _typed(_arrow_values(attribute, values), types[place]), places
+    def numbers(place: int, attribute: Attribute, drawn: NDArray[np.float64]) -> pa.Array:
+        return _typed(_arrow_numbers(attribute, drawn, ends_in_files(attributes, place)), types[place])
 
-    for block, columns in _columns(schema, blocks, declared, drawn):
+    for block, columns in _columns(schema, blocks, typed, numbers):
         arrays = [values.take(places) for values, places in columns]
-        if weight_column is not None:
-            arrays.append(pa.array(block.weights))
-        yield pa.table(arrays, names=names if weight_column is None else [*names, weight_column])
+        yield pa.table(arrays if block.weights is None else [*arrays, pa.array(block.weights)], names=names)
 
 
 def as_frame(table: pa.Table, schema: Schema) -> pd.DataFrame:
@@ -269,43 +220,43 @@ def as_polars(table: pa.Table, schema: Schema) -> pl.DataFrame:
     return found.cast(enums) if enums else found  # type: ignore[arg-type]  # its types are a union of classes
 
 
-_Column: TypeAlias = "tuple[pa.Array, pa.Array]"
-"""Values, and which of them each record has."""
+_Written: TypeAlias = Sequence[Value | None]
+"""Values of a column as files hold it; that of missing last."""
 
 
 def _columns(
     schema: Schema,
     blocks: Iterable[RowBlock],
-    declared: Callable[[int, Attribute], pa.Array],
-    drawn: Callable[[int, Attribute, NDArray[np.float64]], _Column],
-) -> Iterator[tuple[RowBlock, list[_Column]]]:
-    """Yield each block with its columns.
+    make: Callable[[int, Attribute, _Written], pa.Array],
+    numbers: Callable[[int, Attribute, NDArray[np.float64]], pa.Array] | None = None,
+) -> Iterator[tuple[RowBlock, list[tuple[pa.Array, pa.Array]]]]:
+    """Yield each block with its columns: arrays of values, and which of them each record has.
 
-    Parameters
-    ----------
-    declared
-        Makes an array of all that the attribute at a position can have, that of missing last; asked once.
-    drawn
-        Makes the column of an attribute of which each record has a number. Both get it as files hold it.
+    `make` makes these of the values of an attribute at a position: once of all declared ones, and of drawn numbers, each
+    once, in every block; or `numbers` makes an array of the numbers of all records.
     """
     import pyarrow as pa
 
-    attributes = schema.attributes
+    attributes, declared = schema.attributes, dict[int, pa.Array]()
     in_files = [as_in_files(attributes, place) for place in range(len(attributes))]
-    kept: dict[int, pa.Array] = {}
     for block in blocks:
-        columns, summed = list[_Column](), add_lengths(attributes, block.codes, block.numbers)
+        columns, drawn = list[tuple[pa.Array, pa.Array]](), add_lengths(attributes, block.codes, block.numbers)
         for place, attribute in enumerate(in_files):
-            if place in summed:
-                columns.append(drawn(place, attribute, summed[place] + 0.0))  # + 0.0: no number is -0.0
+            if place not in drawn:
+                if place not in declared:
+                    declared[place] = make(place, attribute, attribute.decoded())
+                columns.append((declared[place], pa.array(np.ascontiguousarray(block.codes[:, place]))))
                 continue
-            if place not in kept:
-                kept[place] = declared(place, attribute)
-            columns.append((kept[place], pa.array(np.ascontiguousarray(block.codes[:, place]))))
+            own = drawn[place] + 0.0  # no number is -0.0
+            if numbers is not None and attribute.quantity == "numbers":
+                columns.append((numbers(place, attribute, own), pa.array(np.arange(own.size))))
+            else:
+                values, places = _different(attribute, own)
+                columns.append((make(place, attribute, values), places))
         yield block, columns
 
 
-def _different(attribute: Attribute, numbers: NDArray[np.float64]) -> tuple[Sequence[Value | None], pa.Array]:
+def _different(attribute: Attribute, numbers: NDArray[np.float64]) -> tuple[_Written, pa.Array]:
     """Return different values of a column, that of missing last, and which of them each record has."""
     import pyarrow as pa
 
@@ -317,10 +268,6 @@ def _different(attribute: Attribute, numbers: NDArray[np.float64]) -> tuple[Sequ
     if attribute.missing is not None:
         found.append(attribute.missing or None)
     return found, encoded.indices.fill_null(len(found) - 1)
-
-
-def _texts(values: Sequence[Value | None]) -> list[str]:
-    return ["" if value is None else value_text(value) for value in values]
 
 
 def _cell(text: str, *, alone: bool = False) -> str:
@@ -388,15 +335,25 @@ def _arrow_values(attribute: Attribute, written: Sequence[Value | None]) -> pa.A
 
 
 def write_answers(folder: Path, job: Job, answers: NDArray[np.float64]) -> dict[str, Any]:
-    """Write the answers (m,) as shares of the public size; return the entry of the file in release.json.
+    """Write the answers (m,) as shares of the public size, each in the shortest form that reads back exactly.
 
-    The file appears whole or not at all, and the same answers give the same bytes (Parquet: with the same version of
-    pyarrow).
+    Returns the entry of the file in release.json. The file appears whole or not at all, and the same answers give the same
+    bytes (Parquet: with the same version of pyarrow).
     """
     file_format = str(job.output.get("format", "csv"))
     name = f"answers.{file_format}"
-    write = write_answers_csv if file_format == "csv" else write_answers_parquet
-    write_whole(folder / name, lambda stream: write(stream, answers), "answers")
+
+    def write(stream: IO[bytes]) -> None:
+        if file_format == "csv":
+            stream.write(b"query,answer\n")
+            stream.writelines(f"{query},{answer!r}\n".encode() for query, answer in enumerate(answers.tolist()))
+            return
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.table({"query": np.arange(len(answers)), "answer": answers}), stream)
+
+    write_whole(folder / name, write, "answers")
     return {
         "file": name,
         "queries": len(answers),

@@ -194,8 +194,7 @@ def drawn_blocks(values: Values, schema: Schema, records: SyntheticRecords, *, w
     places = {name: schema.names.index(name) for name in values}
     draws = {places[name]: column.drawing(places[name], number) for name, column in values.items()}
     for block in records.blocks(weighted=weighted):
-        shares = np.ones(len(block.codes)) if block.weights is None else block.weights
-        numbers = {place: draw(block.codes[:, place], shares) for place, draw in draws.items()}
+        numbers = {place: draw(block.codes[:, place], block.shares) for place, draw in draws.items()}
         unordered = put_in_order(numbers, schema, block.codes)
         yield replace(block, numbers=numbers, unordered=unordered)
 

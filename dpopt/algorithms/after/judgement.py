@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpopt.algorithms.evaluate import Judged, compare_release, compared_columns, dataset_of
 from dpopt.algorithms.evaluation import Evaluation
-from dpopt.algorithms.synthetic_release import SyntheticRelease, written_table
+from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.private.evaluation import worst_answers
 from dpopt.private.marginal_comparison import NonPrivateMarginal, compare_marginals
 from dpopt.private.readers.open_table import AnyTable
@@ -92,11 +89,11 @@ def judge(
     if len(schema) > WIDEST_RECORDS or schema.is_binary:
         left_out.append("the table is too wide for models and for a search for nearest records")
         return Judgement(evaluation, columns, pairs, shown, worst, None, None, left_out)
-    codes, weights = _records(finished)
+    records = finished.written.table(weighted=finished.job.rows is None)
     progress("training models")
     prediction = None
     try:
-        prediction = compare_predictions(dataset, schema, column, codes, weights)
+        prediction = compare_predictions(dataset, schema, column, records.codes, records.shares)
         if prediction is None:
             left_out.append(
                 f"no model was trained: {schema.attributes[column].name!r} has one value only, is alone, or records "
@@ -105,11 +102,5 @@ def judge(
     except ImportError:
         left_out.append("no model was trained: scikit-learn is not installed (pip install scikit-learn)")
     progress("searching nearest records")
-    nearness = compare_nearness(dataset, schema, codes)
+    nearness = compare_nearness(dataset, schema, records.codes)
     return Judgement(evaluation, columns, pairs, shown, worst, prediction, nearness, left_out)
-
-
-def _records(finished: SyntheticRelease) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the codes of the records as they are written, and what each counts."""
-    codes, weights = written_table(finished.job, finished.written)
-    return codes, np.ones(len(codes)) if weights is None else weights

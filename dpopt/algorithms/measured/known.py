@@ -15,13 +15,13 @@ from scipy.special import ndtri
 from dpopt.algorithms.measured.fitting import measured_marginals
 from dpopt.algorithms.measured.plan import MeasuredPlan, PlannedStage
 from dpopt.algorithms.measured.stages import (
-    VARIANCES,
+    SPARED,
     best_precisions,
     coarse_precisions,
     factors_of,
-    likely_variances,
     measurable,
     sets_of,
+    typical_variances,
 )
 from dpopt.inference.coarse_tables import coarse_predictions, column_parts, with_coarse_tables
 from dpopt.inference.interactions import (
@@ -51,6 +51,7 @@ from dpopt.queries.residuals import (
     residuals_of,
     shapes_of,
     subsets_of,
+    summed_over_subsets,
 )
 from dpopt.releases.declared_size import Total
 from dpopt.releases.job import Job
@@ -62,6 +63,8 @@ MOST_DEVIATIONS = 3.0
 """So many standard deviations of its noise a cell may be drawn away from what was measured."""
 LEAST_FEASIBLE, MOST_FEASIBLE, FEASIBLE_SWEEPS = 2_000, 20_000, 10
 """Under rules as many records as in the table, or rows, are fitted to one-way marginals, within these limits."""
+Suggested = tuple[FitProblem, float, NDArray[np.float64]]
+"""A problem of fitting records, how strongly they are drawn to independence, and the one-way marginals."""
 _LEAST_PULL, _MOST_PULL, _SURE, _TINY = 1e-3, 30.0, 16.0, 1e-12
 
 
@@ -127,13 +130,13 @@ class Known:
         """Return the factors k_A, (A,), with which sets of up to `order` attributes are worth measuring; 0: not at all.
 
         Of one attribute all are measured: one of its codes may hold nearly every record, and no public prior knows of
-        which.
+        which. Of others, large sets that are hardly worth their draws are left out (`SPARED`).
         """
         allowed = measurable(self.sets, order)
         rho = bound / (2 * scale * scale)
         prior = ResidualPrior.nothing(self.sets) if order == 1 else self.prior
-        uneven = {} if order == 1 else {"unevenness": self._unevenness()}
-        precisions = best_precisions(self.marginals, prior, self.precision, allowed, rho, **uneven)
+        uneven, spared = (PUBLIC_UNEVENNESS, 0.0) if order == 1 else (self._unevenness(), SPARED)
+        precisions = best_precisions(self.marginals, prior, self.precision, allowed, rho, uneven, spared=spared)
         return factors_of(self.sets, precisions, scale, bound, replaced=self.plan.replaced)
 
     def choice(self, planned: PlannedStage) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
@@ -207,14 +210,20 @@ class Known:
         sets, predicted = self.predicted(order)
         self.far.append((sets, np.rint(UNIT * predicted) / UNIT, noisy / UNIT, scale / UNIT))
         self.likelihoods[places] = distance_likelihoods(noisy / UNIT, scale / UNIT, size)
-        likely = likely_variances(likely_distances(self.likelihoods[places], order), sets, predicted, size)
-        values, chances = np.array(self.prior.variances), np.array(self.prior.chances)
-        spare = VARIANCES.size - values.shape[1]
-        if spare:
-            values = np.pad(values, ((0, 0), (0, spare)), constant_values=1.0)
-            chances = np.pad(chances, ((0, 0), (0, spare)))
-        values[places], chances[places] = VARIANCES, likely
-        self.prior = ResidualPrior(values, chances)
+        own = self._noise_of_independence(sets, predicted)
+        likely = likely_distances(distance_likelihoods(noisy / UNIT, scale / UNIT, size, own), order)
+        values = np.array(self.prior.variances)
+        values[places] = typical_variances(likely, sets, size)[:, None]
+        self.prior = ResidualPrior(values, self.prior.chances)
+
+    def _noise_of_independence(self, sets: MarginalSet, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return by how much noise of one-way marginals moves the counts of sets, (S,): the mean L1 distance, in records."""
+        places = self.of_order(1)
+        ones, squares = self.sets.take(places), np.maximum(self.counts[self._cells(places)], 1.0) ** 2
+        noise = prices(ones) / np.maximum(self.precision[places], _TINY)
+        relative = np.minimum(np.repeat(noise, ones.cells()) / squares, 1.0)
+        moved = predicted * np.sqrt(2 / np.pi * summed_over_subsets(ones, relative, sets))
+        return np.asarray(np.add.reduceat(moved, sets.starts[:-1]))
 
     def update(self, order: int) -> None:
         """Compute counts of all sets of up to `order` attributes from what was measured."""
@@ -265,8 +274,8 @@ class Known:
             parts.append(column_parts(shares, ordered=attribute.ordered, missing=missing))
         return np.concatenate(parts)
 
-    def problem(self) -> tuple[FitProblem, float, NDArray[np.float64]]:
-        """Return the problem of fitting records, how strongly they are drawn to independence, and the one-way marginals.
+    def problem(self) -> Suggested:
+        """Return the problem of fitting records, the strength with which they are drawn, and the one-way marginals.
 
         A marginal counts as its noise and its interaction let it. Fitting with the strength 1 / t shrinks like a prior
         of scale t; one strength serves all, so that a marginal of scale t counts t times the strength.

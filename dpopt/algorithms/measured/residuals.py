@@ -7,7 +7,9 @@ would cost more.
 
 from __future__ import annotations
 
+from concurrent.futures import CancelledError
 from dataclasses import replace
+from threading import Event, get_ident
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpopt.algorithms.measured.expected import expected_errors
 from dpopt.algorithms.measured.fitting import PLAIN_RECORDS, RecordFitter, fit_from, most_records, release_records
-from dpopt.algorithms.measured.known import Known, best_parts
+from dpopt.algorithms.measured.known import Known, Suggested, best_parts
 from dpopt.algorithms.measured.plan import FitPlan, MeasuredPlan, PlannedStage
 from dpopt.algorithms.measured.stages import measurable
 from dpopt.errors import PlanError, TranscriptError, WorkloadError
@@ -28,6 +30,7 @@ from dpopt.queries.residuals import Residuals
 from dpopt.releases.job import Job
 from dpopt.releases.progress import stage
 from dpopt.releases.run import Outcome, Walk, noisy_answers
+from dpopt.threads import side_by_side
 from dpopt.transcript.journal import Entry
 from dpopt.transcript.released import NoisyAnswers
 
@@ -46,10 +49,9 @@ def play_residuals(job: Job, walk: Walk[MeasuringCurator], fitter: RecordFitter)
             "the measurements were lost in interruptions: what was charged stays spent, and there is nothing to fit "
             "records to"
         )
-    problem, strength, _ = known.problem()
-    kept = known.kept()
-    problem = replace(problem, kept=kept)
-    records, certificate = release_records(job, walk, problem, lambda: _fitted(known, kept, fitter, walk))
+    suggested, kept = known.problem(), known.kept()
+    problem = replace(suggested[0], kept=kept)
+    records, certificate = release_records(job, walk, problem, lambda: _fitted(known, suggested, kept, fitter, walk))
     measured = {
         "measurements": len(plan.stages) - walk.lost,
         "counts": counts,
@@ -57,7 +59,7 @@ def play_residuals(job: Job, walk: Walk[MeasuringCurator], fitter: RecordFitter)
         "sets": int((known.precision > 0).sum()),
         "smallest_scale": float(known.precision.max() ** -0.5),
         "largest_scale": float(known.precision[known.precision > 0].min() ** -0.5),
-        "smoothing": strength,
+        "smoothing": suggested[1],
         "lost_to_interruptions": walk.lost,
     }
     accuracy = {"expected": expected_errors(known)}
@@ -142,7 +144,9 @@ def _whole_numbers(entry: Entry, key: str, planned: PlannedStage, number: int) -
     return np.array(rows, dtype=np.int64)
 
 
-def _fitted(known: Known, kept: KeptMarginals, fitter: RecordFitter, walk: Walk[MeasuringCurator]) -> list[Fitted]:
+def _fitted(
+    known: Known, suggested: Suggested, kept: KeptMarginals, fitter: RecordFitter, walk: Walk[MeasuringCurator]
+) -> list[Fitted]:
     """Fit records to what is known of the workload's marginals.
 
     Records drawn to independence know how marginals hang together, counts after shrinkage have no noise of their own.
@@ -150,19 +154,20 @@ def _fitted(known: Known, kept: KeptMarginals, fitter: RecordFitter, walk: Walk[
     anything, records are fitted to counts after shrinkage alone. A plan that says how strongly records are drawn gets
     these.
     """
-    plan, chosen, done = known.plan, fitter.plan.fit or FitPlan(), 0
-    problem, _, one_way = known.problem()
-    problem = replace(problem, kept=kept)
+    plan, chosen = known.plan, fitter.plan.fit or FitPlan()
     if chosen.smoothing is not None:
-        return fitter.finish(problem, on_step=walk.progress.step)
+        return fitter.finish(replace(suggested[0], kept=kept), on_step=walk.progress.step)
     steps = 3 * chosen.sweeps + 2 * (chosen.snapshots - 1)
     plain = min(PLAIN_RECORDS, 4 * chosen.records, most_records(len(known.job.schema)))
+    caller, ended, done = get_ident(), Event(), list[int]()
 
     def show(progress: FitProgress) -> None:
-        nonlocal done
+        if ended.is_set():
+            raise CancelledError
         if progress.stage == "sweep":
-            done = min(done + 1, steps)
-            walk.progress.step(done, steps, f"objective {progress.objective:,.1f}")
+            done.append(progress.step)
+            if get_ident() == caller:
+                walk.progress.step(min(len(done), steps), steps, f"objective {progress.objective:,.1f}")
 
     def fit_to(
         problem: FitProblem, one_way: NDArray[np.float64], start: NDArray[np.int32] | None, **how: Any
@@ -170,22 +175,24 @@ def _fitted(known: Known, kept: KeptMarginals, fitter: RecordFitter, walk: Walk[
         settings = FitSettings(seed=plan.seed, seconds=chosen.seconds, **how)
         return fit_from(problem, settings, start, feasible=fitter.feasible, one_way=one_way, progress=show)
 
-    def drawn(one: Known) -> NDArray[np.int32]:
+    def drawn(suggested: Suggested) -> NDArray[np.int32]:
         """Return records drawn to independence, as they were after each of the last sweeps."""
-        problem, strength, one_way = one.problem()
-        found: list[NDArray[np.int32]] = []
+        (problem, strength, one_way), found = suggested, list[NDArray[np.int32]]()
         for _ in range(chosen.snapshots):
             start = found[-1] if found else None
             sweeps = 1 if found else chosen.sweeps
-            how = {"records": chosen.records, "sweeps": sweeps, "smoothing": strength / chosen.records}
+            how = {"records": chosen.records, "sweeps": sweeps, "smoothing": strength / chosen.records, "threads": 1}
             found.append(fit_to(problem, one_way, start, **how).records)
         return np.concatenate(found)
 
     if not known.scales[known.sets.widths() > 1].any():
         mixed = known.mixed(None, np.zeros(0), kept, plain)
-        return [fit_to(mixed, one_way, None, records=plain, sweeps=chosen.sweeps)]
-    other, fresh = known.thinned(plan.seed)
-    parts = best_parts(other, drawn(other), fresh)
-    records = drawn(known)
+        return [fit_to(mixed, suggested[2], None, records=plain, sweeps=chosen.sweeps)]
+
+    def best() -> NDArray[np.float64]:
+        other, fresh = known.thinned(plan.seed)
+        return best_parts(other, drawn(other.problem()), fresh)
+
+    parts, records = side_by_side(best, lambda: drawn(suggested), ended)
     mixed = known.mixed(records, parts, kept, plain)
-    return [fit_to(mixed, one_way, records, records=plain, sweeps=chosen.sweeps)]
+    return [fit_to(mixed, suggested[2], records, records=plain, sweeps=chosen.sweeps)]

@@ -17,7 +17,7 @@ from dpopt.accounting.measurements import measurement_scale
 from dpopt.algorithms.measured.plan import PlannedStage
 from dpopt.errors import PlanError, WorkloadError
 from dpopt.inference.coarse_tables import PARTS
-from dpopt.inference.interactions import LEAST_COUNT, scales_at_distances
+from dpopt.inference.interactions import DISTANCES
 from dpopt.models.noise_budgets.residual_allocation import (
     PUBLIC_UNEVENNESS,
     ResidualPrior,
@@ -30,36 +30,27 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import LARGEST_UNIT, Residuals, subsets_of
 from dpopt.queries.workloads.workload import Workload
 
-VARIANCES = np.geomspace(1e-3, 1e18, 64)
-"""Variances of residuals along a direction that are told apart, in records squared."""
-
 NOTHING = 1e-12
 """Variance of what is not to be measured."""
 
 
-def likely_variances(
-    likely: NDArray[np.float64], sets: MarginalSet, predicted: NDArray[np.float64], size: int
-) -> NDArray[np.float64]:
-    """Return how likely each of `VARIANCES` is along a direction of each set, (S, 64), given that of its distances, (S, 38).
+def typical_variances(likely: NDArray[np.float64], sets: MarginalSet, size: int) -> NDArray[np.float64]:
+    """Return the variance of residuals along a typical direction of each set, (S,), given how likely distances are, (S, 38).
 
-    Cells lie around their prediction like Normal(0, size t m_c), m_c the predicted count, with the scale t of the distance
-    (`dpopt.inference.interactions.scales_at_distances`).
+    A marginal of N cells whose L1 distance is expected to be D has cells that deviate by D / N in the mean: pi / 2 (D / N)^2
+    / p_A, as of normal numbers. What a set is rarely, or in few of its cells, counts little, unlike in the mean variance:
+    noise hides which sets and cells these are.
+
+    Examples
+    --------
+    >>> from dpopt.schema.domains import Domains
+    >>> column = MarginalSet(Domains(np.array([2]), np.array([0]), np.array([0, 1])), np.array([[0]]))
+    >>> certain = (DISTANCES == 1.0)[None, :].astype(float)
+    >>> typical_variances(certain, column, 100).round()
+    array([31416.])
     """
-    step, counts = np.log(VARIANCES[1] / VARIANCES[0]), np.maximum(predicted, LEAST_COUNT)
-    rows, scales = np.arange(len(sets)), scales_at_distances(sets, predicted, size)
-    bins = np.rint(np.log(counts / LEAST_COUNT) / step).astype(np.int64)
-    steps = np.arange(int(bins.max()) + 1)
-    places = np.repeat(rows, sets.cells()) * steps.size + bins
-    held = np.bincount(places, minlength=rows.size * steps.size).reshape(rows.size, steps.size)
-    shares = held / sets.cells()[:, None]
-    total = np.zeros(rows.size * VARIANCES.size)
-    for scale, chance in zip(scales.T, likely.T, strict=True):
-        least = size * scale * LEAST_COUNT / prices(sets)
-        first = np.rint(np.log(least / VARIANCES[0]) / step).astype(np.int64)
-        places = np.clip(first[:, None] + steps, 0, VARIANCES.size - 1) + VARIANCES.size * rows[:, None]
-        total += np.bincount(places.reshape(-1), (shares * chance[:, None]).reshape(-1), total.size)
-    found = total.reshape(rows.size, VARIANCES.size)
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
+    expected = 2.0 * size * (likely @ DISTANCES)
+    return np.asarray(np.pi / 2 * (expected / sets.cells()) ** 2 / prices(sets))
 
 
 def best_precisions(
@@ -69,8 +60,13 @@ def best_precisions(
     allowed: NDArray[np.bool_],
     rho: float,
     unevenness: NDArray[np.float64] | float = PUBLIC_UNEVENNESS,
+    *,
+    spared: float = 0.0,
 ) -> NDArray[np.float64]:
     """Return precisions (S,) to buy for rho; 0 for sets that are not allowed, or not worth it.
+
+    A draw of noise for each cell is most of the work of measuring. So the large sets that gain least per cell are left
+    out, whose gains together are at most the part `spared` of the error that is left; the rest gets their budget.
 
     Parameters
     ----------
@@ -82,13 +78,23 @@ def best_precisions(
         The budget, above 0.
     unevenness : (d,) float64 or float
         g_a of each attribute (RA-3); that of public tables where it is not known.
+    spared
+        From 0; above 0 the prior says how large each residual may be.
     """
     values = np.where(allowed[:, None], prior.variances, NOTHING)
     program = residual_program(
         marginals, rho=rho, prior=ResidualPrior(values, prior.chances), known=known, unevenness=unevenness
     )
-    precisions, _, _ = solve_residuals(program)
-    return np.where(allowed, precisions, 0.0)
+    precisions = np.where(allowed, solve_residuals(program)[0], 0.0)
+    if spared:
+        gains = program.costs * (program.moments(np.zeros(len(allowed)), 1) - program.moments(precisions, 1))
+        gains[program.sets.cells() < LARGE] = np.inf
+        least = np.argsort(gains / program.sets.cells(), kind="stable")
+        spare = least[np.cumsum(gains[least]) <= spared * program.objective(precisions)]
+        rest = allowed & ~np.isin(np.arange(len(allowed)), spare)
+        if rest.any():
+            return best_precisions(marginals, prior, known, rest, rho, unevenness)
+    return precisions
 
 
 def coarse_precisions(
@@ -164,7 +170,10 @@ LEAST_BOUND, MOST_BOUND = 2**40, 2**44
 """Squared distance of neighbours' residuals, in their units, that is charged: the more sets, the larger, so that the whole
 factors of all are fine, and those of few stay small."""
 
-DISTANCE_SHARE = 0.03
+SPARED, LARGE = 0.02, 1_000
+"""Sets of so many cells that gain least per cell are not measured, whose gains are at most this part of the error left."""
+
+DISTANCE_SHARE = 0.15
 """Share of the budget that an order and those above it are worth for learning which of its sets say most."""
 
 LEAST_SHARE = 0.02

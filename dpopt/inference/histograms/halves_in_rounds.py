@@ -2,9 +2,9 @@
 
 The whole is halved along each side in turn (`dpopt.queries.ranges.grids.halvings`): node 1 holds all cells, and the
 halves of node i are 2 i and 2 i + 1. A round measures nodes that divide all cells, each with noise of the same
-variance. The first measures one level. Before each later one, a block that holds few records beside the noise that is
-still to come is not divided any more, but measured again as it is. So empty stretches are few large blocks, and the
-noise of their cells is never added up.
+variance. The first measures one level. Each later one divides the whole anew, as far as its level, but no block that by
+all rounds so far holds few records beside the noise that is still to come: parts of it that were measured apart are one
+block again. So empty stretches are few large blocks, and the noise of their cells is never added up.
 
 From the cells up, what is known of a node from below is kept as two cases: nothing is in it, or so much, normally
 distributed. Of a node with records either half may be empty. With the even density 1 / n of all other divisions these
@@ -92,6 +92,9 @@ def next_nodes(
 ) -> NDArray[np.int64]:
     """Return what the next round measures: nodes of a level, and above them the blocks not worth a division.
 
+    Nothing is known of how the records lie in a block in which nothing was measured: if the block that it is part of is
+    worth a division, it is divided down to the level.
+
     Parameters
     ----------
     rounds
@@ -103,23 +106,18 @@ def next_nodes(
     total
         The number of records, where it is public.
     """
-    counts, last = _Halves(shape, rounds, total).down()[0], rounds[-1].nodes
+    halves, whole = _Halves(shape, rounds, total), sum(grid_heights(shape))
+    counts, below = halves.down()[0], halves.up()
     reach = WORTH / np.sqrt(sum(1.0 / max(one, _TINY) for one in variances))
-    depths = depths_of(last)
-    deepest = int(depths.max())
-    held = counts[deepest]
-    open_ = depths == deepest
-    worth = np.zeros(last.size, dtype=bool)
-    worth[open_] = held[last[open_] - (1 << deepest)] > reach
-    if not open_.any() or deepest > depth:
-        return last
-    steps = depth - deepest
-    below = (last[worth, None] << steps) + np.arange(1 << steps)
-    room = _room(shape)[depth]
-    parts = below.reshape(-1)
-    parts = parts[room[parts - (1 << depth)] > 0]
-    both = np.concatenate((last[~worth], parts))
-    return np.asarray(both[np.argsort(both << (sum(grid_heights(shape)) - depths_of(both)))])
+    kept, nodes = list[NDArray[np.int64]](), np.ones(1, dtype=np.int64)
+    for above in range(depth):
+        at = nodes - (1 << above)
+        few = (counts[above][at] <= reach) & np.isfinite(below[above].variances[at])
+        kept.append(nodes[few])
+        nodes = (2 * nodes[~few, None] + np.arange(2)).reshape(-1)
+        nodes = nodes[halves.room[above + 1][nodes - (2 << above)] > 0]
+    both = np.concatenate((*kept, nodes))
+    return np.asarray(both[np.argsort(both << (whole - depths_of(both)))])
 
 
 def halves_in_rounds(shape: Sequence[int], rounds: Sequence[Round], *, total: int | None = None) -> ShrunkenHalves:

@@ -74,15 +74,7 @@ def rows_problem(
 ) -> FitProblem:
     """Return the problem of choosing `number` rows that answer queries as weighted records do; f is in squared rows.
 
-    Rows have codes that the records have, and obey the rules.
-
-    Parameters
-    ----------
-    records : (r, d) int32
-    multiplicities : (r,) int64
-        Their weights, in whole multiples of one over the sum.
-    sizes : (d,) int32
-        Numbers of codes.
+    Rows have codes that the records (r, d) have, and obey the rules. Weights (r,) are whole multiples of one over their sum.
     """
     from dpopt.queries.counting.kernels import shares_on_records
 
@@ -128,12 +120,7 @@ def least_distance(queries: MarginalSet | Clauses, answers: NDArray[np.float64],
     """Return a lower bound on sum_j (c_j - number a_j)^2 over the counts c of any `number` rows (PJ-8).
 
     Counts are whole: each clause is rounded by itself. Those of a marginal whose answers sum to 1 sum to the number of
-    rows as well, so its largest fractions are rounded up.
-
-    Parameters
-    ----------
-    answers : (m,) float64
-        a, shares from 0 to 1.
+    rows as well, so its largest fractions are rounded up. `answers` (m,) are the a, shares from 0 to 1.
     """
     fractions = number * answers
     fractions -= np.floor(fractions)

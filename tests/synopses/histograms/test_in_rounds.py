@@ -108,6 +108,17 @@ def test_exact_rounds_give_the_exact_cells() -> None:
     np.testing.assert_allclose(cells, [90, 10, 0, 40], atol=1e-3)
 
 
+def test_blocks_that_hold_few_records_together_are_one_again() -> None:
+    first = Round(np.arange(8, 16), np.array([100, 0, 0, 1, 2, 0, -1, 0]), 1.0)
+    np.testing.assert_array_equal(next_nodes((8,), [first], 3, [1.0]), [8, 9, 5, 3])
+
+
+def test_a_block_that_turns_out_to_hold_many_is_divided_to_the_level() -> None:
+    """It was measured whole; its parts, of which nothing is known, are divided though each may hold few."""
+    rounds = [Round(np.array([2, 3]), np.array([4, 60]), 1.0), Round(np.array([2, 6, 7]), np.array([40, 30, 30]), 1.0)]
+    np.testing.assert_array_equal(next_nodes((16,), rounds, 4, [1.0]), np.arange(16, 32))
+
+
 def test_other_estimates_models_and_options_are_refused() -> None:
     found = released(SPARSE)
     for name in ("divided", "least-squares", "nonnegative", "zeroing"):
