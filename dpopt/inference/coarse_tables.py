@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from dpopt.inference.interactions import interaction_scales, shrunken_counts
 from dpopt.models.noise_budgets.residual_allocation import prices
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.residuals import coarser, residuals_of
+from dpopt.queries.residuals import cell_codes, coarse_cells, coarser, residuals_of
 
 PARTS = 4
 """Parts of a column at most."""
@@ -108,13 +108,13 @@ def coarse_predictions(
     some, block = np.repeat(known, coarse.cells()), np.maximum(predicted, _LEAST)
     noise, scales = np.full(some.size, np.inf), np.zeros(len(pairs))
     noise[some] = 1 / precision[some]
-    before = np.bincount(cells, predicted, some.size)
+    before = np.bincount(cells, predicted, some.size).astype(np.float64)
     within = np.maximum.accumulate(likelihoods[known, ::-1], axis=1)[:, ::-1]
     chosen = coarse.take(np.flatnonzero(known))
     scales[known], _ = interaction_scales(chosen, apart[some], noise[some], before[some], size, within)
     wanted = shrunken_counts(coarse, apart, noise, before, scales, size)
     owner = np.repeat(np.arange(len(pairs)), pairs.cells()) * parts.size
-    rows, columns = (np.unique(owner + codes, return_inverse=True)[1] for codes in _codes_of(pairs))
+    rows, columns = (np.unique(owner + codes, return_inverse=True)[1] for codes in cell_codes(pairs)[:2])
     goals = [(cells, wanted), *((faces, np.bincount(faces, predicted)) for faces in (rows, columns))]
     for _ in range(_ROUNDS):
         for places, goal in goals:
@@ -149,23 +149,16 @@ def _coarse_deviations(
     measured: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
 ) -> tuple[MarginalSet, NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Return coarse tables, the cell of theirs of each cell, and the deviations of their cells with their precisions."""
-    coarse, cells = coarser(pairs, parts)
+    coarse = MarginalSet(coarser(pairs.domains, parts), pairs.attributes)
+    cells = coarse_cells(pairs, coarse, parts)
     size, domains = coarse.number_of_cells, coarse.domains
     codes = np.bincount(np.repeat(domains.starts, pairs.domains.counts) + parts)  # in each part
     spread = codes * (1 - codes / np.repeat(pairs.domains.counts, domains.counts))
-    one, other = _codes_of(coarse)
+    one, other = cell_codes(coarse)[:2]
     precision = 1 / (np.repeat(variances, coarse.cells()) * spread[one] * spread[other])
-    apart = np.bincount(cells, deviations, size)
+    apart = np.bincount(cells, deviations, size).astype(np.float64)
     if measured is None:
         return coarse, cells, apart, precision
-    own = measured[0] - residuals_of(coarse, np.bincount(cells, predicted, size))
+    own = measured[0] - residuals_of(coarse, np.bincount(cells, predicted, size).astype(np.float64))
     more = 1 / np.repeat(measured[1] * prices(coarse), coarse.cells())
     return coarse, cells, (precision * apart + more * own) / np.maximum(precision + more, _NONE), precision + more
-
-
-def _codes_of(pairs: MarginalSet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the place of both codes of each cell, (cells,), where all codes of attributes follow one another."""
-    cells, starts = pairs.cells(), pairs.domains.starts[pairs.attributes]
-    local = np.arange(pairs.number_of_cells) - np.repeat(pairs.starts[:-1], cells)
-    second = np.repeat(pairs.domains.counts[pairs.attributes[:, 1]], cells)
-    return np.repeat(starts[:, 0], cells) + local // second, np.repeat(starts[:, 1], cells) + local % second

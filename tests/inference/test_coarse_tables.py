@@ -7,7 +7,8 @@ import pytest
 
 from dpopt.inference.coarse_tables import coarse_predictions, column_parts, with_coarse_tables
 from dpopt.inference.interactions import DISTANCES
-from dpopt.queries.residuals import coarser, residuals_of
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.residuals import coarse_cells, coarser, residuals_of
 from tests.queries.test_residuals import sets_of
 
 SIZES = (9, 7)
@@ -94,8 +95,9 @@ def test_cells_and_coarse_tables_add_up_by_their_precisions() -> None:
     pairs = sets_of(SIZES * number, *((2 * k, 2 * k + 1) for k in range(number)))
     parts, even = np.tile(PARTS, number), np.full(63 * number, SIZE / 63)
     truth, none = np.tile(trend(0.6), number), np.zeros((number, DISTANCES.size))
-    tables, places = coarser(pairs, parts)
-    added = np.bincount(places, truth)
+    tables = MarginalSet(coarser(pairs.domains, parts), pairs.attributes)
+    places = coarse_cells(pairs, tables, parts)
+    added = np.bincount(places, truth).astype(float)
     np.testing.assert_allclose(added[:16].reshape(4, 4), coarse(truth[:63]))
     fine, few = 40.0, 60.0
     deviations = residuals_of(pairs, truth) - residuals_of(pairs, even)
@@ -117,10 +119,13 @@ def test_noisy_residuals_of_cells_take_over_what_coarse_tables_say() -> None:
     generator, number = np.random.default_rng(7), 2_000
     pairs = sets_of(SIZES * number, *((2 * k, 2 * k + 1) for k in range(number)))
     parts, even = np.tile(PARTS, number), np.full(63 * number, SIZE / 63)
-    tables, places = coarser(pairs, parts)
+    tables = MarginalSet(coarser(pairs.domains, parts), pairs.attributes)
+    places = coarse_cells(pairs, tables, parts)
     truth, fine, few = np.tile(trend(0.6), number), 40.0, 20.0
     estimates = residuals_of(pairs, truth + fine * generator.normal(size=even.size))
-    values = residuals_of(tables, np.bincount(places, truth) + few * generator.normal(size=len(tables) * 16))
+    values = residuals_of(
+        tables, np.bincount(places, truth).astype(float) + few * generator.normal(size=len(tables) * 16)
+    )
     measured = values, np.where(np.arange(number) % 2, few**2, np.inf)
     found = with_coarse_tables(pairs, parts, estimates, np.full(number, fine**2), even, measured)
     np.testing.assert_allclose(found, residuals_of(pairs, found), atol=1e-8)

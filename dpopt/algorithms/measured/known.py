@@ -144,10 +144,9 @@ class Known:
         if planned is not self.plan.coarse_stage:
             return self.choose(planned.order, planned.bound, planned.scale), None
         parts, sets, bound, scale = self._parts(), self.sets, planned.bound, planned.scale
-        numbers = np.maximum.reduceat(parts, sets.domains.starts) + 1
+        tables = MarginalSet(coarser(sets.domains, parts), sets.attributes)
         rho, size = sum(stage.rho for stage in self.plan.stages), self.plan.size
-        worth, _ = coarse_precisions(self.marginals, sets, numbers, size, rho, self._unevenness())
-        tables, _ = coarser(sets, parts)
+        worth, _ = coarse_precisions(self.marginals, sets, tables.domains.counts, size, rho, self._unevenness())
         if not worth.any():
             worth = np.where(sets.widths() == 2, 1.0, 0.0)
         precisions = worth * bound / (scale * scale * float(worth @ prices(tables)))
@@ -163,7 +162,8 @@ class Known:
     ) -> None:
         """Note measured residuals of coarse tables."""
         measured, pairs = self.residuals(factors, parts), self.of_order(2)
-        cells, chosen = coarser(self.sets.take(pairs), parts)[0].cells(), factors[pairs] > 0
+        tables = MarginalSet(coarser(self.sets.domains, parts), self.sets.attributes[pairs])
+        cells, chosen = tables.cells(), factors[pairs] > 0
         values, variances = np.zeros(cells.sum()), np.full(pairs.size, np.inf)
         values[np.repeat(chosen, cells)], variances[chosen] = measured.estimates(noisy), measured.variances(scale**2)
         self.parts, self.coarse = parts, (values, variances)

@@ -110,11 +110,7 @@ def coarse_precisions(
     RA-1 with two sets for each pair: the directions along which its coarse table varies, where half of the squared
     deviations of public tables are taken to lie, and all others. Cells inform about both: coarse tables get what their
     directions are worth beyond them. Their errors count `WORTH` times: means within groups and triples follow from them.
-
-    Parameters
-    ----------
-    parts : (d,) int64
-        Number of parts of each attribute.
+    `parts`, (d,), are the numbers of parts of attributes.
     """
     used = sets.attributes >= 0
     few, counts = (np.where(used, each[sets.attributes], 2) for each in (parts, sets.domains.counts))
