@@ -175,7 +175,7 @@ DISTANCE_SHARE = 0.15
 LEAST_SHARE = 0.02
 """Orders that are worth less than this share of the budget beforehand have no stages of their own."""
 
-WORTH, LEAST_COARSE, MOST_COARSE = 2.0, 0.05, 0.5
+WORTH, LEAST_COARSE, MOST_COARSE = 2.0, 0.2, 0.5
 """How many times errors of coarse tables count; the least share beyond order 1 for which they have a stage, and the most
 that it takes."""
 
