@@ -11,8 +11,9 @@ codes in a part,
 
 Residuals of coarse tables can be measured, too. They are centred over parts, and not over codes as cells are; but less
 those of the prediction, which has the margins of the table but for one-way noise, both estimate how far the coarse table is
-from the prediction, and add up by their precisions. A precision never follows from noise of the residual that it
-weighs: factors of cells follow from distances, those of coarse tables from one-way marginals.
+from the prediction, and add up by their precisions. Those of coarse tables follow from one-way marginals alone. Those of
+cells follow from distances too, which are taken from what coarse tables predict: the sum is unbiased given the
+precisions of cells only so far as these do not follow the noise of coarse tables.
 
 All values are released ones: it costs no privacy.
 """
