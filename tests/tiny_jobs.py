@@ -79,7 +79,7 @@ def job_of(plan: Any) -> Job:
 
 def coarse_plan() -> MeasuredPlan:
     """Return a tiny plan that measures residuals of coarse tables, too."""
-    plan = plan_of(RESIDUALS)
+    plan: MeasuredPlan = plan_of(RESIDUALS)
     coarse = PlannedStage("residuals of coarse tables", 2, False, LEAST_BOUND, 2.0**21)
     return replace(plan, stages=(plan.stages[0], coarse, *plan.stages[1:]))
 

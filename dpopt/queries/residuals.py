@@ -73,7 +73,10 @@ class Residuals:
 
     def __post_init__(self) -> None:
         constrain(self, WorkloadError)
-        object.__setattr__(self, "tables", coarser(self.marginals, self.parts)[0])
+        tables = self.marginals
+        if self.parts is not None:
+            tables = MarginalSet(coarser(tables.domains, self.parts), tables.attributes)
+        object.__setattr__(self, "tables", tables)
         rows = self.marginals.attributes
         falling = (rows[:, 1:] >= 0) & (rows[:, 1:] <= rows[:, :-1])
         if falling.any() or len(np.unique(rows, axis=0)) != len(rows):
@@ -99,9 +102,10 @@ class Residuals:
 
     def of(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the residuals of the counts of all cells of the marginals, (cells,), of at most 2^40 records."""
-        added = np.zeros(len(self), dtype=np.int64)
-        np.add.at(added, coarser(self.marginals, self.parts)[1], counts)
-        return np.repeat(self.factors, self.tables.cells()) * centred(self.tables, added)
+        if self.parts is not None:
+            fine, counts = counts, np.zeros(len(self), dtype=np.int64)
+            np.add.at(counts, coarse_cells(self.marginals, self.tables, self.parts), fine)
+        return np.repeat(self.factors, self.tables.cells()) * centred(self.tables, counts)
 
     def variances(self, variance: float) -> NDArray[np.float64]:
         """Return s_A^2 of each set, (M,), in records squared, given the variance of the noise on each number."""
@@ -142,17 +146,8 @@ class Residuals:
         return 2 * (total - int(products.min()))
 
 
-def coarser(marginals: MarginalSet, parts: NDArray[np.int64] | None) -> tuple[MarginalSet, NDArray[np.int64]]:
-    """Return marginals over parts of their codes, and which cell of theirs each cell lies in, (cells,).
-
-    Parameters
-    ----------
-    parts : (codes,) int64, optional
-        The part of each code of each attribute, one attribute after the other; None: each code is one.
-    """
-    domains, attributes, cells = marginals.domains, marginals.attributes, marginals.cells()
-    if parts is None:
-        return marginals, np.arange(marginals.number_of_cells)
+def coarser(domains: Domains, parts: NDArray[np.int64]) -> Domains:
+    """Return parts of codes as codes: `parts`, (codes,), has that of each code, one attribute after the other."""
     owner = np.repeat(np.arange(domains.counts.size), domains.counts)
     fits = parts.shape == owner.shape and bool(((parts >= 0) & (parts < domains.counts[owner])).all())
     numbers = np.maximum.reduceat(parts, domains.starts) + 1 if fits else domains.counts
@@ -162,14 +157,25 @@ def coarser(marginals: MarginalSet, parts: NDArray[np.int64] | None) -> tuple[Ma
             f"coarse tables: found {parts.size:,} parts for {owner.size:,} codes; expected one for each, from 0 without "
             f"gaps, and at least two parts of an attribute of several codes"
         )
-    codes = np.arange(numbers.sum()) - np.repeat(starts, numbers)
-    tables = MarginalSet(Domains(numbers, starts, codes.astype(np.int32)), attributes)
-    own, places = (np.repeat(each.starts[:-1], cells) for each in (marginals, tables))
-    for axis, attribute in enumerate(attributes.T):  # what padding adds has the stride 0
-        code = (np.arange(own.size) - own) // np.repeat(np.maximum(marginals.strides[:, axis], 1), cells)
-        code = np.repeat(domains.starts[attribute], cells) + code % np.repeat(domains.counts[attribute], cells)
-        places += np.repeat(tables.strides[:, axis], cells) * parts[code]
-    return tables, places
+    return Domains(numbers, starts, (np.arange(numbers.sum()) - np.repeat(starts, numbers)).astype(np.int32))
+
+
+def cell_codes(marginals: MarginalSet) -> NDArray[np.int64]:
+    """Return the codes of each cell, (k, cells), numbered through all attributes; in padding there is any."""
+    cells, domains, rows = marginals.cells(), marginals.domains, marginals.attributes
+    within = np.arange(marginals.number_of_cells) - np.repeat(marginals.starts[:-1], cells)
+    strides, counts, starts = (
+        np.repeat(each.T, cells, axis=1)
+        for each in (np.maximum(marginals.strides, 1), domains.counts[rows], domains.starts[rows])
+    )
+    return np.asarray(starts + within // strides % counts)
+
+
+def coarse_cells(marginals: MarginalSet, tables: MarginalSet, parts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the cell of coarse tables that each cell lies in, (cells,)."""
+    strides = np.repeat(tables.strides.T, marginals.cells(), axis=1)
+    apart = (strides * parts[cell_codes(marginals)]).sum(axis=0)
+    return np.asarray(np.repeat(tables.starts[:-1], marginals.cells()) + apart)
 
 
 def _sum(numbers: NDArray[np.int64]) -> int:

@@ -23,7 +23,7 @@ from dpopt.algorithms.measured.stages import (
     sets_of,
     typical_variances,
 )
-from dpopt.inference.coarse_tables import coarse_predictions, column_parts
+from dpopt.inference.coarse_tables import coarse_predictions, column_parts, with_coarse_tables
 from dpopt.inference.interactions import (
     DISTANCES,
     ROUNDS,
@@ -146,10 +146,9 @@ class Known:
         if planned is not self.plan.coarse_stage:
             return self.choose(planned.order, planned.bound, planned.scale), None
         parts, sets, bound, scale = self._parts(), self.sets, planned.bound, planned.scale
-        numbers = np.maximum.reduceat(parts, sets.domains.starts) + 1
+        tables = MarginalSet(coarser(sets.domains, parts), sets.attributes)
         rho, size = sum(stage.rho for stage in self.plan.stages), self.plan.size
-        worth, _ = coarse_precisions(self.marginals, sets, numbers, size, rho, self._unevenness())
-        tables, _ = coarser(sets, parts)
+        worth, _ = coarse_precisions(self.marginals, sets, tables.domains.counts, size, rho, self._unevenness())
         if not worth.any():
             worth = np.where(sets.widths() == 2, 1.0, 0.0)
         precisions = worth * bound / (scale * scale * float(worth @ prices(tables)))
@@ -165,7 +164,8 @@ class Known:
     ) -> None:
         """Note measured residuals of coarse tables."""
         measured, pairs = self.residuals(factors, parts), self.of_order(2)
-        cells, chosen = coarser(self.sets.take(pairs), parts)[0].cells(), factors[pairs] > 0
+        tables = MarginalSet(coarser(self.sets.domains, parts), self.sets.attributes[pairs])
+        cells, chosen = tables.cells(), factors[pairs] > 0
         values, variances = np.zeros(cells.sum()), np.full(pairs.size, np.inf)
         values[np.repeat(chosen, cells)], variances[chosen] = measured.estimates(noisy), measured.variances(scale**2)
         self.parts, self.coarse = parts, (values, variances)
@@ -180,39 +180,25 @@ class Known:
         self.estimates[mask] = (before * self.estimates[mask] + after * measured.estimates(noisy)) / (before + after)
         self.precision += new
 
-    def predicted(self, order: int) -> tuple[MarginalSet, NDArray[np.float64]]:
-        """Return the sets of so many attributes, and their counts as those of fewer, and coarse tables, predict them."""
-        sets, predicted = self._from_fewer(order)
-        if order == 2 and self.coarse is not None:
-            predicted = self._from_coarse(sets, predicted, np.full(len(sets), np.inf))
-        return sets, predicted
+    def predicted(
+        self, order: int, variances: NDArray[np.float64] | None = None
+    ) -> tuple[MarginalSet, NDArray[np.float64]]:
+        """Return the sets of so many attributes, and their counts as those of fewer predict them; pairs by coarse tables.
 
-    def _from_fewer(self, order: int) -> tuple[MarginalSet, NDArray[np.float64]]:
-        """Return the sets of so many attributes, and their counts as those of fewer predict them."""
-        sets = self.sets.take(self.of_order(order))
-        below = self.of_order(order - 1)
-        lower = self.sets.take(below) if below.size else sets
-        return sets, predicted_counts(sets, lower, self.counts[self._cells(below)], self.plan.size)
-
-    def _from_coarse(
-        self, sets: MarginalSet, predicted: NDArray[np.float64], variances: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return counts of pairs as their coarse tables predict them, given s^2 of their residuals, (pairs,).
-
-        Distances are measured from what coarse tables predict, where these were measured, and say nothing of them then.
+        Given s^2 of the residuals of pairs, (M,), these say more of their coarse tables. Distances are measured from what
+        coarse tables predict, where these were measured, and say nothing of them then.
         """
-        places = self.of_order(2)
+        places, below = self.of_order(order), self.of_order(order - 1)
+        sets, size = self.sets.take(places), self.plan.size
+        lower = self.sets.take(below) if below.size else sets
+        predicted = predicted_counts(sets, lower, self.counts[self._cells(below)], size)
+        if order != 2 or (variances is None and self.coarse is None):
+            return sets, predicted
         deviations = self.estimates[self._cells(places)] - residuals_of(sets, predicted)
-        likelihoods = self.likelihoods[places] if self.coarse is None else np.zeros((places.size, DISTANCES.size))
-        return coarse_predictions(
-            sets,
-            self._parts(),
-            deviations,
-            variances,
-            predicted,
-            self.plan.size,
-            likelihoods=likelihoods,
-            measured=self.coarse,
+        variances = np.full(places.size, np.inf) if variances is None else variances
+        likely = self.likelihoods[places] * (self.coarse is None)
+        return sets, coarse_predictions(
+            sets, self._parts(), deviations, variances, predicted, size, likelihoods=likely, measured=self.coarse
         )
 
     def distances(self, order: int) -> Distances:
@@ -260,9 +246,7 @@ class Known:
             if not places.size:
                 continue
             cells = self._cells(places)
-            (sets, predicted), size = self._from_fewer(width), self.plan.size
-            if width == 2:
-                predicted = self._from_coarse(sets, predicted, variances[places])
+            (sets, predicted), size = self.predicted(width, variances[places]), self.plan.size
             deviations = self.estimates[cells] - residuals_of(sets, predicted)
             noise = np.repeat(variances[places] * prices(sets), sets.cells())
             some = np.flatnonzero(self.precision[places] > 0)
@@ -408,8 +392,15 @@ class Known:
     def _noisy(self, sets: MarginalSet) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return noisy marginals, (cells,), and the deviation of their cells' noise, (M,), in shares; inf: not all measured."""
         with np.errstate(divide="ignore"):
-            variances = cell_variances(self.sets, 1 / self.precision, sets)
-        values = marginals_from_residuals(self.sets, self.estimates, sets, self.plan.size)
+            each = 1 / self.precision
+        variances, estimates, pairs = cell_variances(self.sets, each, sets), self.estimates, self.of_order(2)
+        if self.parts is not None and self.coarse is not None:
+            fine, predicted, cells = *self.predicted(2), self._cells(pairs)
+            estimates = estimates.copy()
+            estimates[cells] = with_coarse_tables(
+                fine, self.parts, estimates[cells], each[pairs], predicted, self.coarse
+            )
+        values = marginals_from_residuals(self.sets, estimates, sets, self.plan.size)
         return values / self.plan.size, np.sqrt(variances) / self.plan.size
 
     def measured(self) -> MeasuredMarginals:

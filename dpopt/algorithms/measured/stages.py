@@ -104,11 +104,7 @@ def coarse_precisions(
     RA-1 with two sets for each pair: the directions along which its coarse table varies, where half of the squared
     deviations of public tables are taken to lie, and all others. Cells inform about both: coarse tables get what their
     directions are worth beyond them. Their errors count `WORTH` times: means within groups and triples follow from them.
-
-    Parameters
-    ----------
-    parts : (d,) int64
-        Number of parts of each attribute.
+    `parts`, (d,), are the numbers of parts of attributes.
     """
     used = sets.attributes >= 0
     few, counts = (np.where(used, each[sets.attributes], 2) for each in (parts, sets.domains.counts))
@@ -173,7 +169,7 @@ DISTANCE_SHARE = 0.15
 LEAST_SHARE = 0.02
 """Orders that are worth less than this share of the budget beforehand have no stages of their own."""
 
-WORTH, LEAST_COARSE, MOST_COARSE = 2.0, 0.05, 0.5
+WORTH, LEAST_COARSE, MOST_COARSE = 2.0, 0.2, 0.5
 """How many times errors of coarse tables count; the least share beyond order 1 for which they have a stage, and the most
 that it takes."""
 
