@@ -58,7 +58,7 @@ def merged(rows: Sequence[Result]) -> dict[tuple[str, float], Result]:
     groups = defaultdict(list)
     for row in rows:
         groups[row["table"], row["epsilon"]].append(row)
-    found = {}
+    found: dict[tuple[str, float], Result] = {}
     for key in sorted(groups, key=lambda one: ((*TABLES, *TINY).index(one[0]), one[1])):
         runs = np.array([row["runs"] for row in groups[key]])
         found[key] = {"runs": int(runs.sum())}
@@ -76,7 +76,7 @@ def merged(rows: Sequence[Result]) -> dict[tuple[str, float], Result]:
 
 def _compared(means: Shares) -> Shares:
     """Return the mean of the release, and how far it is above both bounds, for means (n, 3)."""
-    return np.c_[means[:, 0], means[:, :1] - means[:, 1:] * tuple(BOUNDS.values())]
+    return np.concatenate([means[:, :1], means[:, :1] - means[:, 1:] * np.array(list(BOUNDS.values()))], axis=1)
 
 
 def failures(found: Rows) -> tuple[int, int, list[list[object]]]:

@@ -28,7 +28,7 @@ def _factorial(rng: Random, rows: int) -> Codes:
     while math.prod(sizes) * 5 <= rows:
         sizes.append(int(rng.integers(2, 6)))
     every = np.array(list(itertools.product(*map(range, sizes))))
-    return np.c_[every, every[:, -3:].sum(axis=1) // 2]
+    return np.asarray(np.c_[every, every[:, -3:].sum(axis=1) // 2])
 
 
 def _functional(rng: Random, rows: int) -> Codes:
@@ -39,12 +39,12 @@ def _functional(rng: Random, rows: int) -> Codes:
 
 def _xor(rng: Random, rows: int) -> Codes:
     bits = rng.integers(0, 2, (rows, 6))
-    return np.c_[bits, bits[:, 0] ^ bits[:, 1] ^ bits[:, 2]]
+    return np.asarray(np.c_[bits, bits[:, 0] ^ bits[:, 1] ^ bits[:, 2]])
 
 
 def _one_code(rng: Random, rows: int) -> Codes:
     """Return columns in which one value has 99.9 % of the records."""
-    return (rng.random((rows, 6)) < 0.001) * rng.integers(1, 4, (rows, 6))
+    return np.asarray((rng.random((rows, 6)) < 0.001) * rng.integers(1, 4, (rows, 6)))
 
 
 def _zipf(rng: Random, rows: int) -> Codes:
@@ -58,7 +58,7 @@ def _constant(rng: Random, rows: int) -> Codes:
     """Return three columns of one value, beside two others that depend."""
     first = rng.integers(0, 3, rows)
     second = np.where(rng.random(rows) < 0.3, first, rng.integers(0, 3, rows))
-    return np.c_[np.zeros((rows, 3), dtype=np.int64), first, second]
+    return np.asarray(np.c_[np.zeros((rows, 3), dtype=np.int64), first, second])
 
 
 def _sparse(rng: Random, rows: int) -> Codes:
@@ -73,20 +73,20 @@ def _two_rows(rng: Random, _: int) -> Codes:
 def _wide(rng: Random, rows: int) -> Codes:
     """Return 100 columns of zeros and ones; neighbours agree in four of five records."""
     flips = rng.random((rows, 100)) < np.where(np.arange(100) % 10, 0.2, 0.5)
-    return np.cumsum(flips, axis=1) % 2
+    return np.asarray(np.cumsum(flips, axis=1) % 2)
 
 
 def _trend(rng: Random, rows: int) -> Codes:
     """Return six ordered columns of ten values, correlated through one normal factor."""
     factor = rng.normal(size=(rows, 1)) * rng.uniform(0.3, 1.5, 6) + rng.normal(size=(rows, 6))
-    return np.clip(np.floor(factor / factor.std(axis=0) * 2 + 5), 0, 9).astype(np.int64)
+    return np.asarray(np.clip(np.floor(factor / factor.std(axis=0) * 2 + 5), 0, 9), dtype=np.int64)
 
 
 def _classes(rng: Random, rows: int) -> Codes:
     """Return five columns of five values that are independent within each of four hidden classes."""
     shares = rng.dirichlet(np.full(5, 0.5), (4, 5))
     hidden = rng.integers(0, 4, rows)
-    return (rng.random((rows, 5, 1)) > np.cumsum(shares[hidden], axis=2)[:, :, :-1]).sum(axis=2)
+    return np.asarray((rng.random((rows, 5, 1)) > np.cumsum(shares[hidden], axis=2)[:, :, :-1]).sum(axis=2))
 
 
 KINDS: dict[str, tuple[Callable[[Random, int], Codes], tuple[int, ...]]] = {
