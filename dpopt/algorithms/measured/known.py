@@ -95,6 +95,8 @@ class Known:
     """Shape (A,). Scale by which each measured set is shrunk; 0 for others."""
     likely_scales: NDArray[np.float64] = field(init=False)
     """Shape (A,). Mean of the likely scales of each measured set, which its error follows; 0 for others."""
+    expected_distances: NDArray[np.float64] = field(init=False)
+    """Shape (A,). How far each set is expected to be from what fewer attributes say, as a share; of one attribute, 0."""
     likelihoods: NDArray[np.float64] = field(init=False)
     """Shape (A, 38). Logarithm of how likely the noisy distance of a set is for each of `DISTANCES`; 0 where none was
     measured."""
@@ -115,6 +117,10 @@ class Known:
         self.estimates, self.counts = np.zeros(cells), np.zeros(cells)
         self.precision, self.scales, self.likely_scales = np.zeros((3, number))
         self.likelihoods = np.zeros((number, DISTANCES.size))
+        self.expected_distances = np.zeros(number)
+        for order in range(2, int(self.sets.widths().max()) + 1):
+            places = self.of_order(order)
+            self.expected_distances[places] = likely_distances(self.likelihoods[places], order) @ DISTANCES
         self.prior = ResidualPrior.public(self.sets, self.plan.size)
         self.weights = np.broadcast_to(self.weights, number)
 
@@ -215,6 +221,7 @@ class Known:
         own, most = self._noise_of_independence(sets, predicted), self._largest_distances(sets)
         likelihoods = distance_likelihoods(noisy / UNIT, scale / UNIT, size, own)
         likely = likely_distances(np.where(most[:, None] >= DISTANCES, likelihoods, -np.inf), order)
+        self.expected_distances[places] = likely @ DISTANCES
         values = np.array(self.prior.variances)
         values[places] = typical_variances(likely, sets, predicted, size)[:, None]
         self.prior = ResidualPrior(values, self.prior.chances)
