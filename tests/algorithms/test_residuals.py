@@ -17,16 +17,7 @@ from dpopt.algorithms.measured.algorithm import MeasuredAlgorithm
 from dpopt.algorithms.measured.known import Known, best_parts, normals
 from dpopt.algorithms.measured.plan import FitPlan, MeasuredPlan
 from dpopt.algorithms.measured.residuals import read_factors
-from dpopt.algorithms.measured.stages import (
-    LARGE,
-    MOST_BOUND,
-    SPARED,
-    best_precisions,
-    bound_for,
-    factors_of,
-    measurable,
-    typical_variances,
-)
+from dpopt.algorithms.measured.stages import MOST_BOUND, bound_for, factors_of, typical_variances
 from dpopt.algorithms.options import COUNTS, RESIDUALS, SELECTED, PlanRequest, Projection
 from dpopt.algorithms.replay import replay
 from dpopt.algorithms.run_release import run_release
@@ -34,11 +25,11 @@ from dpopt.errors import PlanError, TranscriptError
 from dpopt.inference.interactions import DISTANCES, distance_likelihoods, likely_distances, scales_at_distances
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import FitSettings
-from dpopt.models.noise_budgets.residual_allocation import PUBLIC_UNEVENNESS, ResidualPrior, prices, residual_program
+from dpopt.models.noise_budgets.residual_allocation import prices
 from dpopt.models.records.projection import projection
 from dpopt.queries.counting.kernels import shares_on_records
 from dpopt.queries.distances import UNIT
-from dpopt.queries.residuals import Residuals, cell_variances, marginals_from_residuals, residuals_of, subsets_of
+from dpopt.queries.residuals import Residuals, cell_variances, marginals_from_residuals, residuals_of
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
 from dpopt.schema import Rule, implies, literal
@@ -181,20 +172,6 @@ def test_factors_stay_within_the_bound_and_use_nearly_all_of_it(replaced: bool) 
     assert 2 < used / added < 4 if replaced else used == added
     if not replaced:
         np.testing.assert_allclose(1 / residuals.variances(scale**2), precisions[kept], rtol=1e-3)
-
-
-@pytest.mark.parametrize("rho", [10.0, 100.0])
-def test_large_sets_that_gain_little_are_left_out_and_the_rest_gets_their_budget(rho: float) -> None:
-    sets = sets_of((3, 20, 14, 12, 30, 7), *itertools.combinations(range(6), 3))
-    every, _, _ = subsets_of(sets)
-    prior, none, cells = ResidualPrior.public(every, ROWS), np.zeros(len(every)), every.cells()
-    given = sets, prior, none, measurable(every, 3), rho
-    program = residual_program(sets, rho=rho, prior=prior, unevenness=PUBLIC_UNEVENNESS)
-    best, fewer = best_precisions(*given), best_precisions(*given, spared=SPARED)
-    assert program.objective(best) < program.objective(fewer) < (1 + SPARED) * program.objective(best)
-    assert cells[fewer > 0].sum() < 0.9 * cells[best > 0].sum()
-    assert ((fewer > 0) == (best > 0))[cells < LARGE].all()
-    assert program.prices @ fewer == pytest.approx(2 * rho)
 
 
 def test_noisy_distances_tell_strong_sets_from_weak_ones() -> None:

@@ -15,7 +15,6 @@ from scipy.special import ndtri
 from dpopt.algorithms.measured.fitting import measured_marginals
 from dpopt.algorithms.measured.plan import MeasuredPlan, PlannedStage
 from dpopt.algorithms.measured.stages import (
-    SPARED,
     best_precisions,
     coarse_precisions,
     factors_of,
@@ -138,13 +137,13 @@ class Known:
         """Return the factors k_A, (A,), with which sets of up to `order` attributes are worth measuring; 0: not at all.
 
         Of one attribute all are measured: one of its codes may hold nearly every record, and no public prior knows of
-        which. Of others, large sets that are hardly worth their draws are left out (`SPARED`).
+        which.
         """
         allowed = measurable(self.sets, order)
         rho = bound / (2 * scale * scale)
         prior = ResidualPrior.nothing(self.sets) if order == 1 else self.prior
-        uneven, spared = (PUBLIC_UNEVENNESS, 0.0) if order == 1 else (self._unevenness(), SPARED)
-        precisions = best_precisions(self.marginals, prior, self.precision, allowed, rho, uneven, spared=spared)
+        uneven = PUBLIC_UNEVENNESS if order == 1 else self._unevenness()
+        precisions = best_precisions(self.marginals, prior, self.precision, allowed, rho, uneven)
         return factors_of(self.sets, precisions, scale, bound, replaced=self.plan.replaced)
 
     def choice(self, planned: PlannedStage) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:

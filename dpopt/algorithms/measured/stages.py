@@ -54,13 +54,8 @@ def best_precisions(
     allowed: NDArray[np.bool_],
     rho: float,
     unevenness: NDArray[np.float64] | float = PUBLIC_UNEVENNESS,
-    *,
-    spared: float = 0.0,
 ) -> NDArray[np.float64]:
     """Return precisions (S,) to buy for rho; 0 for sets that are not allowed, or not worth it.
-
-    A draw of noise for each cell is most of the work of measuring. So the large sets that gain least per cell are left
-    out, whose gains together are at most the part `spared` of the error that is left; the rest gets their budget.
 
     Parameters
     ----------
@@ -72,23 +67,12 @@ def best_precisions(
         The budget, above 0.
     unevenness : (d,) float64 or float
         g_a of each attribute (RA-3); that of public tables where it is not known.
-    spared
-        From 0; above 0 the prior says how large each residual may be.
     """
     values = np.where(allowed[:, None], prior.variances, NOTHING)
     program = residual_program(
         marginals, rho=rho, prior=ResidualPrior(values, prior.chances), known=known, unevenness=unevenness
     )
-    precisions = np.where(allowed, solve_residuals(program)[0], 0.0)
-    if spared:
-        gains = program.costs * (program.moments(np.zeros(len(allowed)), 1) - program.moments(precisions, 1))
-        gains[program.sets.cells() < LARGE] = np.inf
-        least = np.argsort(gains / program.sets.cells(), kind="stable")
-        spare = least[np.cumsum(gains[least]) <= spared * program.objective(precisions)]
-        rest = allowed & ~np.isin(np.arange(len(allowed)), spare)
-        if rest.any():
-            return best_precisions(marginals, prior, known, rest, rho, unevenness)
-    return precisions
+    return np.where(allowed, solve_residuals(program)[0], 0.0)
 
 
 def coarse_precisions(
@@ -159,9 +143,6 @@ MOST_SETS, MOST_CELLS, MOST_OF_ONE = 10_000, 5_000_000, 250_000
 LEAST_BOUND, MOST_BOUND = 2**40, 2**44
 """Squared distance of neighbours' residuals, in their units, that is charged: the more sets, the larger, so that the whole
 factors of all are fine, and those of few stay small."""
-
-SPARED, LARGE = 0.02, 1_000
-"""Sets of so many cells that gain least per cell are not measured, whose gains are at most this part of the error left."""
 
 DISTANCE_SHARE = 0.15
 """Share of the budget that an order and those above it are worth for learning which of its sets say most."""
