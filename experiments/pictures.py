@@ -11,6 +11,7 @@ from experiments.approximate_degree.picture import draw as draw_degrees
 from experiments.benchmarks.cases import growth, random_bits
 from experiments.distributional_privacy.__main__ import draw as draw_neighbours
 from experiments.documents import rows
+from experiments.error_falls.__main__ import draw as draw_falls
 from experiments.figure5.picture import draw as draw_figure5
 from experiments.formulation_strength.__main__ import draw as draw_gaps
 from experiments.front.__main__ import draw as draw_front
@@ -30,6 +31,7 @@ def main() -> int:
     growth.draw(cases["growth"]["rows"], growth.PLOT)
     random_bits.draw(cases["random_bits"]["rows"], random_bits.PLOT)
     draw_neighbours(HERE / "distributional_privacy" / "two_neighbours.svg")
+    draw_falls(_results("error_falls")["rows"], HERE / "error_falls" / "errors.svg")
     draw_figure5(_results("figure5")["results"], HERE / "figure5" / "figure5.svg")
     draw_front(_results("front")["results"][0], HERE / "front" / "front.svg")
     draw_gaps(_gaps(), HERE / "formulation_strength" / "gaps.svg")

@@ -25,7 +25,7 @@ from dpopt.synopses.histograms.grids import grid_plan
 from dpopt.transcript.budget_ledger import BudgetLedger
 from tests.cli.command_line import succeed
 from tests.kept_releases.make import RELEASES, SYNOPSES, WITHOUT_SCHEMA, write_tables
-from tests.tiny_runs import ADD_REMOVE, trusted
+from tests.tiny_runs import ADD_REMOVE, even_budgets, trusted
 
 QUIET, LOUD = (0,), (80, -80)
 """Noise in records. The loud one empties every second half of a bin, and lets other intervals, queries and rounds follow."""
@@ -59,7 +59,7 @@ def scripted(amounts: Sequence[int]) -> Iterator[None]:
     with (
         mock.patch("dpopt.private.curators.door.OpendpNoise", return_value=Amounts(amounts)),
         mock.patch("dpopt.private.curators.door.is_trusted", trusted),
-        mock.patch.object(histogram_plan, "ROUND_HEIGHT", 1),
+        mock.patch.object(histogram_plan, "best_level_budgets", even_budgets),
         mock.patch.object(grid_plan, "ROUND_DEPTH", 1),
     ):
         yield

@@ -77,6 +77,13 @@ def job_of(plan: Any) -> Job:
     return Job(exact, SCHEMA, workload, {"format": "csv", "rows": None}, {})
 
 
+def coarse_plan() -> MeasuredPlan:
+    """Return a tiny plan that measures residuals of coarse tables, too."""
+    plan: MeasuredPlan = plan_of(RESIDUALS)
+    coarse = PlannedStage("residuals of coarse tables", 2, False, LEAST_BOUND, 2.0**21)
+    return replace(plan, stages=(plan.stages[0], coarse, *plan.stages[1:]))
+
+
 CONJUNCTIONS = conjunctions(SCHEMA, "a", "!a b", "b")
 MARGINALS_OF_TWO = multiplicative_job(multiplicative_plan(), SCHEMA).workload
 
@@ -133,6 +140,7 @@ JOBS: dict[str, Callable[[], Job]] = {
     PROJECTION: lambda: measured_job(PROJECTION),
     SELECTED: lambda: measured_job(SELECTED),
     RESIDUALS: lambda: job_of(plan_of(RESIDUALS)),
+    "coarse tables": lambda: job_of(coarse_plan()),
     "mwem, queries": lambda: multiplicative_job(multiplicative_plan(select=QUERIES), SCHEMA),
     "mwem, marginals": lambda: multiplicative_job(multiplicative_plan(select=MARGINALS), SCHEMA),
     "pmw": lambda: multiplicative_job(multiplicative_plan("pmw", alpha=1.0), SCHEMA),

@@ -19,6 +19,8 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.algorithm import run
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.dualquery.rounds import BestResponder, FreeAttributeRule
+from dpopt.models.noise_budgets.budget_program import LevelBudgets
+from dpopt.models.noise_budgets.level_budgets import LevelProgram
 from dpopt.private.curators.door import is_trusted
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.selections.query_weights import QuerySampler, QueryWeights
@@ -91,6 +93,12 @@ def _best(program: MaxCsp) -> tuple[NDArray[np.int32], float]:
     values = [int(program.weights[satisfied(program.clauses, record)].sum()) for record in records]
     best = int(np.argmax(values))
     return records[best], float(values[best])
+
+
+def even_budgets(program: LevelProgram, *_: object) -> LevelBudgets:
+    """Give each level of blocks the same part of a budget, so that few bins are measured in several rounds, too."""
+    amounts = np.full(program.blocks.size, program.amount / program.blocks.size)
+    return LevelBudgets(amounts, program.variances(amounts), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,12 @@ codes in a part,
 
     s^2 (g_1 - g_1^2 / n_1) (g_2 - g_2^2 / n_2).
 
+Residuals of coarse tables can be measured, too. They are centred over parts, and not over codes as cells are; but less
+those of the prediction, which has the margins of the table but for one-way noise, both estimate how far the coarse table is
+from the prediction, and add up by their precisions. Those of coarse tables follow from one-way marginals alone. Those of
+cells follow from distances too, which are taken from what coarse tables predict: the sum is unbiased given the
+precisions of cells only so far as these do not follow the noise of coarse tables.
+
 All values are released ones: it costs no privacy.
 """
 
@@ -18,13 +24,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.inference.interactions import interaction_scales, shrunken_counts
+from dpopt.models.noise_budgets.residual_allocation import prices
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.schema.domains import Domains
+from dpopt.queries.residuals import cell_codes, coarse_cells, coarser, residuals_of
 
 PARTS = 4
 """Parts of a column at most."""
 _ROUNDS = 4  # of iterative proportional fitting
 _LEAST = 1e-9  # records in a cell
+_NONE = 1e-300  # a precision
 
 
 def column_parts(shares: NDArray[np.float64], *, ordered: bool, missing: bool = False) -> NDArray[np.int64]:
@@ -70,6 +78,7 @@ def coarse_predictions(
     size: float,
     *,
     likelihoods: NDArray[np.float64],
+    measured: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> NDArray[np.float64]:
     """Return the predicted counts of all cells, (cells,), once coarse tables are known.
 
@@ -90,49 +99,67 @@ def coarse_predictions(
     likelihoods : (M, 38) float64
         What is known of each pair's distance (`dpopt.inference.interactions.distance_likelihoods`), which that of its
         coarse table is at most.
+    measured : (coarse cells,) and (M,) float64, optional
+        Noisy residuals of the coarse tables of all pairs, in records, and their s^2; infinite where none was measured.
     """
-    domains = pairs.domains
-    number = np.maximum.reduceat(parts, domains.starts) + 1
-    coarser = np.isfinite(variances) & (number[pairs.attributes] < domains.counts[pairs.attributes]).any(axis=1)
-    if not coarser.any():
+    coarse, cells, apart, precision = _coarse_deviations(pairs, parts, deviations, variances, predicted, measured)
+    known = (precision[coarse.starts[:-1]] > 0) & (coarse.cells() < pairs.cells())
+    if not known.any():
         return predicted
-    mask, result = np.repeat(coarser, pairs.cells()), predicted.copy()
-    fine, coarse_domains = pairs.take(np.flatnonzero(coarser)), _domains(number)
-    coarse = MarginalSet(coarse_domains, fine.attributes)
-    first, second = _codes_of(fine)
-    cells = np.repeat(coarse.starts[:-1], fine.cells())
-    cells += parts[first] * np.repeat(number[fine.attributes[:, 1]], fine.cells()) + parts[second]
-    codes = np.bincount(np.repeat(coarse_domains.starts, domains.counts) + parts)  # in each part
-    spread = codes * (1 - codes / np.repeat(domains.counts, number))
-    one, other = _codes_of(coarse)
-    noise = np.repeat(variances[coarser], coarse.cells()) * spread[one] * spread[other]
-    block = predicted[mask]
-    before, apart = (
-        np.bincount(cells, each, coarse.number_of_cells).astype(np.float64) for each in (block, deviations[mask])
-    )
-    within = np.maximum.accumulate(likelihoods[coarser, ::-1], axis=1)[:, ::-1]
-    scales, _ = interaction_scales(coarse, apart, noise, before, size, within)
+    some, block = np.repeat(known, coarse.cells()), np.maximum(predicted, _LEAST)
+    noise, scales = np.full(some.size, np.inf), np.zeros(len(pairs))
+    noise[some] = 1 / precision[some]
+    before = np.bincount(cells, predicted, some.size).astype(np.float64)
+    within = np.maximum.accumulate(likelihoods[known, ::-1], axis=1)[:, ::-1]
+    chosen = coarse.take(np.flatnonzero(known))
+    scales[known], _ = interaction_scales(chosen, apart[some], noise[some], before[some], size, within)
     wanted = shrunken_counts(coarse, apart, noise, before, scales, size)
-    owner, width = np.repeat(np.arange(len(fine)), fine.cells()), int(domains.counts.sum())
-    rows, columns = (np.unique(owner * width + codes, return_inverse=True)[1] for codes in (first, second))
-    goals = [(cells, wanted), *((faces, np.bincount(faces, block)) for faces in (rows, columns))]
-    block = np.maximum(block, _LEAST)
+    owner = np.repeat(np.arange(len(pairs)), pairs.cells()) * parts.size
+    rows, columns = (np.unique(owner + codes, return_inverse=True)[1] for codes in cell_codes(pairs)[:2])
+    goals = [(cells, wanted), *((faces, np.bincount(faces, predicted)) for faces in (rows, columns))]
     for _ in range(_ROUNDS):
         for places, goal in goals:
             block *= (np.maximum(goal, _LEAST) / np.bincount(places, block, goal.size))[places]
-    result[mask] = block
-    return result
+    return np.where(some[cells], block, predicted)
 
 
-def _domains(counts: NDArray[np.int64]) -> Domains:
-    """Return domains of so many codes each."""
-    starts = np.cumsum(counts) - counts
-    return Domains(counts, starts, (np.arange(counts.sum()) - np.repeat(starts, counts)).astype(np.int32))
+def with_coarse_tables(
+    pairs: MarginalSet,
+    parts: NDArray[np.int64],
+    estimates: NDArray[np.float64],
+    variances: NDArray[np.float64],
+    predicted: NDArray[np.float64],
+    measured: tuple[NDArray[np.float64], NDArray[np.float64]],
+) -> NDArray[np.float64]:
+    """Return noisy residuals of pairs, (cells,), moved by what their coarse tables say: evenly over the cells of a part.
+
+    Parameters are those of `coarse_predictions`; `estimates` are noisy residuals, 0 where nothing was measured.
+    """
+    deviations = estimates - residuals_of(pairs, predicted)
+    _, cells, apart, _ = _coarse_deviations(pairs, parts, deviations, variances, predicted, measured)
+    moved = (apart - np.bincount(cells, deviations, apart.size)) / np.bincount(cells)
+    return estimates + residuals_of(pairs, moved[cells])
 
 
-def _codes_of(pairs: MarginalSet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the place of both codes of each cell, (cells,), where all codes of attributes follow one another."""
-    cells, starts = pairs.cells(), pairs.domains.starts[pairs.attributes]
-    local = np.arange(pairs.number_of_cells) - np.repeat(pairs.starts[:-1], cells)
-    second = np.repeat(pairs.domains.counts[pairs.attributes[:, 1]], cells)
-    return np.repeat(starts[:, 0], cells) + local // second, np.repeat(starts[:, 1], cells) + local % second
+def _coarse_deviations(
+    pairs: MarginalSet,
+    parts: NDArray[np.int64],
+    deviations: NDArray[np.float64],
+    variances: NDArray[np.float64],
+    predicted: NDArray[np.float64],
+    measured: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
+) -> tuple[MarginalSet, NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return coarse tables, the cell of theirs of each cell, and the deviations of their cells with their precisions."""
+    coarse = MarginalSet(coarser(pairs.domains, parts), pairs.attributes)
+    cells = coarse_cells(pairs, coarse, parts)
+    size, domains = coarse.number_of_cells, coarse.domains
+    codes = np.bincount(np.repeat(domains.starts, pairs.domains.counts) + parts)  # in each part
+    spread = codes * (1 - codes / np.repeat(pairs.domains.counts, domains.counts))
+    one, other = cell_codes(coarse)[:2]
+    precision = 1 / (np.repeat(variances, coarse.cells()) * spread[one] * spread[other])
+    apart = np.bincount(cells, deviations, size).astype(np.float64)
+    if measured is None:
+        return coarse, cells, apart, precision
+    own = measured[0] - residuals_of(coarse, np.bincount(cells, predicted, size).astype(np.float64))
+    more = 1 / np.repeat(measured[1] * prices(coarse), coarse.cells())
+    return coarse, cells, (precision * apart + more * own) / np.maximum(precision + more, _NONE), precision + more

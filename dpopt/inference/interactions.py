@@ -35,7 +35,7 @@ PUBLIC_DISTANCES = np.array(
     [[0.001, 0.018, 0.052, 0.1, 0.29], [0.001, 0.0032, 0.013, 0.028, 0.067], [0.001, 0.001, 0.0051, 0.018, 0.06]]
 )
 """Distances (half the L1 norm, in shares) of sets of two, three, and four or more columns from what fewer say: their
-`QUANTILES` over twelve public tables (experiments/residual_scales.py), at least .001."""
+`QUANTILES` over twelve public tables (experiments/one_estimator), at least .001."""
 
 DISTANCES = np.concatenate(([1e-4], np.geomspace(5e-4, 1.0, 37)))
 """Distances that are told apart."""
@@ -45,8 +45,8 @@ MULTIPLES = ScaleMixture.grid(np.geomspace(1e-3, 1e2, 11), (1.0,), floor=0.01)
 """Multiples of the variance of a set's interaction that its cells may have."""
 CENTRED = 6
 """Rounds in which deviations lose their margins."""
-DOUBT = 0.02
-"""Deviations as large as those of an order are noise where noise alone has them so often."""
+DOUBTS = (0.02, 0.005)
+"""Deviations as large as those of order one, or of a higher order, are noise where noise alone has them so often."""
 _SPREAD = np.array([1.0, 2.0, 3.0, 2.0, 1.0]) / 9  # chances of distances are smooth
 _SEEN = 2.5  # as if so many sets of public tables had been seen
 _INEXACT = 0.15  # standard deviation of a set's distance around the mean of its scale, as a part of it
@@ -181,7 +181,8 @@ def interaction_scales(
     Each cell is Normal(0, size t m_c + noise). Cells of a set are not independent: its N cells have p N directions, p =
     prod (1 - 1 / n_i), so that their likelihoods count p times. To shrink by their mean would take most of the
     noise for what a set says wherever noise hides it. Where noise alone explains all deviations of an order, together and
-    of each set, nothing is said.
+    of each set, nothing is said. Of an order that says nothing, predictions so stay with a probability of at least 1 - 2
+    `DOUBTS`: their energies are chi-squared exactly, and it fails if one of two tests does.
     """
     free, cells, starts = prices(marginals), marginals.cells(), marginals.starts[:-1]
     scales = scales_at_distances(marginals, predicted, size)
@@ -189,11 +190,12 @@ def interaction_scales(
     for place in range(DISTANCES.size):  # a loop over 38 distances
         spread = np.maximum(size * np.repeat(scales[:, place], cells) * predicted + noise, 1e-12)
         logs[:, place] = -0.5 * free * np.add.reduceat(np.log(spread) + deviations**2 / spread, starts)
-    likely = likely_distances(logs + likelihoods, int(marginals.widths().max()))
+    order = int(marginals.widths().max())
+    likely = likely_distances(logs + likelihoods, order)
     mean = (likely * scales).sum(axis=1)
     energies = free * np.add.reduceat(deviations**2 / noise, starts)
     chances = chdtrc(free * cells, energies).min() * len(marginals), chdtrc((free * cells).sum(), energies.sum())
-    if min(chances) > DOUBT:
+    if min(chances) > DOUBTS[min(order, 2) - 1]:
         return np.zeros(len(marginals)), mean
     own = np.add.reduceat(noise, starts) / (size * np.maximum(np.add.reduceat(predicted, starts), LEAST_COUNT))
     lost = (likely * (own[:, None] / (own[:, None] + scales))).sum(axis=1)  # the part that shrinkage takes away

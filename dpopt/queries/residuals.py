@@ -19,7 +19,7 @@ Functions" (ResidualPlanner).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import prod
 from typing import TypeVar
@@ -31,6 +31,7 @@ from dpopt.arrays import freeze
 from dpopt.constraints import constrain
 from dpopt.errors import WorkloadError
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.schema.domains import Domains
 
 LARGEST_UNIT = 2**21
 """k_A N(A) at most: of up to 2^40 records all numbers stay within 2^61."""
@@ -64,9 +65,18 @@ class Residuals:
     """The sets, each once, attributes increasing within a set."""
     factors: NDArray[np.int64]
     """Shape (M,). k_A, at least 1, with k_A N(A) at most 2^21."""
+    parts: NDArray[np.int64] | None = None
+    """Shape (codes,). The part of each code of each attribute, from 0, one attribute after the other: residuals are those
+    of coarse tables, whose n_i are numbers of parts. None: of the marginals themselves."""
+    tables: MarginalSet = field(init=False)
+    """The marginals, or coarse tables."""
 
     def __post_init__(self) -> None:
         constrain(self, WorkloadError)
+        tables = self.marginals
+        if self.parts is not None:
+            tables = MarginalSet(coarser(tables.domains, self.parts), tables.attributes)
+        object.__setattr__(self, "tables", tables)
         rows = self.marginals.attributes
         falling = (rows[:, 1:] >= 0) & (rows[:, 1:] <= rows[:, :-1])
         if falling.any() or len(np.unique(rows, axis=0)) != len(rows):
@@ -74,35 +84,38 @@ class Residuals:
                 "residuals: found a set of attributes twice, or one whose attributes do not increase; name each once, "
                 "in order"
             )
-        most = LARGEST_UNIT // self.marginals.cells()
+        most = LARGEST_UNIT // self.tables.cells()
         if self.factors.shape != most.shape or ((self.factors < 1) | (self.factors > most)).any():
             raise WorkloadError(
                 f"residuals: found {self.factors.size:,} factors for {len(rows):,} sets of up to "
-                f"{self.marginals.cells().max():,} cells; expected one for each, from 1 to {LARGEST_UNIT:,} over its "
+                f"{self.tables.cells().max():,} cells; expected one for each, from 1 to {LARGEST_UNIT:,} over its "
                 f"cells. Leave out sets of more cells, or take smaller factors"
             )
 
     def __len__(self) -> int:
         """Return the number of cells."""
-        return self.marginals.number_of_cells
+        return self.tables.number_of_cells
 
     def check_against(self, sizes: NDArray[np.integer]) -> None:
         """Refuse, by WorkloadError, attributes and codes that do not exist."""
         self.marginals.check_against(sizes)
 
     def of(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the residuals of the counts of all cells, (cells,), of at most 2^40 records."""
-        return np.repeat(self.factors, self.marginals.cells()) * centred(self.marginals, counts)
+        """Return the residuals of the counts of all cells of the marginals, (cells,), of at most 2^40 records."""
+        if self.parts is not None:
+            fine, counts = counts, np.zeros(len(self), dtype=np.int64)
+            np.add.at(counts, coarse_cells(self.marginals, self.tables, self.parts), fine)
+        return np.repeat(self.factors, self.tables.cells()) * centred(self.tables, counts)
 
     def variances(self, variance: float) -> NDArray[np.float64]:
         """Return s_A^2 of each set, (M,), in records squared, given the variance of the noise on each number."""
-        return variance / (self.factors * self.marginals.cells().astype(np.float64)) ** 2
+        return variance / (self.factors * self.tables.cells().astype(np.float64)) ** 2
 
     def estimates(self, noisy: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the least-squares estimates of the residuals r_A from noisy values, (cells,)."""
-        cells = self.marginals.cells().astype(np.float64)
-        scales = np.repeat(self.factors * cells**2, self.marginals.cells())
-        return centred(self.marginals, noisy.astype(np.float64)) / scales
+        cells = self.tables.cells().astype(np.float64)
+        scales = np.repeat(self.factors * cells**2, self.tables.cells())
+        return centred(self.tables, noisy.astype(np.float64)) / scales
 
     def sensitivity(self, *, replaced: bool, squared: bool) -> int:
         """Return by how much one record, added or replaced, moves the numbers: the squared L2 distance, or L1.
@@ -111,11 +124,11 @@ class Residuals:
         Privacy: C15 in docs/privacy.
         """
         used = self.marginals.attributes >= 0
-        sizes = np.where(used, self.marginals.domains.counts[self.marginals.attributes], 0)
+        sizes = np.where(used, self.tables.domains.counts[self.marginals.attributes], 0)
         free = np.where(used, sizes - 1, 1).prod(axis=1)  # 0 where an attribute has one code: there is no residual
         if not squared:
             return (1 + replaced) * _sum(self.factors * free << used.sum(axis=1))
-        weights = self.factors**2 * self.marginals.cells()
+        weights = self.factors**2 * self.tables.cells()
         total = _sum(weights * free)
         if not replaced:
             return total
@@ -127,10 +140,42 @@ class Residuals:
         sets[used] = 1 << places
         products = np.zeros(1 << named.size, dtype=np.int64)
         products[sets.sum(axis=1)] = np.where(free > 0, weights, 0)
-        for place, size in enumerate(self.marginals.domains.counts[named].tolist()):
+        for place, size in enumerate(self.tables.domains.counts[named].tolist()):
             pairs = products.reshape(-1, 2, 1 << place)  # of an attribute: not in A, in A; then: in D or not
             products = np.stack((pairs[:, 0] + (size - 1) * pairs[:, 1], pairs[:, 0] - pairs[:, 1]), axis=1)
         return 2 * (total - int(products.min()))
+
+
+def coarser(domains: Domains, parts: NDArray[np.int64]) -> Domains:
+    """Return parts of codes as codes: `parts`, (codes,), has that of each code, one attribute after the other."""
+    owner = np.repeat(np.arange(domains.counts.size), domains.counts)
+    fits = parts.shape == owner.shape and bool(((parts >= 0) & (parts < domains.counts[owner])).all())
+    numbers = np.maximum.reduceat(parts, domains.starts) + 1 if fits else domains.counts
+    starts = np.cumsum(numbers) - numbers
+    if not fits or (numbers < np.minimum(domains.counts, 2)).any() or not np.bincount(starts[owner] + parts).all():
+        raise WorkloadError(
+            f"coarse tables: found {parts.size:,} parts for {owner.size:,} codes; expected one for each, from 0 without "
+            f"gaps, and at least two parts of an attribute of several codes"
+        )
+    return Domains(numbers, starts, (np.arange(numbers.sum()) - np.repeat(starts, numbers)).astype(np.int32))
+
+
+def cell_codes(marginals: MarginalSet) -> NDArray[np.int64]:
+    """Return the codes of each cell, (k, cells), numbered through all attributes; in padding there is any."""
+    cells, domains, rows = marginals.cells(), marginals.domains, marginals.attributes
+    within = np.arange(marginals.number_of_cells) - np.repeat(marginals.starts[:-1], cells)
+    strides, counts, starts = (
+        np.repeat(each.T, cells, axis=1)
+        for each in (np.maximum(marginals.strides, 1), domains.counts[rows], domains.starts[rows])
+    )
+    return np.asarray(starts + within // strides % counts)
+
+
+def coarse_cells(marginals: MarginalSet, tables: MarginalSet, parts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the cell of coarse tables that each cell lies in, (cells,)."""
+    strides = np.repeat(tables.strides.T, marginals.cells(), axis=1)
+    apart = (strides * parts[cell_codes(marginals)]).sum(axis=0)
+    return np.asarray(np.repeat(tables.starts[:-1], marginals.cells()) + apart)
 
 
 def _sum(numbers: NDArray[np.int64]) -> int:

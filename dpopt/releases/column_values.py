@@ -69,10 +69,7 @@ class ColumnBlocks:
     def halves(self, deviation: float) -> tuple[_Whole, _Whole]:
         """Return the blocks that are worth to be halved, and the cell with which the second half of each begins.
 
-        Parameters
-        ----------
-        deviation
-            Standard deviation of the noise of a half.
+        `deviation` is the standard deviation of the noise of a half.
         """
         chosen = np.flatnonzero((self.stops - self.starts > 1) & (self.counts > WORTH * deviation))
         points = middles(self.low[chosen], self.high[chosen], whole=self.attribute.integer)
@@ -80,15 +77,7 @@ class ColumnBlocks:
         return chosen, np.clip(cells, self.starts[chosen] + 1, self.stops[chosen] - 1).astype(np.int64)
 
     def halved(self, chosen: _Whole, cells: _Whole, noisy: _Numbers, variance: float) -> ColumnBlocks:
-        """Return the blocks after some were halved.
-
-        Parameters
-        ----------
-        chosen, cells : (h,) int64
-            As of `halves`.
-        noisy : (2, h)
-            Noisy counts of the first halves, and of the second ones.
-        """
+        """Return the blocks after those of `halves` were halved; `noisy` (2, h) are the counts of first and second halves."""
         low, high, whole = self.low[chosen], self.high[chosen], self.counts[chosen]
         share = _mass_below(self.limits[cells], low, high, self.tilts()[chosen])
         spread = 4 * share * (1 - share) * (SPREAD * whole) ** 2
@@ -134,13 +123,8 @@ class ColumnBlocks:
         instead: the middle in the first block with that bin, and in later ones as van der Corput's sequence goes on, so
         that a bin with a record in each block is followed too.
 
-        Parameters
-        ----------
-        seed
-            Public; the same arguments give the same numbers.
-        number
-            Number of records in all blocks, which are drawn in their order. A block has codes of the attribute, (r,)
-            int32, and weights, (r,) float64.
+        All blocks hold `number` records, and are drawn in their order: codes of the attribute (r,) and weights (r,). The
+        same arguments give the same numbers.
         """
         stream, bins = public_stream(seed, "numbers within bins"), len(self.attribute.edges) - 1
         points = int(np.clip(_AT_ONCE // max(number, 1), 1, _POINTS))
@@ -154,8 +138,9 @@ class ColumnBlocks:
             kept = (codes < bins) & (weights > 0)
             if not kept.all():
                 mixed = mixed[kept[mixed]]
-            rows = mixed[np.argsort(codes[mixed].astype(kind), kind="stable")]
-            own, counts = weights[rows], np.bincount(codes[mixed], minlength=bins)
+            ordered = codes[mixed].astype(kind)
+            rows = mixed[np.argsort(ordered, kind="stable")]
+            own, counts = weights[rows], np.bincount(ordered, minlength=bins)
             there = np.flatnonzero(counts)
             counts, upto = counts[there], np.cumsum(own)
             first = np.cumsum(counts) - counts
@@ -240,14 +225,9 @@ def _span(low: _Numbers, high: _Numbers) -> _Numbers:
 
 
 def _law(near: _Numbers, own: _Numbers, beside: _Numbers, width: _Numbers) -> _Numbers:
-    """Return the rate of the exponential law that gives a block, and the one before it, what they hold.
+    """Return the rate of the exponential law that gives a block its `own` records, (m,), and the one before it `near`.
 
-    Parameters
-    ----------
-    near, own : (m,) float64
-        What the block before it, and it, hold.
-    beside, width : (m,) float64
-        Their widths.
+    Their widths are `width` and `beside`, (m,).
     """
     wanted = np.log(np.maximum(own, _FEWEST)) - np.log(np.maximum(near, _FEWEST))
     low, high = -STEEPEST / width, STEEPEST / width

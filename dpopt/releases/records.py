@@ -148,14 +148,9 @@ def merged(
 
 
 def weighted_records(entry: Entry, problem: FitProblem, *, as_bits: bool = False) -> SyntheticRecords:
-    """Return the weighted records of a transcript, validated; with `as_bits` they are kept as bits.
+    """Return the "records" of a transcript and their "multiplicity", validated; with `as_bits` they are kept as bits.
 
-    Parameters
-    ----------
-    entry
-        With "records" and their "multiplicity", each at least 1.
-    problem
-        Which records may be released: of which codes, by which rules.
+    The problem says which records may be released: of which codes, by which rules.
     """
     try:
         weights = frozen(entry["multiplicity"], np.int64)

@@ -51,14 +51,8 @@ def choose_rows(
 ) -> ChosenRows:
     """Choose the rows that stand for weighted records, or read them back.
 
-    Parameters
-    ----------
-    job
-        Asks for rows, one at least.
-    on_file
-        Gives the transcript's entry of the rows; where there is none yet, it is made by what it is called with.
-    kept
-        Marginals that the rows keep, where they are searched.
+    `on_file` gives the transcript's entry of the rows; where there is none yet, it is made by what it is called with. Rows
+    that are searched keep the marginals `kept`.
     """
     from dpopt.inference.records.rounding import codes_of, spared_copies, whole_copies
 

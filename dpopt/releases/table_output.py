@@ -132,14 +132,7 @@ _EXACT = 2**53
 def write_csv(stream: IO[bytes], schema: Schema, blocks: Iterable[RowBlock], weight_column: str | None) -> None:
     """Write records as CSV in UTF-8: a header line, then one line per record; values that need it are in quotes.
 
-    The bytes are a function of the arguments alone.
-
-    Parameters
-    ----------
-    blocks
-        Of codes within the schema.
-    weight_column
-        The name of the last column, of weights; None without weights.
+    The bytes are a function of the arguments alone. The last column is that of weights, if it is given a name.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -166,7 +159,7 @@ def write_csv(stream: IO[bytes], schema: Schema, blocks: Iterable[RowBlock], wei
 
 
 def write_parquet(stream: IO[bytes], schema: Schema, blocks: Iterable[RowBlock], weight_column: str | None) -> None:
-    """Write records as Parquet, a group of rows for each block. Parameters as for `write_csv`.
+    """Write records as Parquet, a group of rows for each block; parameters as for `write_csv`.
 
     The bytes are a function of the arguments and the version of pyarrow.
     """

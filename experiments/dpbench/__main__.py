@@ -112,9 +112,9 @@ def measure(name: str, cells: Numbers, workload: str, epsilon: float, runs: int,
         if kept is not None:
             continue
         for method, peer in (LINES if cells.ndim == 1 else GRIDS).items():
-            seen(method, peer(cells, epsilon, corners, np.random.default_rng((run, 2))))
+            seen(method, peer(cells, epsilon, corners, np.random.default_rng((run, 2, own))))
         kind = "prefixes" if workload == "prefixes" else "ranges"
-        seen("HDMM", hdmm(cells, epsilon, kind, np.random.default_rng((run, 3))))
+        seen("HDMM", hdmm(cells, epsilon, kind, np.random.default_rng((run, 3, own))))
     return {
         "set": name,
         "workload": workload,

@@ -13,7 +13,7 @@ from dpopt.inference.histograms.tree_least_squares import divide_from_the_root
 from dpopt.queries.ranges.grids import Level, grid_heights
 from dpopt.synopses.histograms.counts_plan import noise_variance
 from dpopt.synopses.histograms.grids.grid_plan import plan_grid
-from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_blocks, plan_rounds
+from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_blocks
 from dpopt.synopses.histograms.in_rounds import ROUNDS
 from experiments.dpbench.peers import Numbers, block_sums, pure
 
@@ -39,7 +39,7 @@ def scales(shape: tuple[int, ...], epsilon: float, ranges: str) -> dict[Level, f
 def _rounds(shape: tuple[int, ...], ranges: str) -> list[tuple[int, float]]:
     """Return depth and scale for epsilon 1 of each round, the first one first."""
     if len(shape) == 1:
-        one = plan_rounds(shape[0], pure(1.0), ranges=ranges)
+        one = plan_blocks(shape[0], pure(1.0), ranges=ranges)
         levels: list[Level] = [(height,) for height in one.heights]
     else:
         many = plan_grid(shape, pure(1.0), shapes=ROUNDS)

@@ -43,7 +43,7 @@ from dpopt.synopses.histograms.grids import grid_plan
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan, plan_grid
 from dpopt.synopses.histograms.grids.release_grid import release_grid
 from dpopt.synopses.histograms.histogram import Histogram
-from dpopt.synopses.histograms.histogram_plan import plan_blocks, plan_rounds
+from dpopt.synopses.histograms.histogram_plan import plan_blocks
 from dpopt.synopses.histograms.release_histogram import release_histogram
 from dpopt.synopses.histograms.released_counts import write_cells
 from dpopt.synopses.histograms.sorted.release_sorted import plan_sorted, release_sorted
@@ -79,7 +79,7 @@ from tests.cli.command_line import call
 from tests.exact_counts_loss import ROWS
 from tests.exact_sanitizer_loss import FAMILIES
 from tests.tiny_lists import family_of, private, rows_of
-from tests.tiny_runs import ADD_REMOVE, REPLACE, dataset_of, trusted, universe
+from tests.tiny_runs import ADD_REMOVE, REPLACE, dataset_of, even_budgets, trusted, universe
 
 BINS, NODES, RECORDS = 6, 7, 5
 BUDGETS = {True: Budget(None, 1e-9, 0.7, Accountant.ZCDP), False: Budget(1.5, 0.0, None, Accountant.PURE)}
@@ -185,7 +185,7 @@ def writing(name: str) -> Callable[[Any, Path], object]:
 @pytest.fixture(autouse=True, scope="module")
 def rounds_that_halve_once() -> Iterator[None]:
     """Have few bins measured in several rounds, so that what is divided is decided."""
-    with mock.patch.object(histogram_plan, "ROUND_HEIGHT", 1), mock.patch.object(grid_plan, "ROUND_DEPTH", 1):
+    with mock.patch.object(grid_plan, "ROUND_DEPTH", 1):
         yield
 
 
@@ -200,7 +200,8 @@ def bins_plan(relation: NeighbouringRelation, gaussian: bool, variant: tuple[str
     if what == "waves":
         return plan_waves(BINS, BUDGETS[gaussian], ranges=how, relation=relation)
     if what == "rounds":
-        return plan_rounds(BINS, BUDGETS[gaussian], ranges=how, **more)
+        with mock.patch.object(histogram_plan, "best_level_budgets", even_budgets):
+            return plan_blocks(BINS, BUDGETS[gaussian], ranges=how, rounds=True, **more)
     if what == "histogram":
         return plan_blocks(BINS, BUDGETS[gaussian], ranges=how, **more)
     if what == "grid":

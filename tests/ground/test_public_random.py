@@ -165,6 +165,8 @@ def test_parts_of_an_order_are_the_permutation(monkeypatch: pytest.MonkeyPatch, 
     assert len(parts) == -(-100 // at_once)
 
 
-def test_equal_words_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(public_random, "public_stream", lambda *_: Scripted([5, 1, 5, 5, 1]))
-    assert [part.tolist() for part in shuffled(0, "", np.ones(5, dtype=np.int64))] == [[1, 4, 0, 2, 3]]
+@pytest.mark.parametrize("words", [[5, 1, 5, 5, 1], [2**40 + 3, 2**40 + 1, 2**63, 2**40 + 2, 0], [2**63, 8, 2**64 - 1]])
+def test_equal_and_close_words_have_their_stable_order(words: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(public_random, "public_stream", lambda *_: Scripted(words))
+    expected = np.argsort(np.array(words, dtype=np.uint64), kind="stable").tolist()
+    assert [part.tolist() for part in shuffled(0, "", np.ones(len(words), dtype=np.int64))] == [expected]

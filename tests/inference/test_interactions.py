@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.inference.interactions import interaction_scales, onto_simplices, predicted_counts, shrunken_counts
+from dpopt.inference.interactions import DOUBTS, interaction_scales, onto_simplices, predicted_counts, shrunken_counts
 from dpopt.models.noise_budgets.residual_allocation import prices
 from dpopt.queries.residuals import residuals_of
 from tests.queries.test_residuals import counts_of, sets_of
@@ -66,6 +66,21 @@ def test_scales_are_found_and_shrinkage_lowers_the_error() -> None:
     counts = shrunken_counts(sets, noisy, spread, predicted, scales, size)
     error = ((counts - predicted - truth) ** 2).mean()
     assert error < 0.6 * min(((noisy - truth) ** 2).mean(), (truth**2).mean())
+
+
+def test_predictions_stay_where_an_order_says_nothing() -> None:
+    """In 1,000 draws of noise alone; at most 2 DOUBTS of them may differ, and three deviations more by chance."""
+    generator, predicted = np.random.default_rng(3), np.full(PAIRS.number_of_cells, 10.0)
+    variances = np.array([30.0, 300.0, 3000.0]) ** 2
+    spread = np.repeat(variances * prices(PAIRS), PAIRS.cells())
+    differ = 0
+    for _ in range(1000):
+        noise = np.sqrt(np.repeat(variances, PAIRS.cells())) * generator.normal(size=predicted.size)
+        scales, _ = interaction_scales(PAIRS, residuals_of(PAIRS, noise), spread, predicted, 100.0)
+        differ += bool(scales.any())
+    expected = 2 * DOUBTS[1] * 1000
+    assert differ <= expected + 3 * np.sqrt(expected)
+    assert differ > 0
 
 
 def test_what_is_not_measured_stays_as_it_was_predicted() -> None:

@@ -96,6 +96,51 @@ def test_no_records_move_residuals_farther_than_stated_and_some_as_far(
             assert max((np.abs(a - b) ** 2).sum() for a, b in combinations(inside, 2)) == stated
 
 
+PARTS = [
+    ((5, 3), [0, 0, 1, 2, 1, 0, 1, 1], [(0, 1)]),
+    ((5, 3, 4), [0, 1, 1, 1, 0, 0, 1, 2, 1, 0, 0, 0], [(0, 1), (1, 2), (0, 2)]),
+    ((6, 2, 5), [3, 3, 0, 1, 2, 0, 0, 1, 0, 0, 1, 1, 2], [(0, 1), (0, 1, 2), (2,)]),
+]
+
+
+@pytest.mark.parametrize(("sizes", "parts", "sets"), PARTS)
+@pytest.mark.parametrize("factor", [1, 5])
+def test_coarse_tables_are_tables_of_parts_and_cost_as_much(
+    sizes: Sizes, parts: list[int], sets: list[tuple[int, ...]], factor: int
+) -> None:
+    """Each record, with codes that no cell names, too, and each pair of records: the numbers of a table of parts."""
+    starts = np.cumsum(sizes) - sizes
+    own = [parts[start : start + size] for start, size in zip(starts, sizes, strict=True)]
+    few = tuple(max(each) + 1 for each in own)
+    factors = factor + np.arange(len(sets))
+    fine, coarse = Residuals(sets_of(sizes, *sets), factors, np.array(parts)), Residuals(sets_of(few, *sets), factors)
+    rows, expected = [], []
+    for codes in product(*(range(size + 1) for size in sizes)):
+        of_codes, of_parts = [], []
+        for attributes in sets:
+            tables = [np.zeros([shape[a] for a in attributes], dtype=np.int64) for shape in (sizes, few)]
+            if all(codes[a] < sizes[a] for a in attributes):
+                tables[0][tuple(codes[a] for a in attributes)] = 1
+                tables[1][tuple(own[a][codes[a]] for a in attributes)] = 1
+            of_codes.append(tables[0].ravel())
+            of_parts.append(tables[1].ravel())
+        rows.append(fine.of(np.concatenate(of_codes)))
+        expected.append(coarse.of(np.concatenate(of_parts)))
+    found = np.array(rows)
+    np.testing.assert_array_equal(found, np.array(expected))
+    assert len(fine) == found.shape[1]
+    assert fine.sensitivity(replaced=False, squared=True) == (found**2).sum(axis=1).max()
+    moved = max(((found - row) ** 2).sum(axis=1).max() for row in found)
+    assert fine.sensitivity(replaced=True, squared=True) == moved
+    assert fine.sensitivity(replaced=False, squared=False) == np.abs(found).sum(axis=1).max()
+
+
+@pytest.mark.parametrize("parts", [[0, 1, 0, 1], [0, 1, 0, 1, 3], [0, -1, 0, 1, 2], [0, 1, 2, 2, 0], [0, 0, 0, 1, 2]])
+def test_parts_that_cannot_be_are_refused(parts: list[int]) -> None:
+    with pytest.raises(WorkloadError, match="expected one for each, from 0 without gaps, and at least two parts"):
+        Residuals(sets_of((2, 3), (0, 1)), np.array([1]), np.array(parts))
+
+
 @pytest.mark.parametrize("sizes", [(2,), (5,), (2, 3), (4, 3), (2, 2, 2), (3, 4, 3)])
 def test_the_formulas_of_one_set(sizes: Sizes) -> None:
     one = Residuals(sets_of(sizes, tuple(range(len(sizes)))), np.array([3]))

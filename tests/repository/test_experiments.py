@@ -219,10 +219,11 @@ def test_the_schema_of_nist_acs_declares_the_values_of_the_public_dictionary(dat
     [
         ("front", "| 65 to 100 |"),
         ("means", "| adult-raw | 10 | 24 |"),
+        ("error_falls", "| all | 3 | 45 |"),
         ("rules_cost_nothing", "| tic-tac-toe | with | 3 |"),
         ("formulation_strength", "| kdd99 | gscip | clique |"),
         ("solver_ladder", "| kdd99 | cp-sat | first |"),
-        ("dpbench", "| made up, two columns | boxes | 1 | HDMM |"),
+        ("dpbench", "| made up, two columns | boxes | 1 | AHP |"),
         ("intervals", "| as printed, alpha' = alpha / 6 | 4,402 | 40 |"),
         ("polynomial_release", "| made up | 500 | 8 | 3 | and | 3 |"),
         ("decision_lists", "| disjunctions | 200 | 6 | 2 to 3 | 64 | rho = 0.1 | 0 to 3 |"),
@@ -243,6 +244,28 @@ def test_an_experiment_still_runs(name: str, expected: str) -> None:
     assert expected in out
     if name == "rules_cost_nothing":
         assert "| 0 of 400 |" in out
+
+
+def test_an_error_that_rises_with_epsilon_is_found_and_runs_are_added() -> None:
+    """Means and deviations of two parts are those of all runs; a doubled error fails, noise does not."""
+    from experiments.error_falls.__main__ import failures, merged
+    from experiments.error_falls.measuring import FIGURES
+
+    def row(epsilon: float, runs: list[float], product: float = 1.0) -> dict[str, Any]:
+        own = np.array(runs)
+        part = {"means": f"{own.mean()} {product} 1", "deviations": " ".join([str(own.std(ddof=1))] * 3)}
+        return {"table": "tiny trend", "epsilon": epsilon, "runs": len(runs), **dict.fromkeys(FIGURES, part)}
+
+    low, high = [0.1, 0.11, 0.09, 0.1, 0.105], [0.2, 0.21, 0.19, 0.2]
+    found = merged([row(0.1, low[:2]), row(0.1, low[2:]), row(1.0, high)])
+    means, deviations = found["tiny trend", 0.1]["tv"]
+    assert (means[0], deviations[0]) == pytest.approx((np.mean(low), np.std(low, ddof=1)))
+    number, excesses, failed = failures(found)
+    assert (number, excesses) == (3 * (2 * 2 + 1), 3)
+    assert [entry[1:3] for entry in failed] == [[title, "1"] for title in FIGURES.values()]
+    assert failures(merged([row(0.1, low), row(1.0, [0.11, 0.09, 0.11, 0.1])]))[1:] == (3, [])
+    above = failures(merged([row(0.1, low, product=0.05)]))[2]
+    assert [entry[3] for entry in above] == ["0.101 where product has 0.05"] * 3
 
 
 def test_the_largest_error_of_any_range_is_that_of_trying_them_all() -> None:

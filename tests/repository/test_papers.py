@@ -22,6 +22,7 @@ TABLES = (
     "audit",
     "decision_lists",
     "dpbench",
+    "error_falls",
     "figure5",
     "front",
     "fuzz",

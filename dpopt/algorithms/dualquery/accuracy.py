@@ -69,10 +69,8 @@ def proven_error(
 
     Parameters
     ----------
-    rounds, draws
-        T and s.
-    queries
-        Base queries.
+    rounds, draws, queries
+        T, s, and base queries.
     log_universe
         ln |X|: the sum of the logarithms of the attributes' sizes.
     failure

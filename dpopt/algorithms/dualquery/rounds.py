@@ -262,16 +262,7 @@ def certificates(rounds: Sequence[Round]) -> dict[str, Any]:
 class FreeAttributeRule:
     """Fills free attributes from public values alone: the rule, a public seed, and noisy one-way marginals if released.
 
-    Parameters
-    ----------
-    rule : FreeAttributes
-        First declared value, uniformly random value, or a value from the noisy one-way marginals.
-    schema : Schema
-        Schema of the table.
-    seed : int
-        Public seed; round t uses its own stream.
-    marginals : NoisyAnswers or None
-        Needed by the estimated rule.
+    The estimated rule needs `marginals`. Each round uses a stream of its own.
     """
 
     def __init__(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from functools import partial
+from functools import lru_cache, partial
 from math import exp, log, pi, prod, sqrt
 from statistics import NormalDist
 from typing import Any
@@ -76,6 +76,7 @@ from dpopt.transcript.past import SELECTION
 from dpopt.transcript.released import SelectedMarginal, check_selected
 
 FAILURE = 0.05
+_predicted = lru_cache(maxsize=1)(predict_residuals)  # queries and algorithm of a release are chosen by the same one
 
 
 class MeasuredAlgorithm(Algorithm[OptionsT, MeasuredPlan]):
@@ -176,7 +177,7 @@ class MeasuredAlgorithm(Algorithm[OptionsT, MeasuredPlan]):
         random part is measured, with less noise, so that the part says as much about the population as all of them.
         """
         if plan.stages:
-            return predict_residuals(plan, workload, runs=runs, density=density)
+            return _predicted(plan, workload, runs=runs, density=density)
         if plan.fit is None:
             return error_of_noise(plan, len(workload))
         part, measured = simulated_part(plan, workload)

@@ -30,7 +30,7 @@ from scipy.special import ndtr
 from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.measured.stages import best_precisions, bound_for, factors_of, measurable, sets_of
 from dpopt.algorithms.prediction import BASELINES, PredictedError
-from dpopt.inference.interactions import PUBLIC_DISTANCES, QUANTILES
+from dpopt.inference.interactions import PUBLIC_DISTANCES, QUANTILES, scales_at_distances
 from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices
 from dpopt.public_random import permutation, public_stream
 from dpopt.queries.marginal_set import MarginalSet, some_of
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.float64]
 
 EXPONENTS = np.array([0.4, 0.97, 1.5, 2.4, 4.4])
-"""Of Zipf distributions as even as columns of public tables: their `QUANTILES` (experiments/residual_scales.py)."""
+"""Of Zipf distributions as even as columns of public tables: their `QUANTILES` (experiments/one_estimator)."""
 
 LEVELS = (0.6, 0.8, 1.0, 1.25, 1.6)
 """By how much the distances of a population are larger than `PUBLIC_DISTANCES`."""
@@ -291,10 +291,20 @@ def sampling_error(workload: Workload, size: int, density: float | None = None) 
 
 
 def expected_errors(known: Known) -> dict[str, Any]:
-    """Return what the estimates of a run expect of the errors of its records: from released values alone."""
-    parts = MarginalParts.of(known.marginals)
-    found = parts.expected(known.counts, known.likely_scales, known.precision, known.plan.size)
+    """Return what the estimates of a run expect of the errors of its records: from released values alone.
+
+    Sets that were not measured are off by the distances that are expected of them. These are means, in which rare large ones
+    count, so that the largest error lies between that of all sets and that of the measured ones.
+    """
+    parts, scales = MarginalParts.of(known.marginals), known.likely_scales.copy()
+    whole = scales_at_distances(known.sets, known.counts, known.plan.size)[:, -1]  # at a distance of 1
+    unmeasured = (known.precision == 0) & (known.sets.widths() > 1)
+    scales[unmeasured] = (whole * known.expected_distances**2)[unmeasured]
+    found, measured = (
+        parts.expected(known.counts, each, known.precision, known.plan.size) for each in (scales, known.likely_scales)
+    )
+    largest = sqrt(found.max_error * measured.max_error)
     low, middle, high = (factor * found.mean_error for factor in FOUND)
-    figures = {"max_error": found.max_error, "mean_error": middle, "distance": FOUND[1] * found.distance}
+    figures = {"max_error": largest, "mean_error": middle, "distance": FOUND[1] * found.distance}
     rounded = {name: float(f"{value:.6g}") for name, value in {**figures, "low": low, "high": high}.items()}
     return {**rounded, "kind": FOUND_KIND}

@@ -12,9 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from dpopt.algorithms.measured.plan import MeasuredPlan
-from dpopt.algorithms.measured.stages import SPARED, best_precisions, factors_of, measurable, sets_of, typical_variances
-from dpopt.inference.coarse_tables import coarse_predictions, column_parts
+from dpopt.algorithms.measured.plan import MeasuredPlan, PlannedStage
+from dpopt.algorithms.measured.stages import (
+    best_precisions,
+    coarse_precisions,
+    factors_of,
+    measurable,
+    sets_of,
+    typical_variances,
+)
+from dpopt.inference.coarse_tables import coarse_predictions, column_parts, with_coarse_tables
 from dpopt.inference.interactions import (
     DISTANCES,
     ROUNDS,
@@ -36,6 +43,7 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import (
     Residuals,
     cell_variances,
+    coarser,
     largest_parts,
     marginals_from_residuals,
     places_of,
@@ -89,11 +97,19 @@ class Known:
     """Shape (A,). Scale by which each measured set is shrunk; 0 for others."""
     likely_scales: NDArray[np.float64] = field(init=False)
     """Shape (A,). Mean of the likely scales of each measured set, which its error follows; 0 for others."""
+    expected_distances: NDArray[np.float64] = field(init=False)
+    """Shape (A,). How far each set is expected to be from what fewer attributes say, as a share; of one attribute, 0."""
     likelihoods: NDArray[np.float64] = field(init=False)
     """Shape (A, 38). Logarithm of how likely the noisy distance of a set is for each of `DISTANCES`; 0 where none was
     measured."""
     marginals: MarginalSet = field(init=False)
     far: list[tuple[MarginalSet, NDArray[np.float64], NDArray[np.float64], float]] = field(default_factory=list)
+    _awaited: dict[int, tuple[MarginalSet, NDArray[np.float64]]] = field(init=False, default_factory=dict)
+    """By order: what is predicted of sets whose distances from it are being measured."""
+    parts: NDArray[np.int64] | None = None
+    """Shape (codes,). The part of each code in the coarse tables that were measured."""
+    coarse: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    """Noisy residuals of the coarse tables of all pairs, in records, and s^2 of each, infinite where none was measured."""
     weights: NDArray[np.float64] = field(default_factory=lambda: np.ones(1))
     """Shape (A,), or (1,) for all. What a squared error in each set counts in the fits, beside others; public."""
 
@@ -103,6 +119,10 @@ class Known:
         self.estimates, self.first, self.counts = np.zeros((3, cells))
         self.precision, self.first_precision, self.scales, self.likely_scales = np.zeros((4, number))
         self.likelihoods = np.zeros((number, DISTANCES.size))
+        self.expected_distances = np.zeros(number)
+        for order in range(2, int(self.sets.widths().max()) + 1):
+            places = self.of_order(order)
+            self.expected_distances[places] = likely_distances(self.likelihoods[places], order) @ DISTANCES
         self.prior = ResidualPrior.public(self.sets, self.plan.size)
         self.weights = np.broadcast_to(self.weights, number)
 
@@ -120,19 +140,43 @@ class Known:
         """Return the factors k_A, (A,), with which sets of up to `order` attributes are worth measuring; 0: not at all.
 
         Of one attribute all are measured: one of its codes may hold nearly every record, and no public prior knows of
-        which. Of others, large sets that are hardly worth their draws are left out (`SPARED`).
+        which.
         """
         allowed = measurable(self.sets, order)
         rho = bound / (2 * scale * scale)
         prior = ResidualPrior.nothing(self.sets) if order == 1 else self.prior
-        uneven, spared = (PUBLIC_UNEVENNESS, 0.0) if order == 1 else (self._unevenness(), SPARED)
-        precisions = best_precisions(self.marginals, prior, self.precision, allowed, rho, uneven, spared=spared)
+        uneven = PUBLIC_UNEVENNESS if order == 1 else self._unevenness()
+        precisions = best_precisions(self.marginals, prior, self.precision, allowed, rho, uneven)
         return factors_of(self.sets, precisions, scale, bound, replaced=self.plan.replaced)
 
-    def residuals(self, factors: NDArray[np.int64]) -> Residuals:
-        """Return the residuals that have factors."""
+    def choice(self, planned: PlannedStage) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+        """Return the factors k_A, (A,), that are worth it in a stage, and for coarse tables the parts of codes, (codes,)."""
+        if planned is not self.plan.coarse_stage:
+            return self.choose(planned.order, planned.bound, planned.scale), None
+        parts, sets, bound, scale = self._parts(), self.sets, planned.bound, planned.scale
+        tables = MarginalSet(coarser(sets.domains, parts), sets.attributes)
+        rho, size = sum(stage.rho for stage in self.plan.stages), self.plan.size
+        worth, _ = coarse_precisions(self.marginals, sets, tables.domains.counts, size, rho, self._unevenness())
+        if not worth.any():
+            worth = np.where(sets.widths() == 2, 1.0, 0.0)
+        precisions = worth * bound / (scale * scale * float(worth @ prices(tables)))
+        return factors_of(tables, precisions, scale, bound, replaced=self.plan.replaced), parts
+
+    def residuals(self, factors: NDArray[np.int64], parts: NDArray[np.int64] | None = None) -> Residuals:
+        """Return the residuals that have factors, (A,); given parts of codes, those of coarse tables."""
         places = np.flatnonzero(factors)
-        return Residuals(self.sets.take(places), factors[places])
+        return Residuals(self.sets.take(places), factors[places], parts)
+
+    def add_coarse(
+        self, factors: NDArray[np.int64], parts: NDArray[np.int64], noisy: NDArray[np.int64], scale: float
+    ) -> None:
+        """Note measured residuals of coarse tables."""
+        measured, pairs = self.residuals(factors, parts), self.of_order(2)
+        tables = MarginalSet(coarser(self.sets.domains, parts), self.sets.attributes[pairs])
+        cells, chosen = tables.cells(), factors[pairs] > 0
+        values, variances = np.zeros(cells.sum()), np.full(pairs.size, np.inf)
+        values[np.repeat(chosen, cells)], variances[chosen] = measured.estimates(noisy), measured.variances(scale**2)
+        self.parts, self.coarse = parts, (values, variances)
 
     def add(self, factors: NDArray[np.int64], noisy: NDArray[np.int64], scale: float) -> None:
         """Add measured residuals, each weighted by its precision."""
@@ -147,28 +191,44 @@ class Known:
         self.estimates[mask] = (before * self.estimates[mask] + after * values) / (before + after)
         self.precision += new
 
-    def predicted(self, order: int) -> tuple[MarginalSet, NDArray[np.float64]]:
-        """Return the sets of so many attributes, and their counts as those of fewer predict them."""
-        sets = self.sets.take(self.of_order(order))
-        below = self.of_order(order - 1)
+    def predicted(
+        self, order: int, variances: NDArray[np.float64] | None = None
+    ) -> tuple[MarginalSet, NDArray[np.float64]]:
+        """Return the sets of so many attributes, and their counts as those of fewer predict them; pairs by coarse tables.
+
+        Given s^2 of the residuals of pairs, (M,), these say more of their coarse tables. Distances are measured from what
+        coarse tables predict, where these were measured, and say nothing of them then.
+        """
+        places, below = self.of_order(order), self.of_order(order - 1)
+        sets, size = self.sets.take(places), self.plan.size
         lower = self.sets.take(below) if below.size else sets
-        return sets, predicted_counts(sets, lower, self.counts[self._cells(below)], self.plan.size)
+        predicted = predicted_counts(sets, lower, self.counts[self._cells(below)], size)
+        if order != 2 or (variances is None and self.coarse is None):
+            return sets, predicted
+        deviations = self.estimates[self._cells(places)] - residuals_of(sets, predicted)
+        variances = np.full(places.size, np.inf) if variances is None else variances
+        likely = self.likelihoods[places] * (self.coarse is None)
+        return sets, coarse_predictions(
+            sets, self._parts(), deviations, variances, predicted, size, likelihoods=likely, measured=self.coarse
+        )
 
     def distances(self, order: int) -> Distances:
         """Return the distances of the marginals of so many attributes from what is predicted."""
-        sets, predicted = self.predicted(order)
+        sets, predicted = self._awaited[order] = self.predicted(order)
         return Distances(sets, np.rint(UNIT * predicted).astype(np.int64))
 
     def add_distances(self, order: int, noisy: NDArray[np.int64], scale: float) -> None:
         """Note what noisy distances say of how large residuals are."""
         places, size = self.of_order(order), self.plan.size
-        sets, predicted = self.predicted(order)
+        sets, predicted = self._awaited.pop(order) if order in self._awaited else self.predicted(order)
         self.far.append((sets, np.rint(UNIT * predicted) / UNIT, noisy / UNIT, scale / UNIT))
         self.likelihoods[places] = distance_likelihoods(noisy / UNIT, scale / UNIT, size)
-        own = self._noise_of_independence(sets, predicted)
-        likely = likely_distances(distance_likelihoods(noisy / UNIT, scale / UNIT, size, own), order)
+        own, most = self._noise_of_independence(sets, predicted), self._largest_distances(sets)
+        likelihoods = distance_likelihoods(noisy / UNIT, scale / UNIT, size, own)
+        likely = likely_distances(np.where(most[:, None] >= DISTANCES, likelihoods, -np.inf), order)
+        self.expected_distances[places] = likely @ DISTANCES
         values = np.array(self.prior.variances)
-        values[places] = typical_variances(likely, sets, size)[:, None]
+        values[places] = typical_variances(likely, sets, predicted, size)[:, None]
         self.prior = ResidualPrior(values, self.prior.chances)
 
     def _noise_of_independence(self, sets: MarginalSet, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -180,6 +240,15 @@ class Known:
         moved = predicted * np.sqrt(2 / np.pi * summed_over_subsets(ones, relative, sets))
         return np.asarray(np.add.reduceat(moved, sets.starts[:-1]))
 
+    def _largest_distances(self, sets: MarginalSet) -> NDArray[np.float64]:
+        """Return what no distance of a set is likely to be above, (S,), at least the least of `DISTANCES`.
+
+        A pair is nowhere farther from independence than if its less even column followed from the other: 1 - sum_i p_i^2.
+        """
+        uneven = 1 - np.add.reduceat(self._shares() ** 2, self.sets.domains.starts)
+        least = np.where(sets.attributes >= 0, uneven[sets.attributes], 1.0).min(axis=1)
+        return np.asarray(np.maximum(least, DISTANCES[0]))
+
     def update(self, order: int) -> None:
         """Compute counts of all sets of up to `order` attributes from what was measured."""
         with np.errstate(divide="ignore"):
@@ -189,16 +258,8 @@ class Known:
             if not places.size:
                 continue
             cells = self._cells(places)
-            sets, predicted = self.predicted(width)
-            own, size = residuals_of(sets, predicted), self.plan.size
-            if width == 2:
-                parts, deviations = self._parts(), self.estimates[cells] - own
-                likelihoods = self.likelihoods[places]
-                predicted = coarse_predictions(
-                    sets, parts, deviations, variances[places], predicted, size, likelihoods=likelihoods
-                )
-                own = residuals_of(sets, predicted)
-            deviations = self.estimates[cells] - own
+            (sets, predicted), size = self.predicted(width, variances[places]), self.plan.size
+            deviations = self.estimates[cells] - residuals_of(sets, predicted)
             noise = np.repeat(variances[places] * prices(sets), sets.cells())
             some = np.flatnonzero(self.precision[places] > 0)
             if some.size:
@@ -228,6 +289,8 @@ class Known:
 
     def _parts(self) -> NDArray[np.int64]:
         """Return the part of each code of each attribute, (codes,), one attribute after the other."""
+        if self.parts is not None:
+            return self.parts
         domains, parts = self.sets.domains, []
         columns = (np.split(each, domains.starts[1:]) for each in (self._shares(), domains.codes))
         for shares, codes, attribute in zip(*columns, self.job.schema.attributes, strict=True):
@@ -261,7 +324,7 @@ class Known:
         with np.errstate(divide="ignore"):
             spread = np.repeat(np.where(self.precision > 0, self.precision**-0.5, 0.0), cells)
         drawn = residuals_of(self.sets, spread * normals(seed, spread.size))
-        other = Known(self.job, self.plan, weights=self.weights)
+        other = Known(self.job, self.plan, parts=self.parts, coarse=self.coarse, weights=self.weights)
         other.estimates, other.precision = self.estimates + drawn / 2, self.precision / 1.25
         other.likelihoods = self.likelihoods
         other.update(int(self.sets.widths().max()))
@@ -341,8 +404,15 @@ class Known:
     def _noisy(self, sets: MarginalSet) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return noisy marginals, (cells,), and the deviation of their cells' noise, (M,), in shares; inf: not all measured."""
         with np.errstate(divide="ignore"):
-            variances = cell_variances(self.sets, 1 / self.precision, sets)
-        values = marginals_from_residuals(self.sets, self.estimates, sets, self.plan.size)
+            each = 1 / self.precision
+        variances, estimates, pairs = cell_variances(self.sets, each, sets), self.estimates, self.of_order(2)
+        if self.parts is not None and self.coarse is not None:
+            fine, predicted, cells = *self.predicted(2), self._cells(pairs)
+            estimates = estimates.copy()
+            estimates[cells] = with_coarse_tables(
+                fine, self.parts, estimates[cells], each[pairs], predicted, self.coarse
+            )
+        values = marginals_from_residuals(self.sets, estimates, sets, self.plan.size)
         return values / self.plan.size, np.sqrt(variances) / self.plan.size
 
     def measured(self) -> MeasuredResiduals:

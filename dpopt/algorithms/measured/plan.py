@@ -182,6 +182,8 @@ class MeasuredPlan(Plan):
             raise PlanError("marginals are selected, and residuals measured, for records that are fitted to them")
         if self.stages and (self.selections or not self.gaussian):
             raise PlanError("residuals are measured with Gaussian noise, and no marginal is selected then")
+        if self.coarse_stage is not None and (self.coarse_stage.order != 2 or len(self.stages) < 3):
+            raise PlanError("residuals of a second stage are of coarse tables, of order 2, and not measured last")
         if self.fit is not None and self.fit.smoothing is None and not self.stages:
             raise PlanError("how strongly records are smoothed follows from residuals; give a number for counts")
         most = LARGEST_SCORE // (self.size + MOST_ROWS)
@@ -194,6 +196,11 @@ class MeasuredPlan(Plan):
     def leads(self) -> bool:
         """Whether `auto` takes it where it can be had: on public tables residuals had the least mean error."""
         return bool(self.stages)
+
+    @property
+    def coarse_stage(self) -> PlannedStage | None:
+        """The stage that measures residuals of coarse tables of pairs: a second one, before any distances."""
+        return self.stages[1] if len(self.stages) > 1 and not self.stages[1].distances else None
 
     @property
     def finds_wrong_size(self) -> str:

@@ -84,16 +84,22 @@ def _distances(walk: Walk[MeasuringCurator], plan: MeasuredPlan, planned: Planne
 
 def _residuals(walk: Walk[MeasuringCurator], plan: MeasuredPlan, planned: PlannedStage, known: Known) -> int:
     """Measure the residuals that are worth it; return the number of values."""
-    factors = walk.public(
+    factors, parts = walk.public(
         "factors",
         read=lambda entry: read_factors(entry, planned, plan, known),
-        make=lambda: known.choose(planned.order, planned.bound, planned.scale),
-        write=lambda made: {"kind": "factors", "stage": planned.name, "factors": made.tolist()},
+        make=lambda: known.choice(planned),
+        write=lambda made: (
+            {"kind": "factors", "stage": planned.name, "factors": made[0].tolist()}
+            | ({} if made[1] is None else {"parts": made[1].tolist()})
+        ),
     )
-    values = _measured(walk, plan, planned, known.residuals(factors))
+    values = _measured(walk, plan, planned, known.residuals(factors, parts))
     if values is None:
         return 0
-    known.add(factors, values.values, values.scale)
+    if parts is None:
+        known.add(factors, values.values, values.scale)
+    else:
+        known.add_coarse(factors, parts, values.values, values.scale)
     known.update(planned.order if planned is not plan.stages[-1] else int(known.sets.widths().max()))
     return len(values.values)
 
@@ -106,26 +112,36 @@ def _measured(
     return noisy_answers(walk, measurement, plan.charge_of(planned))
 
 
-def read_factors(entry: Entry, planned: PlannedStage, plan: MeasuredPlan, known: Known) -> NDArray[np.int64]:
-    """Read factors back."""
-    given = entry.get("factors")
-    rows = given if isinstance(given, list) else []
-    whole = all(type(one) is int and 0 <= one < 2**53 for one in rows)
-    if entry.get("stage") != planned.name or not whole or len(rows) != len(known.sets) or not any(rows):
-        raise TranscriptError(
-            f"the factors of stage {planned.name!r} on file are damaged: expected {len(known.sets):,} whole numbers"
-        )
-    factors = np.array(rows, dtype=np.int64)
+def read_factors(
+    entry: Entry, planned: PlannedStage, plan: MeasuredPlan, known: Known
+) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    """Read factors back, and parts of codes where coarse tables are measured."""
+    factors = _whole_numbers(entry, "factors", planned, len(known.sets))
+    allowed, parts = measurable(known.sets, planned.order), None
+    if planned is plan.coarse_stage:
+        allowed = known.sets.widths() == 2
+        parts = _whole_numbers(entry, "parts", planned, known.sets.domains.codes.size)
     try:
-        sensitivity = known.residuals(factors).sensitivity(replaced=plan.replaced, squared=True)
+        sensitivity = known.residuals(factors, parts).sensitivity(replaced=plan.replaced, squared=True)
     except WorkloadError as error:
         raise TranscriptError(f"the factors of stage {planned.name!r} on file are out of range: {error}") from error
-    if sensitivity > planned.bound or factors[~measurable(known.sets, planned.order)].any():
+    if sensitivity > planned.bound or factors[~allowed].any():
         raise TranscriptError(
             f"the factors of stage {planned.name!r} on file measure more than the plan allows; the transcript is "
             f"damaged or belongs to another plan"
         )
-    return factors
+    return factors, parts
+
+
+def _whole_numbers(entry: Entry, key: str, planned: PlannedStage, number: int) -> NDArray[np.int64]:
+    """Return whole numbers on file, which are not all 0."""
+    rows = given if isinstance(given := entry.get(key), list) else []
+    whole = all(type(one) is int and 0 <= one < 2**53 for one in rows)
+    if entry.get("stage") != planned.name or not whole or len(rows) != number or not any(rows):
+        raise TranscriptError(
+            f"the {key} of stage {planned.name!r} on file are damaged: expected {number:,} whole numbers"
+        )
+    return np.array(rows, dtype=np.int64)
 
 
 def _fitted(

@@ -7,6 +7,7 @@ distance of a marginal from its prediction was measured.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import sqrt
 
 import numpy as np
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.algorithms.measured.plan import PlannedStage
 from dpopt.errors import PlanError, WorkloadError
-from dpopt.inference.interactions import DISTANCES
+from dpopt.inference.coarse_tables import PARTS
+from dpopt.inference.interactions import scales_at_distances
 from dpopt.models.noise_budgets.residual_allocation import (
     PUBLIC_UNEVENNESS,
     ResidualPrior,
@@ -32,23 +34,17 @@ NOTHING = 1e-12
 """Variance of what is not to be measured."""
 
 
-def typical_variances(likely: NDArray[np.float64], sets: MarginalSet, size: int) -> NDArray[np.float64]:
-    """Return the variance of residuals along a typical direction of each set, (S,), given how likely distances are, (S, 38).
+def typical_variances(
+    likely: NDArray[np.float64], sets: MarginalSet, predicted: NDArray[np.float64], size: int
+) -> NDArray[np.float64]:
+    """Return the mean variance of residuals along a direction of each set, (S,), at the expected distance.
 
-    A marginal of N cells whose L1 distance is expected to be D has cells that deviate by D / N in the mean: pi / 2 (D / N)^2
-    / p_A, as of normal numbers. What a set is rarely, or in few of its cells, counts little, unlike in the mean variance:
-    noise hides which sets and cells these are.
-
-    Examples
-    --------
-    >>> from dpopt.schema.domains import Domains
-    >>> column = MarginalSet(Domains(np.array([2]), np.array([0]), np.array([0, 1])), np.array([[0]]))
-    >>> certain = (DISTANCES == 1.0)[None, :].astype(float)
-    >>> typical_variances(certain, column, 100).round()
-    array([31416.])
+    `likely`, (S, 38), says how likely each of `DISTANCES` is. Cells lie around their prediction like Normal(0, size t m_c),
+    m_c the predicted count, with the scale t of the distance (`dpopt.inference.interactions.scales_at_distances`). The
+    mean over all likely variances would be larger: what a set says rarely is not worth it, as noise hides which sets do.
     """
-    expected = 2.0 * size * (likely @ DISTANCES)
-    return np.asarray(np.pi / 2 * (expected / sets.cells()) ** 2 / prices(sets))
+    deviations = (likely * np.sqrt(scales_at_distances(sets, predicted, size))).sum(axis=1)
+    return np.asarray((size * deviations) ** 2 / sets.cells() / prices(sets))
 
 
 def best_precisions(
@@ -58,13 +54,8 @@ def best_precisions(
     allowed: NDArray[np.bool_],
     rho: float,
     unevenness: NDArray[np.float64] | float = PUBLIC_UNEVENNESS,
-    *,
-    spared: float = 0.0,
 ) -> NDArray[np.float64]:
     """Return precisions (S,) to buy for rho; 0 for sets that are not allowed, or not worth it.
-
-    A draw of noise for each cell is most of the work of measuring. So the large sets that gain least per cell are left
-    out, whose gains together are at most the part `spared` of the error that is left; the rest gets their budget.
 
     Parameters
     ----------
@@ -76,23 +67,52 @@ def best_precisions(
         The budget, above 0.
     unevenness : (d,) float64 or float
         g_a of each attribute (RA-3); that of public tables where it is not known.
-    spared
-        From 0; above 0 the prior says how large each residual may be.
     """
     values = np.where(allowed[:, None], prior.variances, NOTHING)
     program = residual_program(
         marginals, rho=rho, prior=ResidualPrior(values, prior.chances), known=known, unevenness=unevenness
     )
-    precisions = np.where(allowed, solve_residuals(program)[0], 0.0)
-    if spared:
-        gains = program.costs * (program.moments(np.zeros(len(allowed)), 1) - program.moments(precisions, 1))
-        gains[program.sets.cells() < LARGE] = np.inf
-        least = np.argsort(gains / program.sets.cells(), kind="stable")
-        spare = least[np.cumsum(gains[least]) <= spared * program.objective(precisions)]
-        rest = allowed & ~np.isin(np.arange(len(allowed)), spare)
-        if rest.any():
-            return best_precisions(marginals, prior, known, rest, rho, unevenness)
-    return precisions
+    return np.where(allowed, solve_residuals(program)[0], 0.0)
+
+
+def coarse_precisions(
+    marginals: MarginalSet,
+    sets: MarginalSet,
+    parts: NDArray[np.int64],
+    size: int,
+    rho: float,
+    unevenness: NDArray[np.float64] | float = PUBLIC_UNEVENNESS,
+) -> tuple[NDArray[np.float64], float]:
+    """Return precisions (S,) that residuals of coarse tables of pairs are worth, and their share of rho beyond order 1.
+
+    RA-1 with two sets for each pair: the directions along which its coarse table varies, where half of the squared
+    deviations of public tables are taken to lie, and all others. Cells inform about both: coarse tables get what their
+    directions are worth beyond them. Their errors count `WORTH` times: means within groups and triples follow from them.
+    `parts`, (d,), are the numbers of parts of attributes.
+    """
+    used = sets.attributes >= 0
+    few, counts = (np.where(used, each[sets.attributes], 2) for each in (parts, sets.domains.counts))
+    coarse = (sets.widths() == 2) & (few < counts).any(axis=1)
+    part = (few - 1).prod(axis=1) / (counts - 1).prod(axis=1)
+    share, public = np.where(coarse, part, 0.0), ResidualPrior.public(sets, size)
+    others = np.where(coarse, 0.5, 1.0) / (1 - share)
+    others = np.where(measurable(sets, few.shape[1]), others, NOTHING)
+    variances = np.concatenate((public.variances * others[:, None], public.variances * (0.5 / part)[:, None]))
+    fine = residual_program(marginals, rho=rho, prior=public, unevenness=unevenness)
+    weights = fine.spreads * np.stack((1 - share, WORTH * share))[:, fine.parts]
+    program = replace(
+        fine,
+        wholes=np.tile(fine.wholes, 2),
+        parts=np.concatenate((fine.parts, len(sets) + fine.parts)),
+        spreads=weights.reshape(-1),
+        prices=np.concatenate((fine.prices * (1 - share), fine.prices * part)),
+        known=np.zeros(2 * len(sets)),
+        prior=ResidualPrior(variances, np.tile(public.chances, (2, 1))),
+    )
+    cells, more = np.split(solve_residuals(program)[0], 2)
+    more = np.where(coarse, np.maximum(more - cells, 0.0), 0.0)
+    spent, beside = (fine.prices * part) @ more, (fine.prices * (sets.widths() > 1)) @ cells
+    return more * (few / counts).prod(axis=1), float(spent / max(spent + beside, NOTHING))
 
 
 def factors_of(
@@ -124,14 +144,15 @@ LEAST_BOUND, MOST_BOUND = 2**40, 2**44
 """Squared distance of neighbours' residuals, in their units, that is charged: the more sets, the larger, so that the whole
 factors of all are fine, and those of few stay small."""
 
-SPARED, LARGE = 0.02, 1_000
-"""Sets of so many cells that gain least per cell are not measured, whose gains are at most this part of the error left."""
-
 DISTANCE_SHARE = 0.15
 """Share of the budget that an order and those above it are worth for learning which of its sets say most."""
 
 LEAST_SHARE = 0.02
 """Orders that are worth less than this share of the budget beforehand have no stages of their own."""
+
+WORTH, LEAST_COARSE, MOST_COARSE = 2.0, 0.2, 0.5
+"""How many times errors of coarse tables count; the least share beyond order 1 for which they have a stage, and the most
+that it takes."""
 
 KEPT_BACK = 0.1
 """Share of what an order is worth beforehand that waits for the last stage, which spends where most is gained."""
@@ -164,9 +185,9 @@ def planned_stages(
 ) -> tuple[PlannedStage, ...]:
     """Return what is measured of marginals, whose sets of attributes are given, for rho; only public values are read.
 
-    One-way marginals come first. Then, order by order, distances from predictions tell which sets are worth measuring,
-    and residuals of sets up to this order are measured. What each order gets is what it is worth under a public prior,
-    less a part for the last stage.
+    One-way marginals come first, then coarse tables of pairs where they are worth it. Then, order by order, distances from
+    predictions tell which sets are worth measuring, and residuals of sets up to this order are measured. What each order
+    gets is what it is worth under a public prior, less a part for the last stage.
     """
     shares = _shares(sets, marginals, size, rho)
     most = max(1, sum(shares[order:].sum() >= LEAST_SHARE for order in range(len(shares))))
@@ -185,6 +206,15 @@ def planned_stages(
             _stage(f"residuals up to order {order}", order, bound_for(len(sets)), share * rho, distances=False)
         )
         left -= share
+        if order == 1 < most:
+            parts = np.minimum(sets.domains.counts, PARTS)
+            part = min(MOST_COARSE, coarse_precisions(marginals, sets, parts, size, rho)[1])
+            if part >= LEAST_COARSE:
+                share = part * left
+                stages.append(
+                    _stage("residuals of coarse tables", 2, bound_for(len(sets)), share * rho, distances=False)
+                )
+                left -= share
     return tuple(stages)
 
 

@@ -94,7 +94,7 @@ class HistogramOptions:
         "for the ranges all or prefixes, the least variance; better where most bins hold records, often worse where "
         "most are empty), or rounds (blocks from the largest down, none with few records divided further: better where "
         "most bins are empty), or auto: rounds for the ranges all or prefixes with Laplace noise and without --solver, "
-        "if their predicted variance is at most 1.125 times that of blocks; else blocks.",
+        "if blocks of 8 bins or more are planned; else blocks.",
     ] = "auto"
 
 

@@ -29,15 +29,7 @@ if TYPE_CHECKING:
 
 
 class Bookkeeping:
-    """The counters of N records, empty at first.
-
-    Parameters
-    ----------
-    problem
-        What is fitted.
-    records
-        N.
-    """
+    """The counters of N records, empty at first."""
 
     def __init__(self, problem: FitProblem, records: int) -> None:
         from dpopt.inference.records.sweep_kernels import Counters
@@ -104,10 +96,7 @@ class Bookkeeping:
     def priced(self, slopes: list[NDArray[np.float64]], unit: float) -> Counters:
         """Return counters in which a query has a price of its own, in whole multiples of `unit`; they count no records.
 
-        Parameters
-        ----------
-        slopes
-            The prices, for each term of the problem.
+        `slopes` are the prices, for each term of the problem.
         """
         from dpopt.inference.records.table_kernels import write_prices
 

@@ -47,20 +47,9 @@ this share. 20,000 records of 500,000 conjunctions on KDD Cup 1999 reach the sam
 
 
 class Pool:
-    """N equally weighted records, counted.
+    """N equally weighted records (N, d), counted: feasible ones, copied. They do not depend on the number of threads.
 
-    Parameters
-    ----------
-    problem
-        What to fit.
-    records : (N, d) int32
-        Feasible records; copied.
-    one_way : (c,) float64
-        The prior of a search at a positive temperature.
-    seed
-        Of orders and draws.
-    threads
-        How many work at once; the records do not depend on it.
+    `one_way`, (c,), is the prior of a search at a positive temperature, `seed` that of orders and draws.
     """
 
     def __init__(
@@ -188,8 +177,8 @@ def held(
             pool.press(len(kept.queries))
             records, counts = pool.records, kept.counts(pool.records)
             if not (outside := kept.outside(counts, number)):
-                return records, Pool(problem, records, one_way, settings.seed).objective()
-    return records, Pool(problem, records, one_way, settings.seed).objective()
+                return records, Pool(problem, records, one_way, settings.seed, settings.threads).objective()
+    return records, Pool(problem, records, one_way, settings.seed, settings.threads).objective()
 
 
 def _pays_coarse(problem: FitProblem, settings: FitSettings) -> bool:
@@ -225,16 +214,8 @@ def fit(
 ) -> Fitted:
     """Return feasible records with weights that fit the values of a problem.
 
-    Parameters
-    ----------
-    problem, settings, start, one_way, progress
-        As for `fit_records`; with `settings.rounds` above 0 its records, equal ones merged, become weighted ones by
-        column generation.
-
-    Raises
-    ------
-    ProgramError
-        As for `fit_records`.
+    Parameters and errors are those of `fit_records`; with `settings.rounds` above 0 its records, equal ones merged, become
+    weighted ones by column generation.
     """
     began = time.perf_counter()
     searched = fit_records(problem, settings, start=start, one_way=one_way, progress=progress)

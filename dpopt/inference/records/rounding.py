@@ -17,6 +17,7 @@ from dpopt.errors import ProgramError
 from dpopt.inference.records.problem import FitProblem, FitSettings, FitTerm, KeptMarginals
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.residuals import places_of
 from dpopt.schema.domains import Domains
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 
@@ -74,15 +75,7 @@ def rows_problem(
 ) -> FitProblem:
     """Return the problem of choosing `number` rows that answer queries as weighted records do; f is in squared rows.
 
-    Rows have codes that the records have, and obey the rules.
-
-    Parameters
-    ----------
-    records : (r, d) int32
-    multiplicities : (r,) int64
-        Their weights, in whole multiples of one over the sum.
-    sizes : (d,) int32
-        Numbers of codes.
+    Rows have codes that the records (r, d) have, and obey the rules. Weights (r,) are whole multiples of one over their sum.
     """
     from dpopt.queries.counting.kernels import shares_on_records
 
@@ -128,26 +121,19 @@ def least_distance(queries: MarginalSet | Clauses, answers: NDArray[np.float64],
     """Return a lower bound on sum_j (c_j - number a_j)^2 over the counts c of any `number` rows (PJ-8).
 
     Counts are whole: each clause is rounded by itself. Those of a marginal whose answers sum to 1 sum to the number of
-    rows as well, so its largest fractions are rounded up.
-
-    Parameters
-    ----------
-    answers : (m,) float64
-        a, shares from 0 to 1.
+    rows as well, so its largest fractions are rounded up. `answers` (m,) are the a, shares from 0 to 1.
     """
     fractions = number * answers
     fractions -= np.floor(fractions)
-    nearest = np.minimum(fractions, 1 - fractions)
     if isinstance(queries, Clauses):
-        return float(nearest @ nearest)
-    first, cells = queries.starts[:-1], queries.cells()
-    sums = np.add.reduceat(fractions, first)
-    ups = np.rint(sums)
-    whole = (np.abs(np.add.reduceat(answers, first) - 1) < 1e-9) & (np.abs(sums - ups) < 1e-3)
-    marginal = np.repeat(np.arange(len(queries)), cells)
-    order = np.lexsort((-fractions, marginal))
-    up = (np.arange(fractions.size) - np.repeat(first, cells)) < np.repeat(ups, cells)
-    ordered = fractions[order]
-    kept = np.where(up, 1 - ordered, ordered)
-    best = np.where(whole[marginal], kept, nearest[order])
-    return float(best @ best)
+        return float((np.minimum(fractions, 1 - fractions) ** 2).sum())
+    cells, least = queries.cells(), 0.0
+    for size in np.unique(cells).tolist():
+        places = places_of(queries.starts[:-1][cells == size], size)
+        falling = -np.sort(-fractions[places], axis=1)
+        sums = falling.sum(axis=1)
+        ups = np.rint(sums)
+        whole = (np.abs(answers[places].sum(axis=1) - 1) < 1e-9) & (np.abs(sums - ups) < 1e-3)
+        up = np.where(whole[:, None], np.arange(size) < ups[:, None], falling > 0.5)
+        least += float((np.where(up, 1 - falling, falling) ** 2).sum())
+    return least

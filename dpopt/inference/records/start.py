@@ -26,13 +26,7 @@ LEAST_PROBABILITY = 1e-9
 
 
 def check_one_way(problem: FitProblem, one_way: NDArray[np.float64]) -> None:
-    """Raise ProgramError unless the one-way marginals (c,) are distributions over each attribute's allowed codes.
-
-    Parameters
-    ----------
-    one_way : (c,) float64
-        Probability of every flat column (attribute, code).
-    """
+    """Raise ProgramError unless one-way marginals (c,) are distributions over each attribute's allowed codes."""
     offsets = problem.offsets()
     if one_way.shape != (int(offsets[-1]),):
         raise ProgramError(

@@ -28,17 +28,7 @@ one record.
 
 
 class Team:
-    """Threads with what each of them needs to visit records.
-
-    Parameters
-    ----------
-    problem
-        What is fitted.
-    one_way : (c,) float64
-        The prior of draws.
-    threads
-        How many may work at once.
-    """
+    """Threads with what each of them needs to visit records; `one_way` (c,) is the prior of draws."""
 
     def __init__(self, problem: FitProblem, one_way: NDArray[np.float64], threads: int) -> None:
         self._choices, self._threads = choices_of(problem, one_way), threads

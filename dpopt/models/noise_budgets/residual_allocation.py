@@ -61,7 +61,7 @@ SCALES = np.array(
     ]
 )
 """Deviations of residuals of one, two, three, and four or more attributes from what fewer attributes predict, in parts of the
-mean count of a cell; as likely each. Quantiles over twelve public tables (experiments/residual_scales.py), at least .001."""
+mean count of a cell; as likely each. Quantiles over twelve public tables (experiments/one_estimator), at least .001."""
 
 PUBLIC_UNEVENNESS = float(1 + (SCALES[0] ** 2).mean())
 """g_a (RA-3) of columns of these tables, in the mean: 2.8."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -25,10 +25,6 @@ from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, discard
 from dpopt.synopses.histograms.range_workload import WORST, RangeWorkload, worst_ranges
 from dpopt.synopses.histograms.tree_plan import LEAST_SHARE_OF_BINS, SINGLE_BINS, MeasuredLevel, TreePlan, check_bins
 
-ROUND_HEIGHT = 3
-"""A round divides each block into 2^3 parts; 4 to 16 parts were up to 5 % worse on DPBench's sets."""
-LEAST_OF_A_ROUND = 0.5
-"""Of an equal share of the budget: with less a round would say too little of what is worth a division."""
 _WORST_ROUNDS, _WORST_AT_ONCE, _WORST_ENOUGH = 30, 4, 1.01  # of ranges that join; how much worse they are
 _BETTER = 0.995  # what a search from all starts has to reach
 _LEAST_START = 1e-4  # share of a level: from 0 it could not rise
@@ -42,7 +38,8 @@ class HistogramPlan(TreePlan):
     """Measured levels, from single bins (0) up: level h has blocks of 2^h bins."""
     rounds: bool = False
     """Whether they are measured from the highest down, and blocks with few records divided no further
-    (`dpopt.synopses.histograms.in_rounds`)."""
+    (`dpopt.synopses.histograms.in_rounds`). The predicted variance is then that where all blocks are divided: an upper
+    bound."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -101,6 +98,7 @@ def plan_blocks(
     ranges: str | RangeWorkload = "all",
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
     size: int | None = None,
+    rounds: bool = False,
     solver: str | Solver | None = None,
     on_solved: OnSolved = discard,
 ) -> HistogramPlan:
@@ -120,6 +118,8 @@ def plan_blocks(
         "file:PATH" (the weighted mean over the ranges that a file declares).
     size
         The number of records, under replace-one.
+    rounds
+        Whether the blocks are measured in rounds.
     solver, on_solved
         Who spreads the budget in place of our own method, for Gaussian noise; receives how both compare, and the gap.
     """
@@ -129,57 +129,9 @@ def plan_blocks(
     asked = RangeWorkload.parse(ranges, bins) if isinstance(ranges, str) else ranges
     workload, found = _spread(asked, number, noise, solver)
     on_solved(found.solved, found.gap)
-    return _plan(number, noise, size, workload, found)
-
-
-def plan_rounds(
-    bins: int | Bins,
-    budget: Budget,
-    *,
-    ranges: str = "all",
-    relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
-    size: int | None = None,
-) -> HistogramPlan:
-    """Return the plan that measures blocks of 1, 8, 64, ... bins in rounds, the largest first, with the best budgets.
-
-    Predicted, and made least by the budgets, is the variance of ranges where no block turns out to hold too few records
-    to be divided: an upper bound.
-
-    Parameters
-    ----------
-    bins, budget, relation, size
-        As of `plan_blocks`.
-    ranges
-        Those whose variance is predicted; not "worst".
-    """
-    number = bins.number if isinstance(bins, Bins) else bins
-    check_bins(number)
-    noise, workload = LevelNoise(budget, relation), RangeWorkload.parse(ranges, bins)
-    if workload.text == WORST:
-        raise PlanError("found rounds for the ranges 'worst', which they do not know before; measure blocks for these")
-    program = workload.program(**noise.program(), known_total=noise.known_total)
-    measured = np.arange(0, max(height_of(number) - 1, 1), ROUND_HEIGHT)
-    few = replace(program, blocks=program.blocks[measured], informative=program.informative[:, measured])
-    even = np.full(measured.size, 1.0 / measured.size)
-    shares = np.maximum(_best(few, [even]).amounts / few.amount, LEAST_OF_A_ROUND * even)
-    amounts = np.zeros(program.blocks.size)
-    amounts[measured] = program.amount * shares / shares.sum()
-    found = LevelBudgets(freeze(amounts), freeze(program.variances(amounts)), None)
-    return _plan(number, noise, size, workload, found, rounds=True)
-
-
-def _plan(
-    bins: int,
-    noise: LevelNoise,
-    size: int | None,
-    workload: RangeWorkload,
-    found: LevelBudgets,
-    *,
-    rounds: bool = False,
-) -> HistogramPlan:
     measured = np.flatnonzero(found.amounts).tolist()
     return HistogramPlan(
-        bins=bins,
+        bins=number,
         heights=tuple(measured),
         rounds=rounds,
         ranges=workload.text,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
@@ -15,7 +16,7 @@ from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import OnSolved, discard
 from dpopt.synopses.histograms.hierarchy_plan import plan_hierarchy
 from dpopt.synopses.histograms.histogram import Histogram
-from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_blocks, plan_rounds
+from dpopt.synopses.histograms.histogram_plan import plan_blocks
 from dpopt.synopses.histograms.in_rounds import ROUNDS, measured_in_rounds
 from dpopt.synopses.histograms.range_workload import ALL, NODES, PREFIXES
 from dpopt.synopses.histograms.tree_plan import TreePlan
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 AUTO, BLOCKS, WAVES, _ = MEASURED = ("auto", "blocks", "waves", ROUNDS)
 """What may be measured; `AUTO` stands for rounds, or blocks."""
-MOST_ABOVE = 1.125
-"""Of the variance of blocks: rounds have as much at most where all blocks are full, and on DPBench a fifth less."""
+LEAST_HEIGHT = 3
+"""Of the largest blocks: rounds save little where no block of 8 bins is measured."""
 
 
 def planned_histogram(
@@ -59,8 +60,6 @@ def planned_histogram(
             "a branching gives the hierarchy and the same budget to each of its levels: leave out the declared hierarchy "
             "and the solver, or the branching"
         )
-    if measure == ROUNDS:
-        return plan_rounds(bins, budget, ranges=ranges or ALL, relation=relation, size=size)
     if measure == WAVES:
         return plan_waves(bins.number, budget, ranges=ranges or ALL, relation=relation)
     if branching is not None:
@@ -68,10 +67,18 @@ def planned_histogram(
         return plan_hierarchy(tree, budget, bins=bins, ranges=ranges or ALL, relation=relation, size=size, uniform=True)
     if hierarchy is None:
         blocks = plan_blocks(
-            bins, budget, ranges=ranges or ALL, relation=relation, size=size, solver=solver, on_solved=on_solved
+            bins,
+            budget,
+            ranges=ranges or ALL,
+            relation=relation,
+            size=size,
+            rounds=measure == ROUNDS,
+            solver=solver,
+            on_solved=on_solved,
         )
-        suited = measure == AUTO and blocks.ranges in {ALL, PREFIXES} and not (blocks.gaussian or modelled or solver)
-        return _better_in_rounds(bins, blocks) if suited else blocks
+        suited = blocks.ranges in {ALL, PREFIXES} and not (blocks.gaussian or modelled or solver)
+        large = blocks.heights[-1] >= LEAST_HEIGHT
+        return replace(blocks, rounds=True) if measure == AUTO and suited and large else blocks
     return plan_hierarchy(
         read_hierarchy(hierarchy, bins),
         budget,
@@ -82,13 +89,6 @@ def planned_histogram(
         solver=solver,
         on_solved=on_solved,
     )
-
-
-def _better_in_rounds(bins: Bins, blocks: HistogramPlan) -> HistogramPlan:
-    """Return the plan of several rounds, if its bound is near the error of blocks, which have that on any table."""
-    rounds = plan_rounds(bins, blocks.budget, ranges=blocks.ranges, relation=blocks.relation, size=blocks.size)
-    near = all(rounds.predicted[name] <= MOST_ABOVE * least for name, least in blocks.predicted.items())
-    return rounds if near and len(rounds.heights) > 1 else blocks
 
 
 def plan_histogram(
@@ -174,8 +174,8 @@ def histogram(
         "blocks" (of 1, 2, 4, ... bins), or "waves": of the least variance for "all" ranges or "prefixes", with Gaussian
         noise under add-remove; better where most bins hold records, and often worse where most are empty. "rounds"
         measures blocks from the largest down and divides none further that holds few records: better where most bins
-        are empty or alike. "auto": rounds for "all" ranges or "prefixes" with Laplace noise, if there are several, no
-        solver is named, and their variance is predicted to be at most 1.125 times that of blocks; else blocks.
+        are empty or alike. "auto": rounds for "all" ranges or "prefixes" with Laplace noise, if blocks of 8 bins or
+        more are planned and no solver is named; else blocks.
     ordered : bool
         Whether the declared values of a categorical column are ordered as they are listed.
     **keywords
