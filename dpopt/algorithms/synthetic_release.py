@@ -279,7 +279,18 @@ class SyntheticRelease(Shown):
         return dpopt.answer(self, questions, **how)
 
     def regression(self, formula: str, **how: Any) -> pd.DataFrame:
-        """Return the coefficients of a linear regression: `dpopt.regression` of this release, with its parameters."""
+        """Return the coefficients of a linear regression: `dpopt.regression` of this release, with its parameters.
+
+        Examples
+        --------
+        >>> import dpopt, pandas
+        >>> schema = dpopt.Schema(
+        ...     tuple(dpopt.Attribute(name, dpopt.AttributeKind.BOOLEAN) for name in ("smoker", "ill"))
+        ... )
+        >>> table = pandas.DataFrame({"smoker": [True, False] * 500, "ill": [True, False, False, False] * 250})
+        >>> dpopt.release(table, schema, n0=1000, epsilon=5).regression("ill ~ smoker").term.tolist()
+        ['constant', 'smoker = true']
+        """
         import dpopt  # as above
 
         return dpopt.regression(self, formula, **how)

@@ -6,5 +6,6 @@
 | estimates.py | sums over records: their unbiased estimates and covariances |
 | intervals.py | intervals of sums, ratios, differences and quantiles |
 | answer.py | from a question to its sums and its answers |
+| regression.py | linear regressions from pairs of columns |
 | release_answers.py | answers of a release, as a table |
 """

@@ -50,7 +50,8 @@ def warnings_shown() -> Iterator[None]:
 
 
 ORDER = (
-    "demo", "schema", "budget", "plan", "release", "resume", "replay", "certify", "reweight", "evaluate", "report", "inspect",
+    "demo", "schema", "budget", "plan", "release", "resume", "replay", "certify", "reweight", "evaluate", "answer", "report",
+    "inspect",
     "histogram", "prefixes", "grid", "intervals", "halfspaces", "degrees", "sorted", "summary", "lists", "polynomial",
     "studio", "model", "compare", "solvers",
 )  # fmt: skip

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 
 import dpopt
+from dpopt.algorithms.measured.known import Known
+from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.replay import load
 from dpopt.answers.answer import BY_ROWS, MEASURED
 from dpopt.errors import QuestionError
@@ -74,17 +76,21 @@ def test_answers_are_functions_of_the_folder(tmp_path: Path) -> None:
 
 
 def test_the_first_measurement_of_a_residual_answers_alone() -> None:
-    """A later one is as precise as the first noise made it; what the rows are fitted to takes both together."""
-    made = released("residuals", epsilon=20)
-    measured = made.measured()
-    assert measured is not None
-    entries = [entry for entry in made.transcript.entries if entry.get("kind") == "factors"]  # type: ignore[union-attr]
-    factors = np.array([entry["factors"] for entry in entries], dtype=np.float64)
-    first = factors[np.argmax(factors > 0, axis=0), np.arange(factors.shape[1])]
-    scales = [stage.scale for stage in made.job.plan.stages if not stage.distances]  # type: ignore[attr-defined]
-    scale = np.array(scales)[np.argmax(factors > 0, axis=0)]
-    expected = (scale / (first * measured.sets.cells())) ** 2
-    assert measured.variances[first > 0] == pytest.approx(expected[first > 0])
+    """A later one is as precise as the first noise made it seem worth; what rows are fitted to takes both together."""
+    job = released("residuals").job
+    known = Known(job, MeasuredPlan.of(job.plan))
+    factors = np.array([50] * 3 + [0] * 3)
+    first, second = (np.arange(len(known.residuals(factors))) * sign for sign in (1_000, -9_000))
+    known.add(factors, first, 100.0)
+    alone = known.measured()
+    known.add(2 * factors, second, 100.0)
+    known.add(np.array([0] * 5 + [10]), np.arange(9)[: len(known.residuals(np.array([0] * 5 + [10])))], 100.0)
+    both = known.measured()
+    known_cells = np.repeat(factors > 0, known.sets.cells())
+    assert both.estimates[known_cells] == pytest.approx(alone.estimates[known_cells])
+    assert both.variances[:3] == pytest.approx(alone.variances[:3])
+    assert np.isfinite(both.variances).tolist() == [True] * 3 + [False] * 2 + [True]
+    assert np.abs(known.estimates - both.estimates).max() > 0.01
 
 
 def test_a_measured_number_of_records_has_its_noise() -> None:

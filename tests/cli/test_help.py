@@ -26,7 +26,7 @@ GROUPS = {
 COMMANDS = [
     [one]
     for one in words(
-        "demo plan release resume replay certify reweight evaluate report inspect polynomial studio compare solvers"
+        "demo plan release resume replay certify reweight evaluate answer report inspect polynomial studio compare solvers"
     )
 ]
 COMMANDS += [[group, name] for group, names in GROUPS.items() for name in words(names)]
