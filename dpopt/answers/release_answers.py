@@ -48,6 +48,8 @@ class Answering:
         Raises QuestionError if they have not the same schema and number of records, or hold no records.
         """
         finished = [finished_release(one) for one in releases]
+        if not finished:
+            raise QuestionError("found no release; expected one, or several of one table")
         first = finished[0]
         schema, size = first.job.schema, float(first.job.plan.size)
         if any(one.job.schema.to_json() != schema.to_json() or one.job.plan.size != size for one in finished):
