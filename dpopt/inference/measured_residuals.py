@@ -121,10 +121,10 @@ def pooled(several: Sequence[MeasuredResiduals]) -> MeasuredResiduals:
     weights = 1 / variances if (variances > 0).all() else (variances == 0).astype(np.float64)
     records = float(weights @ [one.records for one in several] / weights.sum())
     left = 1 / float(weights.sum()) if (variances > 0).all() else 0.0
-    return _of_parts(first.domains, found, records, left, first.size, gaussian=all(one.gaussian for one in several))
+    return _weighted(first.domains, found, records, left, first.size, gaussian=all(one.gaussian for one in several))
 
 
-def _of_parts(
+def _weighted(
     domains: Domains,
     found: dict[tuple[int, ...], tuple[Numbers, float]],
     records: float,
@@ -184,7 +184,7 @@ def residuals_of_counts(
     if domains is None:
         return None
     total, weight = found.pop(())
-    return _of_parts(domains, found, float(total) / weight, 1 / weight, size, gaussian=gaussian)
+    return _weighted(domains, found, float(total) / weight, 1 / weight, size, gaussian=gaussian)
 
 
 def best_weights(marginals: MarginalSet, variances: Numbers, numbers: Numbers) -> tuple[Numbers, Numbers]:

@@ -22,6 +22,7 @@ UNBOUND = {
     "Nothing that asks, accounts or optimizes reaches the records": {
         "dpopt.__main__",
         "dpopt.algorithms",
+        "dpopt.answers",  # reads releases
         "dpopt.cli",
         "dpopt.comparison",  # runs releases
         "dpopt.private",

@@ -73,9 +73,13 @@ def answer(
 
 
 def _lines(file: Path | None) -> list[str]:
+    from dpopt.errors import QuestionError
+    from dpopt.files.reading import read_text
+
     if file is None:
         return []
-    lines = (line.partition("#")[0].strip() for line in file.read_text(encoding="utf-8").splitlines())
+    text = read_text(file, "questions", QuestionError)
+    lines = (line.partition("#")[0].strip() for line in text.splitlines())
     return [line for line in lines if line]
 
 
