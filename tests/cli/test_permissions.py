@@ -21,7 +21,11 @@ from tests.comparison.test_cases import write as write_instance
 OWNERS = {"draft.json", "draft.html", "timings.json", "run.log", "later.log", "owner.html"}
 """What depends on the table without a charge."""
 
-READ = set(words("--budget --plan --schema --names --hierarchy --release --evaluate --query-file --data --histogram"))
+READ = set(
+    words(
+        "--budget --plan --schema --names --hierarchy --release --evaluate --query-file --data --histogram --questions"
+    )
+)
 """Options of the command line whose file is read, or was made by `dpopt budget create`; those of all others are written."""
 
 
@@ -57,6 +61,7 @@ def calls(given: Path, out: Path) -> list[list[object]]:
         ["plan", "--schema", schema, "--n0", 200, *spent, out / "plan.json"],
         [*wide, "--out", out / "wide"],
         [*wide, "--out", out / "baskets", "--format", "baskets"],
+        ["answer", out / "new" / "run", "count", "-o", out / "answers.csv"],
         ["report", out / "new" / "run", "-o", out / "report.html"],
         ["report", out / "new" / "run", table, "-o", out / "owner.html"],
         ["certify", out / "new" / "run", "--solver", "none", "--round-numbers", "1", "--out", out / "certified.json"],

@@ -28,7 +28,7 @@ def answer(
     regress: Annotated[
         list[str] | None, "Linear regression, as 'income ~ age + sex'; can be given several times."
     ] = None,
-    file: Annotated[Path | None, "File of questions, one on each line; '#' begins a remark."] = None,
+    questions: Annotated[Path | None, "File of questions, one on each line; '#' begins a remark."] = None,
     confidence: Annotated[float, "Probability with which each interval holds the figure of the table."] = 0.95,
     simultaneous: Annotated[bool, "All intervals of this call together hold with this probability."] = False,
     population: Annotated[
@@ -43,26 +43,29 @@ def answer(
     together are answered by the synthetic rows, without an interval.
     """
     from dpopt.answers.release_answers import Answering, frame
-    from dpopt.releases.folder_files import check_new
+    from dpopt.releases.folder_files import check_new, write_whole
 
     folders = []
     for one in given:
         if not Path(one).exists():
             break
         folders.append(one)
-    questions = given[len(folders) :] + _lines(file)
+    asked = given[len(folders) :] + _lines(questions)
     if not folders:
         fail(f"found no release at {given[0]!r}; name the folder of a release first, then questions")
-    if not questions and not regress:
-        fail("found no question; give one behind the release, as 'count where sex = female', or --regress, or --file")
+    if not asked and not regress:
+        fail(
+            "found no question; give one behind the release, as 'count where sex = female', or --regress, or --questions"
+        )
     if out is not None:
         check_new(out)
     answering = Answering.of(folders)
-    rows = answering.answers(questions, confidence=confidence, simultaneous=simultaneous, population=population)
+    rows = answering.answers(asked, confidence=confidence, simultaneous=simultaneous, population=population)
     for formula in regress or ():
         rows += answering.coefficients(formula, confidence=confidence, simultaneous=simultaneous)
     if out is not None:
-        frame(rows).to_csv(out, index=False)
+        text = frame(rows).to_csv(index=False)
+        write_whole(out, lambda stream: stream.write(text.encode()), "answers")
         typer.echo(f"{len(rows):,} answers written to {out}")
     elif as_json:
         print_json(
