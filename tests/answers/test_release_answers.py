@@ -124,7 +124,7 @@ def test_the_shell_reads_files_and_writes_tables(tmp_path: Path) -> None:
     (tmp_path / "questions.txt").write_text(
         "# two questions\ncount where ill = true\nmedian(age) by smoker # of each\n"
     )
-    asked = ["answer", tmp_path / "release", "--questions", tmp_path / "questions.txt", "--regress", "age ~ smoker"]
+    asked = ["answer", tmp_path / "release", "--file", tmp_path / "questions.txt", "--regress", "age ~ smoker"]
     shown = succeed(*asked)
     assert "count where ill = true (measured)" in shown
     assert "age ~ smoker (measured)" in shown

@@ -23,7 +23,7 @@ OWNERS = {"draft.json", "draft.html", "timings.json", "run.log", "later.log", "o
 
 READ = set(
     words(
-        "--budget --plan --schema --names --hierarchy --release --evaluate --query-file --data --histogram --questions"
+        "--budget --plan --schema --names --hierarchy --release --evaluate --query-file --data --histogram --file"
     )
 )
 """Options of the command line whose file is read, or was made by `dpopt budget create`; those of all others are written."""

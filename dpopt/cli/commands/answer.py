@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -28,7 +29,7 @@ def answer(
     regress: Annotated[
         list[str] | None, "Linear regression, as 'income ~ age + sex'; can be given several times."
     ] = None,
-    questions: Annotated[Path | None, "File of questions, one on each line; '#' begins a remark."] = None,
+    file: Annotated[Path | None, "File of questions, one on each line; '#' begins a remark."] = None,
     confidence: Annotated[float, "Probability with which each interval holds the figure of the table."] = 0.95,
     simultaneous: Annotated[bool, "All intervals of this call together hold with this probability."] = False,
     population: Annotated[
@@ -50,13 +51,11 @@ def answer(
         if not Path(one).exists():
             break
         folders.append(one)
-    asked = given[len(folders) :] + _lines(questions)
+    asked = given[len(folders) :] + _lines(file)
     if not folders:
         fail(f"found no release at {given[0]!r}; name the folder of a release first, then questions")
     if not asked and not regress:
-        fail(
-            "found no question; give one behind the release, as 'count where sex = female', or --regress, or --questions"
-        )
+        fail("found no question; give one behind the release, as 'count where sex = female', or --regress, or --file")
     if out is not None:
         check_new(out)
     answering = Answering.of(folders)
@@ -64,8 +63,7 @@ def answer(
     for formula in regress or ():
         rows += answering.coefficients(formula, confidence=confidence, simultaneous=simultaneous)
     if out is not None:
-        text = frame(rows).to_csv(index=False)
-        write_whole(out, lambda stream: stream.write(text.encode()), "answers")
+        write_whole(out, partial(frame(rows).to_csv, index=False), "answers")
         typer.echo(f"{len(rows):,} answers written to {out}")
     elif as_json:
         print_json(
