@@ -200,7 +200,7 @@ def _of_pairs(found: Mapping[str, Any]) -> Iterator[Note]:
     elif _gains_little(found):
         text = f"These rows gain little over unrelated columns: {_pair_errors(found)} {_WEAKER} {_HELP}"
         yield Note(text, "little gained over unrelated columns", of_run=True)
-    if 0 < 2 * measured < found.get("all_pairs", 0):
+    if 0 < 3 * measured <= found.get("all_pairs", 0):  # others were left out for what their distances said
         text = f"Only {named} were measured: relationships between other columns can be missing from these rows."
         yield Note(text, f"{named} measured", of_run=True)
 

@@ -22,9 +22,7 @@ OWNERS = {"draft.json", "draft.html", "timings.json", "run.log", "later.log", "o
 """What depends on the table without a charge."""
 
 READ = set(
-    words(
-        "--budget --plan --schema --names --hierarchy --release --evaluate --query-file --data --histogram --file"
-    )
+    words("--budget --plan --schema --names --hierarchy --release --evaluate --query-file --data --histogram --file")
 )
 """Options of the command line whose file is read, or was made by `dpopt budget create`; those of all others are written."""
 
