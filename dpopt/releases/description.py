@@ -232,7 +232,9 @@ def _two_way(found: Mapping[str, Any] | None) -> Iterator[str]:
     if not found or not found["pairs"]:
         return
     if found.get("dependence") and found["better"] and not _gains_little(found):
-        yield f"These rows are better than unrelated columns: {_pair_errors(found)}"
+        some, every = found["pairs"], found.get("all_pairs", 0)
+        others = f" in the {some:,} of {every:,} pairs that were measured; the others can look unrelated in them"
+        yield f"These rows are better than unrelated columns{others if some < every else ''}: {_pair_errors(found)}"
     error, rows = _digits(found["count_error"]), _digits(found["count_error"] / TOLERABLE)
     off = f"A count of two values together is typically off by about {error} records, less for rare ones. "
     yield (
