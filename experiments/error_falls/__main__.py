@@ -144,8 +144,10 @@ def _draw(report: Report, folder: Path) -> None:
 def draw(rows: Sequence[Result], path: Path) -> None:
     """Draw total variation against epsilon, a panel for each kind and a line for each table."""
     found = merged(rows)
-    with picture(path, (6, 10), 5, 3, sharex=True) as panels:
-        for axes, kind in itertools.zip_longest(np.ravel(panels), (*KINDS, PUBLIC)):
+    kinds = [kind for kind in (*KINDS, PUBLIC) if any(kind_of(name) == kind for name, _ in found)]
+    height = -(-len(kinds) // 3)
+    with picture(path, (6, 2 * height + 0.4), height, 3, sharex=True) as panels:
+        for axes, kind in itertools.zip_longest(np.ravel(panels), kinds):
             if kind is None:
                 axes.axis("off")
                 continue
