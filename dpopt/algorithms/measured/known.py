@@ -104,7 +104,7 @@ class Known:
     measured."""
     marginals: MarginalSet = field(init=False)
     far: list[tuple[MarginalSet, NDArray[np.float64], NDArray[np.float64], float]] = field(default_factory=list)
-    _awaited: dict[int, tuple[MarginalSet, NDArray[np.float64]]] = field(init=False, default_factory=dict)
+    _predictions: dict[int, tuple[MarginalSet, NDArray[np.float64]]] = field(init=False, default_factory=dict)
     """By order: what is predicted of sets whose distances from it are being measured."""
     parts: NDArray[np.int64] | None = None
     """Shape (codes,). The part of each code in the coarse tables that were measured."""
@@ -214,13 +214,13 @@ class Known:
 
     def distances(self, order: int) -> Distances:
         """Return the distances of the marginals of so many attributes from what is predicted."""
-        sets, predicted = self._awaited[order] = self.predicted(order)
+        sets, predicted = self._predictions[order] = self.predicted(order)
         return Distances(sets, np.rint(UNIT * predicted).astype(np.int64))
 
     def add_distances(self, order: int, noisy: NDArray[np.int64], scale: float) -> None:
         """Note what noisy distances say of how large residuals are."""
         places, size = self.of_order(order), self.plan.size
-        sets, predicted = self._awaited.pop(order) if order in self._awaited else self.predicted(order)
+        sets, predicted = self._predictions.pop(order) if order in self._predictions else self.predicted(order)
         self.far.append((sets, np.rint(UNIT * predicted) / UNIT, noisy / UNIT, scale / UNIT))
         self.likelihoods[places] = distance_likelihoods(noisy / UNIT, scale / UNIT, size)
         own, most = self._noise_of_independence(sets, predicted), self._largest_distances(sets)
