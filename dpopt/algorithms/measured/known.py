@@ -14,6 +14,7 @@ from scipy.special import ndtri
 
 from dpopt.algorithms.measured.plan import MeasuredPlan, PlannedStage
 from dpopt.algorithms.measured.stages import (
+    NOTHING,
     best_precisions,
     coarse_precisions,
     factors_of,
@@ -30,6 +31,7 @@ from dpopt.inference.interactions import (
     likely_distances,
     onto_simplices,
     predicted_counts,
+    says_something,
     shrunken_counts,
 )
 from dpopt.inference.measured_residuals import MeasuredResiduals
@@ -228,7 +230,9 @@ class Known:
         likely = likely_distances(np.where(most[:, None] >= DISTANCES, likelihoods, -np.inf), order)
         self.expected_distances[places] = likely @ DISTANCES
         values = np.array(self.prior.variances)
-        values[places] = typical_variances(likely, sets, predicted, size)[:, None]
+        values[places] = NOTHING
+        if says_something(noisy / UNIT, scale / UNIT, own):
+            values[places] = typical_variances(likely, sets, predicted, size)[:, None]
         self.prior = ResidualPrior(values, self.prior.chances)
 
     def _noise_of_independence(self, sets: MarginalSet, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
