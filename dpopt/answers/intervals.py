@@ -29,11 +29,6 @@ class Interval:
     deviation: float
     """Standard error; of a ratio that of its tangent."""
 
-    @property
-    def bounded(self) -> bool:
-        """Whether both ends are known."""
-        return bool(np.isfinite(self.low) and np.isfinite(self.high))
-
 
 def deviations_of(confidence: float, *, gaussian: bool, together: int = 1) -> float:
     """Return how many deviations of the noise an interval reaches to either side, or each of so many together (Bonferroni).
@@ -63,8 +58,8 @@ def of_ratio(sums: Numbers, covariance: Numbers, z: float) -> Interval:
     >>> half = of_ratio(np.array([50.0, 100.0]), np.array([[4.0, 1.0], [1.0, 4.0]]), 2.0)
     >>> half.estimate, round(half.low, 3), round(half.high, 3)
     (0.5, 0.46, 0.54)
-    >>> of_ratio(np.array([5.0, 1.0]), np.eye(2), 2.0).bounded
-    False
+    >>> of_ratio(np.array([5.0, 1.0]), np.eye(2), 2.0).low
+    -inf
     """
     (n, d), ((vnn, vnd), (_, vdd)) = sums.tolist(), covariance.tolist()
     if d == 0:

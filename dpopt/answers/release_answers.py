@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpopt.algorithms.evaluate import finished_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
-from dpopt.answers.answer import Answer, answers_of
+from dpopt.answers.answer import Answer, Estimated, answers_of
 from dpopt.answers.estimates import RowTables
-from dpopt.answers.intervals import Interval
 from dpopt.answers.questions import parse_question
-from dpopt.answers.regression import regress
+from dpopt.answers.regression import Regression, regress
 from dpopt.constraints import Number
 from dpopt.errors import QuestionError
 from dpopt.inference.measured_residuals import MeasuredResiduals, pooled
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.domains import Domains
+from dpopt.schema.rules.condition_text import QUOTED
 from dpopt.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -72,29 +73,24 @@ class Answering:
         simultaneous: bool = False,
         population: bool = False,
     ) -> list[Row]:
-        """Return the answers to questions, one after the other; see `answer`."""
+        """Return the answers to questions and the coefficients of regressions, one after the other; see `answer`."""
         Number("the confidence", above=0, below=1)(confidence, QuestionError)
         if population and self.persons:
             raise QuestionError(
                 "this release protects persons, whose records are not independent, so that the error of sampling does not "
                 "follow from them; leave --population out"
             )
-        asked = [parse_question(text, self.schema) for text in questions]
-        together = 1
-        if simultaneous:
-            together = sum(len(answers_of(one, self.schema, self.measured, self.rows)) for one in asked)
-        how: dict[str, Any] = {"confidence": confidence, "together": together, "population": population}
-        found = [answers_of(one, self.schema, self.measured, self.rows, **how) for one in asked]
-        return [row_of(one) for answers in found for one in answers]
+        asked = [self._asked(text, population=population) for text in questions]
+        together = sum(map(len, asked)) if simultaneous else 1
+        return [_row(found) for one in asked for found in one.answers(confidence, together)]
 
-    def coefficients(self, formula: str, *, confidence: float = 0.95, simultaneous: bool = False) -> list[Row]:
-        """Return the coefficients of a linear regression; see `regression`."""
-        Number("the confidence", above=0, below=1)(confidence, QuestionError)
-        found = regress(formula, self.schema, self.measured, self.rows, confidence=confidence)
-        if simultaneous:
-            each = 1 - (1 - confidence) / len(found)
-            found = regress(formula, self.schema, self.measured, self.rows, confidence=each)
-        return [{"regression": formula, "term": one.term, **_ends(one.interval), "how": one.how} for one in found]
+    def _asked(self, text: str, *, population: bool) -> Estimated | Regression:
+        if "~" not in re.sub(QUOTED, "", text):
+            question = parse_question(text, self.schema)
+            return answers_of(question, self.schema, self.measured, self.rows, population=population)
+        if population:
+            raise QuestionError(f"{text!r}: intervals of coefficients are those of the table; leave --population out")
+        return regress(text, self.schema, self.measured, self.rows)
 
 
 def answer(
@@ -113,7 +109,8 @@ def answer(
         A release or its folder; or several of one table, whose measurements are taken together by their precision.
     questions
         As "count where sex = female", "share of smoker by education", "mean(income) by sector where age >= 40",
-        "median(income) by sex", "mean(income) of retired - mean(income) of employed" (docs: answers).
+        "median(income) by sex", "mean(income) of retired - mean(income) of employed"; or a linear regression, as
+        "income ~ age + sex" (docs: answers).
     confidence
         Probability with which each interval holds the figure of the table as counted, over the noise.
     simultaneous
@@ -124,9 +121,10 @@ def answer(
     Returns
     -------
     DataFrame
-        A row for each figure: "question", the values of the columns that make groups, "value" (of a share of values),
-        "estimate", "low", "high", "standard_error", for a mean "least" and "greatest" (ends for the mean of the numbers
-        themselves, wherever in their bins they are), and "how" it was found.
+        A row for each figure: "question", the values of the columns that make groups, "value" (of a share of values), or
+        "regression" and "term"; "estimate", "low", "high", "standard_error", for a mean "least" and "greatest" (ends for
+        the mean of the numbers themselves, wherever in their bins they are), and "how" it was found. An end is infinite
+        where noise may hide a denominator, or how the terms of a regression depend on each other.
 
     Raises
     ------
@@ -142,34 +140,20 @@ def answer(
     >>> bool(found.low[0] <= 500 <= found.high[0])
     True
     """
+    single = isinstance(release, SyntheticRelease | str | os.PathLike)
+    answering = Answering.of([release] if single else list(release))  # type: ignore[arg-type,list-item]  # by that type
     texts = [questions] if isinstance(questions, str) else list(questions)
-    found = _answering(release).answers(texts, confidence=confidence, simultaneous=simultaneous, population=population)
-    return frame(found)
+    how = {"confidence": confidence, "simultaneous": simultaneous, "population": population}
+    return frame(answering.answers(texts, **how))  # type: ignore[arg-type]  # of the names' types
 
 
 def regression(
     release: AnyRelease | Sequence[AnyRelease], formula: str, *, confidence: float = 0.95, simultaneous: bool = False
 ) -> pd.DataFrame:
-    """Return the coefficients of a linear regression, each with an interval that holds that of the table.
+    """Return the coefficients of a linear regression, each with its interval: the answer to a formula, see `answer`.
 
-    Parameters
-    ----------
-    release, confidence, simultaneous
-        As of `answer`.
-    formula
-        As "income ~ age + sex": numbers count as they are (a bin as its representative), of other columns each value but
-        the first has a coefficient of its own. The outcome has numbers, or two values, which count 0 and 1.
-
-    Returns
-    -------
-    DataFrame
-        A row for each coefficient: "regression", "term", "estimate", "low", "high", "standard_error" and "how". An end is
-        infinite where noise may hide how the terms depend on each other: the coefficient is not identified.
-
-    Raises
-    ------
-    QuestionError
-        If the formula cannot be read, or not be answered from this release.
+    Numbers count as they are (a bin as its representative); of other columns each value but the first has a coefficient of
+    its own. The outcome has numbers, or two values, which count 0 and 1.
 
     Examples
     --------
@@ -181,11 +165,9 @@ def regression(
     >>> list(found.term), bool(found.low[1] <= 0.5 <= found.high[1])
     (['constant', 'smoker = true'], True)
     """
-    return frame(_answering(release).coefficients(formula, confidence=confidence, simultaneous=simultaneous))
-
-
-def _answering(release: AnyRelease | Sequence[AnyRelease]) -> Answering:
-    return Answering.of([release] if isinstance(release, SyntheticRelease | str | os.PathLike) else list(release))
+    if "~" not in formula:
+        raise QuestionError(f"found the regression {formula!r}; expected OUTCOME ~ COLUMN + COLUMN")
+    return answer(release, formula, confidence=confidence, simultaneous=simultaneous)
 
 
 def frame(rows: list[Row]) -> pd.DataFrame:
@@ -201,19 +183,19 @@ _FIGURES = ("value", "estimate", "low", "high", "standard_error", "least", "grea
 """Columns that stand behind those that name a figure, in this order."""
 
 
-def row_of(one: Answer) -> Row:
+def _row(found: Answer) -> Row:
     """Return an answer as a row of a table."""
-    row: Row = {"question": one.question, **dict(one.group)}
-    if one.value is not None:
-        row["value"] = one.value
-    row |= _ends(one.interval)
-    if one.within is not None:
-        row |= {"least": one.within[0], "greatest": one.within[1]}
-    return {**row, "how": one.how}
-
-
-def _ends(found: Interval) -> Row:
-    return {"estimate": found.estimate, "low": found.low, "high": found.high, "standard_error": found.deviation}
+    interval, within = found.interval, found.within
+    ends = {} if within is None else {"least": within[0], "greatest": within[1]}
+    return {
+        **dict(found.names),
+        "estimate": interval.estimate,
+        "low": interval.low,
+        "high": interval.high,
+        "standard_error": interval.deviation,
+        **ends,
+        "how": found.how,
+    }
 
 
 def _nothing(schema: Schema, size: float) -> MeasuredResiduals:
