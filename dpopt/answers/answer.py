@@ -10,11 +10,11 @@ from math import nan, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.answers.estimates import RowTables, Sums, covariances, sampling_covariances
+from dpopt.answers.estimates import Measured, RowTables, Sums, covariances, sampling_covariances
 from dpopt.answers.intervals import SURE, Interval, deviations_of, of_difference, of_quantile, of_ratio, of_sum
 from dpopt.answers.questions import COUNT, MEAN, QUANTILE, SHARE, Question, literals_of
 from dpopt.errors import QuestionError, SchemaError
-from dpopt.inference.measured_residuals import MeasuredResiduals, Numbers
+from dpopt.inference.measured_residuals import Numbers
 from dpopt.schema.attribute import Attribute, AttributeKind
 from dpopt.schema.domains import Domains
 from dpopt.schema.rules.compile_rules import compile_rules
@@ -119,7 +119,7 @@ class Estimated:
 
 
 def answers_of(
-    question: Question, schema: Schema, measured: MeasuredResiduals, rows: RowTables, *, population: bool = False
+    question: Question, schema: Schema, measured: Measured, rows: RowTables | None, *, population: bool = False
 ) -> Estimated:
     """Return what answers a question, one figure for each group, and value; intervals follow with a confidence.
 
@@ -128,7 +128,7 @@ def answers_of(
     measured
         What was measured, with the variance of its noise.
     rows
-        The rows, for what was not measured.
+        The rows, for what was not measured; None where nothing can be.
     population
         Whether intervals are those of the population that the records were drawn from, one by one and independently.
 
@@ -148,18 +148,19 @@ def answers_of(
             f"{question.text!r}: both sides of a difference are shares of the same values, or of conditions"
         )
     known = all(measured.missing(one.attributes) is None for one in sums)
-    estimates = np.concatenate([one.estimates(measured if known else rows) for one in sums], axis=-1)
+    estimates = np.concatenate([one.estimates(measured if known or rows is None else rows) for one in sums], axis=-1)
     number = estimates.shape[-1]
     noise = np.zeros((number, number))
     if known:
         noise = _blocks(sums, lambda one, two: covariances(measured, one, two))
     if known and population:
         noise = noise + _positive(_blocks(sums, lambda one, two: sampling_covariances(measured, rows, one, two)))
+    text = question.text if question.minus is None else f"{question.text} - {question.minus.text}"
     labels = [
         [(schema.names[one], schema.attributes[one].label(int(code))) for code in domains.codes_of(one)] for one in by
     ]
     return Estimated(
-        [(("question", question.text), *group) for group in product(*labels)],
+        [(("question", text), *group) for group in product(*labels)],
         list(zip(*figures, strict=True)),
         estimates,
         np.broadcast_to(noise, (*estimates.shape, number)),

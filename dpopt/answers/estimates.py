@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,38 @@ class RowTables:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class CountedCells:
+    """Unbiased estimates of all cells of a table, whose noise has a known covariance: those of a histogram."""
+
+    domains: Domains
+    cells: Numbers
+    """One axis for each attribute."""
+    covariance: Numbers
+    """Shape (cells, cells), in C order."""
+    gaussian: bool
+
+    @property
+    def size(self) -> float:
+        """The estimate of the number of records."""
+        return float(self.cells.sum())
+
+    def missing(self, attributes: Sequence[int]) -> tuple[int, ...] | None:
+        """Return that no set was left out."""
+        return None
+
+    def shape(self, attributes: Sequence[int]) -> tuple[int, ...]:
+        """Return how many codes these attributes have."""
+        return tuple(self.cells.shape[one] for one in attributes)
+
+    def table(self, attributes: Sequence[int]) -> Numbers:
+        """Return the estimate of the marginal over attributes, one axis for each, in their order."""
+        return _summed(self.cells, range(self.cells.ndim), attributes)
+
+
+Measured = MeasuredResiduals | CountedCells
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Sums:
     """Sums over the records of each group, of several values that each record counts by its codes."""
 
@@ -66,7 +99,7 @@ class Sums:
         """W, the attributes that these sums need."""
         return tuple(dict.fromkeys((*self.by, *self.others)))
 
-    def estimates(self, tables: MeasuredResiduals | RowTables) -> Numbers:
+    def estimates(self, tables: Measured | RowTables) -> Numbers:
         """Return the estimates (BL-3), (*codes of B, k)."""
         return _summed(
             tables.table(self.attributes), self.attributes, self.values, ("k", *self.others), (*self.by, "k")
@@ -79,11 +112,16 @@ class Sums:
         return np.asarray(measured.variance(part) ** 0.5 * centred.reshape(len(self.values), -1))
 
 
-def covariances(measured: MeasuredResiduals, first: Sums, second: Sums) -> Numbers:
+def covariances(measured: Measured, first: Sums, second: Sums) -> Numbers:
     """Return the covariances of two lots of sums over the same group (BL-4), (*codes of B, k, k').
 
-    B is the same for both; of a column of B on which neither depends there is one code.
+    B is the same for both; of a column of B on which neither depends there is one code, unless cells were counted.
     """
+    if isinstance(measured, CountedCells):
+        every = tuple(range(measured.cells.ndim))
+        one, two = (_in_groups(sums, first.by, every, measured) for sums in (first, second))
+        one, two = (each.reshape(*each.shape[: len(first.by) + 1], -1) for each in (one, two))
+        return np.asarray(one @ measured.covariance @ two.swapaxes(-1, -2))
     within = [one for one in first.by if one in (*first.others, *second.others)]
     free = [one for one in first.by if one not in within]
     columns = [(*within, *(one for one in sums.others if one not in within)) for sums in (first, second)]
@@ -98,7 +136,7 @@ def covariances(measured: MeasuredResiduals, first: Sums, second: Sums) -> Numbe
     return result.reshape(*(measured.shape([one])[0] if one in within else 1 for one in first.by), *result.shape[-2:])
 
 
-def sampling_covariances(measured: MeasuredResiduals, rows: RowTables, first: Sums, second: Sums) -> Numbers:
+def sampling_covariances(measured: Measured, rows: RowTables | None, first: Sums, second: Sums) -> Numbers:
     """Return the covariances that sampling gives two lots of sums over the same group, (*codes of B, k, k').
 
     n independent records have the covariance sum u v - (sum u) (sum v) / n, estimated as other sums are.
@@ -106,7 +144,7 @@ def sampling_covariances(measured: MeasuredResiduals, rows: RowTables, first: Su
     others = tuple(dict.fromkeys((*first.others, *second.others)))
     products = _summed(first.values, ("k", *first.others), second.values, ("l", *second.others), ("k", "l", *others))
     both = Sums(first.by, others, products.reshape(-1, *products.shape[2:]))
-    tables = measured if measured.missing(both.attributes) is None else rows
+    tables = measured if rows is None or measured.missing(both.attributes) is None else rows
     totals = [one.estimates(tables) for one in (first, second)]
     found = both.estimates(tables)
     apart = totals[0][..., :, None] * totals[1][..., None, :] / measured.size
@@ -126,10 +164,15 @@ def _subsets(attributes: Sequence[int]) -> list[tuple[int, ...]]:
     return [one for width in range(len(attributes) + 1) for one in combinations(attributes, width)]
 
 
-def _in_groups(sums: Sums, within: Sequence[int], columns: tuple[int, ...], measured: MeasuredResiduals) -> Numbers:
+def _in_groups(sums: Sums, within: Sequence[int], columns: tuple[int, ...], measured: Measured) -> Numbers:
     """Return u of the records of each group alone, (*codes of `within`, k, *codes of `columns`)."""
     groups = [(f"group of {one}", one) for one in within]
-    own = [part for names, count in zip(groups, measured.shape(within), strict=True) for part in (np.eye(count), names)]
+    own: list[Any] = [
+        part for names, count in zip(groups, measured.shape(within), strict=True) for part in (np.eye(count), names)
+    ]
+    for one in columns:
+        if one not in (*sums.others, *within):
+            own += [np.ones(measured.shape([one])), (one,)]
     return _summed(sums.values, ("k", *sums.others), *own, (*(name for name, _ in groups), "k", *columns))
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpopt.algorithms.evaluate import finished_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.answers.answer import Answer, Estimated, answers_of
-from dpopt.answers.estimates import RowTables
+from dpopt.answers.estimates import CountedCells, Measured, RowTables
 from dpopt.answers.questions import parse_question
 from dpopt.answers.regression import Regression, regress
 from dpopt.constraints import Number
@@ -24,46 +25,83 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.domains import Domains
 from dpopt.schema.rules.condition_text import QUOTED
 from dpopt.schema.schema import Schema
+from dpopt.synopses.any_synopsis import read_synopsis
+from dpopt.synopses.histograms.histogram import Histogram
+from dpopt.synopses.synopsis import Synopsis
 
 if TYPE_CHECKING:
     import pandas as pd
 
-AnyRelease = SyntheticRelease | str | os.PathLike[str]
+AnyRelease = SyntheticRelease | Synopsis | str | os.PathLike[str]
 Row = dict[str, object]
+
+
+MOST_BINS = 2_000
+"""Bins of a histogram that is asked, at most: the covariances of all are computed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answering:
-    """What answers questions: what one release measured of a table, or several, and the rows of the first."""
+    """What answers questions: what one release measured of a table, or several, and the rows of the first; or a histogram."""
 
     schema: Schema
-    measured: MeasuredResiduals
-    rows: RowTables
+    measured: Measured
+    rows: RowTables | None
+    """None of a histogram, which has none and lacks nothing."""
     persons: bool
     """Whether privacy is that of persons, whose records are not independent."""
 
     @classmethod
     def of(cls, releases: Sequence[AnyRelease]) -> Answering:
-        """Read releases of one table.
+        """Read releases of one table, or one histogram.
 
-        Raises QuestionError if they have not the same schema and number of records, or hold no records.
+        Raises QuestionError if they have not the same schema and number of records, or are a synopsis that has no counts of
+        cells.
         """
-        finished = [finished_release(one) for one in releases]
-        if not finished:
+        if not releases:
             raise QuestionError("found no release; expected one, or several of one table")
+        synopses = [made for one in releases if (made := _synopsis(one)) is not None]
+        if synopses and len(releases) > 1:
+            raise QuestionError("found a synopsis beside other releases; ask each by itself")
+        if synopses:
+            return cls._of_histogram(synopses[0])
+        finished = [finished_release(one) for one in releases if not isinstance(one, Synopsis)]
         first = finished[0]
         schema, size = first.job.schema, float(first.job.plan.size)
-        if any(one.job.schema.to_json() != schema.to_json() or one.job.plan.size != size for one in finished):
+        found = [measured for one in finished if (measured := one.measured()) is not None]
+        numbers = {one.records for one in found if one.records_variance == 0}
+        if any(one.job.schema.to_json() != schema.to_json() for one in finished) or len(numbers) > 1:
             raise QuestionError(
                 "found releases with other columns or another number of records; expected releases of one table: ask each "
                 "by itself"
             )
-        found = [measured for one in finished if (measured := one.measured()) is not None]
         measured = pooled(found) if found else _nothing(schema, size)
         written = first.written
         answers = RecordAnswers(written.held, written.multiplicity.astype(np.float64))
-        persons = first.statement["privacy"]["budget"].get("rows_per_person") is not None
-        return cls(schema, measured, RowTables(answers, measured.domains, schema.sizes, size), persons)
+        return cls(
+            schema,
+            measured,
+            RowTables(answers, measured.domains, schema.sizes, size),
+            _of_persons(first.statement["privacy"]),
+        )
+
+    @classmethod
+    def _of_histogram(cls, made: Synopsis) -> Answering:
+        """Return what asks the least-squares counts of a histogram."""
+        if not isinstance(made, Histogram) or made.plan.round_levels or made.bins.number > MOST_BINS:
+            raise QuestionError(
+                f"found a {made.WHAT}, released by {made.MADE_BY}; questions are answered by releases of records and by "
+                f"histograms of one column of at most {MOST_BINS:,} bins that were not measured in rounds. Ask it by the "
+                f"'answer' of its own commands"
+            )
+        schema = Schema((made.bins.attribute(),))
+        starts, stops = np.triu_indices(made.bins.number + 1, 1)
+        ranges = np.zeros((made.bins.number + 1,) * 2)  # variances of the counts from one edge to another
+        ranges[starts, stops] = ranges[stops, starts] = made.plan.range_variances(starts, stops)
+        below = (ranges[0] + ranges[0][:, None] - ranges) / 2  # covariances of the counts below edges
+        covariance = np.diff(np.diff(below, axis=0), axis=1)
+        cells = CountedCells(Domains.of(schema, occurring=False), made.least_squares, covariance, made.plan.gaussian)
+        return cls(schema, cells, None, _of_persons(made.privacy))
 
     def answers(
         self,
@@ -90,6 +128,8 @@ class Answering:
             return answers_of(question, self.schema, self.measured, self.rows, population=population)
         if population:
             raise QuestionError(f"{text!r}: intervals of coefficients are those of the table; leave --population out")
+        if self.rows is None or isinstance(self.measured, CountedCells):
+            raise QuestionError(f"{text!r}: a histogram has one column, and no regression; ask a release of records")
         return regress(text, self.schema, self.measured, self.rows)
 
 
@@ -106,7 +146,8 @@ def answer(
     Parameters
     ----------
     release
-        A release or its folder; or several of one table, whose measurements are taken together by their precision.
+        A release or its folder; or several of one table, whose measurements are taken together by their precision; or a
+        histogram of one column, or its file.
     questions
         As "count where sex = female", "share of smoker by education", "mean(income) by sector where age >= 40",
         "median(income) by sex", "mean(income) of retired - mean(income) of employed"; or a linear regression, as
@@ -140,7 +181,7 @@ def answer(
     >>> bool(found.low[0] <= 500 <= found.high[0])
     True
     """
-    single = isinstance(release, SyntheticRelease | str | os.PathLike)
+    single = isinstance(release, SyntheticRelease | Synopsis | str | os.PathLike)
     answering = Answering.of([release] if single else list(release))  # type: ignore[arg-type,list-item]  # by that type
     texts = [questions] if isinstance(questions, str) else list(questions)
     how = {"confidence": confidence, "simultaneous": simultaneous, "population": population}
@@ -196,6 +237,17 @@ def _row(found: Answer) -> Row:
         **ends,
         "how": found.how,
     }
+
+
+def _synopsis(one: AnyRelease) -> Synopsis | None:
+    """Return a synopsis, or that of a file; None of a release of records and of a folder."""
+    if isinstance(one, SyntheticRelease | Synopsis):
+        return one if isinstance(one, Synopsis) else None
+    return read_synopsis(one) if Path(one).is_file() else None
+
+
+def _of_persons(privacy: Mapping[str, Any]) -> bool:
+    return privacy["budget"].get("rows_per_person") is not None
 
 
 def _nothing(schema: Schema, size: float) -> MeasuredResiduals:
