@@ -270,7 +270,17 @@ class SyntheticRelease(Shown):
         return dpopt.answer(self, questions, **how)
 
     def regression(self, formula: str, **how: Any) -> pd.DataFrame:
-        """Return the coefficients of a linear regression: `dpopt.regression` of this release, with its parameters."""
+        """Return the coefficients of a linear regression: `dpopt.regression` of this release, with its parameters.
+
+        Examples
+        --------
+        >>> import dpopt, numpy
+        >>> made = dpopt.release(
+        ...     numpy.eye(2, dtype=int).repeat(500, axis=0), dpopt.Schema.binary(2), n0=1000, epsilon=5
+        ... )
+        >>> made.regression("item1 ~ item0").term.tolist()[0], list(made.answer("count").how)
+        ('constant', ['measured'])
+        """
         import dpopt  # as above
 
         return dpopt.regression(self, formula, **how)
