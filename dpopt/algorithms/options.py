@@ -7,11 +7,13 @@ algorithm is loaded, nor any library: the help of the command line shows options
 from __future__ import annotations
 
 import inspect
+import os
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar, get_args, get_type_hints
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar, cast, get_args, get_type_hints
 
 from dpopt.constraints import Constraint, Number, OneOf, Whole, constrain
 from dpopt.errors import DpoptError, PlanError
@@ -100,6 +102,31 @@ Free = Annotated[
         _member(FreeAttributes, "free-attributes"),
     ),
 ]
+
+
+def _questions(given: Any, error: type[DpoptError]) -> tuple[str, ...]:
+    from dpopt.answers.questions import read_questions  # a help needs none
+
+    if isinstance(given, str | os.PathLike) and not Path(given).is_file():
+        raise error(f"--figures: found no file {str(given)!r}; give a file of questions, or in Python a list of them")
+    texts = read_questions(given) if isinstance(given, str | os.PathLike) else tuple(given)
+    if not texts or not all(isinstance(one, str) for one in texts):
+        raise error("--figures: found no questions; give one on each line of a file, or in Python a list of texts")
+    return texts
+
+
+Figures = Annotated[
+    str | os.PathLike[str] | Sequence[str] | None,
+    Option(
+        "File of questions that matter, as of 'dpopt answer', one on each line; in Python also a list of them. What they "
+        "need is measured whatever else is, and the plan says how wide their intervals will be. Public.",
+        _questions,
+    ),
+]
+Target = Annotated[
+    str | None,
+    Option("A column that matters with each other one: their pairs are measured as those of --figures are. Public."),
+]
 _records = Whole("the number of records")
 WeightedRecords = Annotated[
     int | None, Option("The most weighted records that are released; 100,000 if left out.", _records)
@@ -180,6 +207,16 @@ class Options:
         given: str | Solver = getattr(self, "solver", AUTO)
         return None if isinstance(given, str) else given
 
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The questions that matter, read from their file."""
+        return cast("tuple[str, ...]", getattr(self, "figures", None) or ())
+
+    @property
+    def names_figures(self) -> bool:
+        """Whether the owner says what matters."""
+        return bool(self.questions) or getattr(self, "target", None) is not None
+
     def shared_with(self, kind: type[Options]) -> dict[str, Any]:
         """Return the options that another kind has, too, in the same meaning."""
         return {name: getattr(self, name) for name, what in self.known.items() if kind.known.get(name) == what}
@@ -205,6 +242,8 @@ class Auto(Options):
     """
 
     algorithm = AUTO
+    figures: Figures = None
+    target: Target = None
     solver: SolverName = AUTO
     seed: Seed = 0
 
@@ -303,6 +342,8 @@ class Projection(Options):
             Whole("the number of selections", most=MOST_SELECTIONS),
         ),
     ] = None
+    figures: Figures = None
+    target: Target = None
     records: FittedRecords = None
     smoothing: Annotated[
         float | None,
@@ -351,6 +392,11 @@ class Projection(Options):
         refuse_two_aims(self.smoothing or 0.0, self.column_generation or 0)
         if self.selections is not None and self.measure not in {None, SELECTED}:
             raise PlanError(f"--selections is for --measure {SELECTED}, found --measure {self.measure}; leave one out")
+        if self.names_figures and (self.measure not in {None, RESIDUALS} or self.names_solver):
+            raise PlanError(
+                f"--figures and --target are for --measure {RESIDUALS} without a solver; leave them out, or --measure, "
+                f"--solver and --pricing-solver"
+            )
         if self.names_solver and (self.smoothing or self.column_generation == 0):
             raise PlanError(
                 "--solver and --pricing-solver work in column generation; leave --smoothing and --column-generation 0 "

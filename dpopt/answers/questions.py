@@ -13,14 +13,16 @@ rules (`dpopt.schema.rules`), which find the codes that they hold for.
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from dpopt.errors import QuestionError
+from dpopt.files.reading import read_text
 from dpopt.schema.attribute import Attribute, AttributeKind
 from dpopt.schema.rules.builders import all_of, any_of, literal, negation
-from dpopt.schema.rules.formula import Formula
+from dpopt.schema.rules.formula import Formula, Literal, parts_of
 from dpopt.schema.rules.values import Named
 from dpopt.schema.schema import Schema
 
@@ -331,3 +333,32 @@ def _named(attribute: Attribute, text: str) -> Named:
         except ValueError:
             return text
     return text
+
+
+def columns_of(question: Question, schema: Schema) -> list[tuple[int, ...]]:
+    """Return the columns that a question needs together, increasing: of itself, and of what it subtracts.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> schema = dpopt.Schema.binary(4)
+    >>> columns_of(parse_question("share of item2 by item1 where item4 = 1", schema), schema)
+    [(0, 1, 3)]
+    """
+    found = []
+    for one in filter(None, (question, question.minus)):
+        named = [*one.by, *_named_in(one.condition), *_named_in(one.event), *([one.column] if one.column else [])]
+        found.append(tuple(sorted({schema.index(name) for name in named})))
+    return found
+
+
+def _named_in(formula: Formula | None) -> list[str]:
+    if isinstance(formula, Literal):
+        return [formula.attribute]
+    return [] if formula is None else [name for part in parts_of(formula) for name in _named_in(part)]
+
+
+def read_questions(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Read questions from a file, one on each line; '#' begins a remark. Raises QuestionError if it cannot be read."""
+    lines = (line.partition("#")[0].strip() for line in read_text(path, "questions", QuestionError).splitlines())
+    return tuple(line for line in lines if line)

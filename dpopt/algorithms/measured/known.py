@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from dpopt.algorithms.measured.figures import figure_costs
 from dpopt.algorithms.measured.plan import MeasuredPlan, PlannedStage
 from dpopt.algorithms.measured.stages import (
     best_precisions,
@@ -140,13 +141,14 @@ class Known:
         """Return the factors k_A, (A,), with which sets of up to `order` attributes are worth measuring; 0: not at all.
 
         Of one attribute all are measured: one of its codes may hold nearly every record, and no public prior knows of
-        which.
+        which. Sets behind figures are worth it whatever their distance.
         """
         allowed = measurable(self.sets, order)
         rho = bound / (2 * scale * scale)
         prior = ResidualPrior.nothing(self.sets) if order == 1 else self.prior
         uneven = PUBLIC_UNEVENNESS if order == 1 else self._unevenness()
-        precisions = best_precisions(self.marginals, prior, self.precision, allowed, rho, uneven)
+        figures = figure_costs(self.sets, self.plan.figures)
+        precisions = best_precisions(self.marginals, prior, self.precision, allowed, rho, uneven, figures=figures)
         return factors_of(self.sets, precisions, scale, bound, replaced=self.plan.replaced)
 
     def choice(self, planned: PlannedStage) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:

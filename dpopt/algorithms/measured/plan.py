@@ -108,6 +108,25 @@ class PlannedStage:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedFigures:
+    """What the owner said to matter: sets of attributes that are measured whatever their distance. All of it is public."""
+
+    questions: tuple[str, ...]
+    """As they were asked."""
+    target: str | None
+    """A column that matters with each other one."""
+    sets: tuple[tuple[int, ...], ...]
+    """Attributes of the marginals behind them, increasing."""
+    weight: Annotated[float, Number("the weight of figures", above=0)]
+    """What the mean squared error of the cells of each counts, beside the squared errors of the workload's cells."""
+
+    def __post_init__(self) -> None:
+        constrain(self, PlanError)
+        if not self.sets or any(not one or list(one) != sorted(set(one)) for one in self.sets):
+            raise PlanError(f"figures are of sets of increasing attributes; found {self.sets!r}")
+
+
+@dataclass(frozen=True, slots=True)
 class FitPlan:
     """How records are fitted to the measured counts; all of it post-processing."""
 
@@ -169,7 +188,9 @@ class MeasuredPlan(Plan):
     pricing_solver: str = LOCAL_SEARCH
     stages: tuple[PlannedStage, ...] = ()
     """Distances and residuals, measured in this order, in place of counts."""
-    left_out: ClassVar[Mapping[str, Any]] = {"pricing_solver": LOCAL_SEARCH, "stages": []}
+    figures: PlannedFigures | None = None
+    """What stages measure whatever its distance."""
+    left_out: ClassVar[Mapping[str, Any]] = {"pricing_solver": LOCAL_SEARCH, "stages": [], "figures": None}
 
     def __post_init__(self) -> None:
         constrain(self, PlanError)
@@ -182,6 +203,8 @@ class MeasuredPlan(Plan):
             raise PlanError("marginals are selected, and residuals measured, for records that are fitted to them")
         if self.stages and (self.selections or not self.gaussian):
             raise PlanError("residuals are measured with Gaussian noise, and no marginal is selected then")
+        if self.figures is not None and not self.stages:
+            raise PlanError("figures are weighed where residuals are measured, and this plan measures none")
         if self.coarse_stage is not None and (self.coarse_stage.order != 2 or len(self.stages) < 3):
             raise PlanError("residuals of a second stage are of coarse tables, of order 2, and not measured last")
         if self.fit is not None and self.fit.smoothing is None and not self.stages:

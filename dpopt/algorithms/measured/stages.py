@@ -54,6 +54,8 @@ def best_precisions(
     allowed: NDArray[np.bool_],
     rho: float,
     unevenness: NDArray[np.float64] | float = PUBLIC_UNEVENNESS,
+    *,
+    figures: NDArray[np.float64] | float = 0.0,
 ) -> NDArray[np.float64]:
     """Return precisions (S,) to buy for rho; 0 for sets that are not allowed, or not worth it.
 
@@ -67,11 +69,16 @@ def best_precisions(
         The budget, above 0.
     unevenness : (d,) float64 or float
         g_a of each attribute (RA-3); that of public tables where it is not known.
+    figures : (S,) float64 or float
+        f_A (RA-7): what figures need of each set. A residual that was bought before is not bought for them again: answers
+        use the first measurement alone.
     """
     values = np.where(allowed[:, None], prior.variances, NOTHING)
     program = residual_program(
         marginals, rho=rho, prior=ResidualPrior(values, prior.chances), known=known, unevenness=unevenness
     )
+    first = np.where(allowed & (known == 0), figures, 0.0)
+    program = program.with_figures(first) if first.any() else program
     return np.where(allowed, solve_residuals(program)[0], 0.0)
 
 
@@ -181,22 +188,24 @@ def measurable(sets: MarginalSet, order: int) -> NDArray[np.bool_]:
 
 
 def planned_stages(
-    marginals: MarginalSet, sets: MarginalSet, size: int, rho: float, *, replaced: bool
+    marginals: MarginalSet, sets: MarginalSet, size: int, rho: float, *, replaced: bool, figures: NDArray[np.float64]
 ) -> tuple[PlannedStage, ...]:
     """Return what is measured of marginals, whose sets of attributes are given, for rho; only public values are read.
 
     One-way marginals come first, then coarse tables of pairs where they are worth it. Then, order by order, distances from
     predictions tell which sets are worth measuring, and residuals of sets up to this order are measured. What each order
-    gets is what it is worth under a public prior, less a part for the last stage.
+    gets is what it is worth under a public prior, less a part for the last stage. Sets behind `figures` (f_A, RA-7) are
+    measured whatever their distance, so that their part of an order pays for no distances and no coarse tables.
     """
-    shares = _shares(sets, marginals, size, rho)
+    shares, apart = _shares(sets, marginals, size, rho, figures)
     most = max(1, sum(shares[order:].sum() >= LEAST_SHARE for order in range(len(shares))))
+    most = max(most, int(sets.widths()[figures > 0].max(initial=1)))
     stages: list[PlannedStage] = []
     left = 1.0
     for order in range(1, most + 1):
         if order > 1:
             bound = int((sets.widths() == order).sum()) * (UNIT * (1 + replaced)) ** 2
-            share = DISTANCE_SHARE * left * float(shares[order - 1 :].sum())
+            share = DISTANCE_SHARE * left * float((shares - apart)[order - 1 :].sum())
             stages.append(_stage(f"distances of order {order}", order, bound, share * rho, distances=True))
             left -= share
         share = left
@@ -210,7 +219,7 @@ def planned_stages(
             parts = np.minimum(sets.domains.counts, PARTS)
             part = min(MOST_COARSE, coarse_precisions(marginals, sets, parts, size, rho)[1])
             if part >= LEAST_COARSE:
-                share = part * left
+                share = part * left * (1 - float(apart[1:].sum() / shares[1:].sum()))
                 stages.append(
                     _stage("residuals of coarse tables", 2, bound_for(len(sets)), share * rho, distances=False)
                 )
@@ -228,10 +237,13 @@ def _stage(name: str, order: int, bound: int, rho: float, *, distances: bool) ->
     return PlannedStage(name, order, distances, bound, scale)
 
 
-def _shares(sets: MarginalSet, marginals: MarginalSet, size: int, rho: float) -> NDArray[np.float64]:
-    """Return which share of the budget each order is worth beforehand, (orders,)."""
+def _shares(
+    sets: MarginalSet, marginals: MarginalSet, size: int, rho: float, figures: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return which share of the budget each order is worth beforehand, and that of its sets behind figures, (orders,) both."""
     prior = ResidualPrior.public(sets, size)
     allowed = measurable(sets, int(sets.widths().max()))
-    x = best_precisions(marginals, prior, np.zeros(len(sets)), allowed, rho)
+    x = best_precisions(marginals, prior, np.zeros(len(sets)), allowed, rho, figures=figures)
     spent = np.bincount(sets.widths() - 1, weights=x * prices(sets))
-    return np.asarray(spent / spent.sum())
+    behind = x * prices(sets) * (figures > 0)
+    return spent / spent.sum(), np.bincount(sets.widths() - 1, weights=behind) / spent.sum()
