@@ -124,8 +124,7 @@ Figures = Annotated[
     ),
 ]
 Target = Annotated[
-    str | None,
-    Option("A column that matters with each other one: their pairs are measured as those of --figures are. Public."),
+    str | None, Option("A column that matters with each other one: their pairs are measured whatever else is. Public.")
 ]
 _records = Whole("the number of records")
 WeightedRecords = Annotated[

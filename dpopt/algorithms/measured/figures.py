@@ -60,7 +60,7 @@ def planned_figures(workload: Workload, size: int, rho: float, asked: Projection
         if several not in known:
             raise PlanError(
                 f"{what!r} needs {len(several)} columns together ({names}), which the workload does not count together; plan "
-                f"with --workload marginals:{len(several)}, or ask about fewer columns"
+                f"with the workload marginals:{len(several)}, or ask about fewer columns"
             )
         if not measurable(sets.take([known[several]]), len(several))[0]:
             raise PlanError(

@@ -205,7 +205,8 @@ def planned_stages(
     for order in range(1, most + 1):
         if order > 1:
             bound = int((sets.widths() == order).sum()) * (UNIT * (1 + replaced)) ** 2
-            share = DISTANCE_SHARE * left * float((shares - apart)[order - 1 :].sum())
+            worth = shares[order - 1 :].sum()
+            share = DISTANCE_SHARE * left * float(max(worth - apart[order - 1 :].sum(), LEAST_SHARE * worth))
             stages.append(_stage(f"distances of order {order}", order, bound, share * rho, distances=True))
             left -= share
         share = left
@@ -217,9 +218,10 @@ def planned_stages(
         left -= share
         if order == 1 < most:
             parts = np.minimum(sets.domains.counts, PARTS)
-            part = min(MOST_COARSE, coarse_precisions(marginals, sets, parts, size, rho)[1])
+            others = 1 - float(apart[1:].sum() / shares[1:].sum())
+            part = others * min(MOST_COARSE, coarse_precisions(marginals, sets, parts, size, rho)[1])
             if part >= LEAST_COARSE:
-                share = part * left * (1 - float(apart[1:].sum() / shares[1:].sum()))
+                share = part * left
                 stages.append(
                     _stage("residuals of coarse tables", 2, bound_for(len(sets)), share * rho, distances=False)
                 )
