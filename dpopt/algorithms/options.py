@@ -12,8 +12,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar, cast, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar, get_args, get_type_hints
 
 from dpopt.constraints import Constraint, Number, OneOf, Whole, constrain
 from dpopt.errors import DpoptError, PlanError
@@ -104,27 +103,22 @@ Free = Annotated[
 ]
 
 
-def _questions(given: Any, error: type[DpoptError]) -> tuple[str, ...]:
+def _questions(given: Any, _: type[DpoptError]) -> tuple[str, ...]:
     from dpopt.answers.questions import read_questions  # a help needs none
 
-    if isinstance(given, str | os.PathLike) and not Path(given).is_file():
-        raise error(f"--figures: found no file {str(given)!r}; give a file of questions, or in Python a list of them")
-    texts = read_questions(given) if isinstance(given, str | os.PathLike) else tuple(given)
-    if not texts or not all(isinstance(one, str) for one in texts):
-        raise error("--figures: found no questions; give one on each line of a file, or in Python a list of texts")
-    return texts
+    return read_questions(given) if isinstance(given, str | os.PathLike) else tuple(given)
 
 
 Figures = Annotated[
     str | os.PathLike[str] | Sequence[str] | None,
     Option(
-        "File of questions that matter, as of 'dpopt answer', one on each line; in Python also a list of them. What they "
-        "need is measured whatever else is, and the plan says how wide their intervals will be. Public.",
+        "File of questions that matter, as of 'dpopt answer', one on each line; in Python also a list of them. A third of "
+        "the budget measures what they need, and the plan says how wide their intervals will be. Public.",
         _questions,
     ),
 ]
 Target = Annotated[
-    str | None, Option("A column that matters with each other one: their pairs are measured whatever else is. Public.")
+    str | None, Option("A column that matters with each other one, as if they were asked about. Public.")
 ]
 _records = Whole("the number of records")
 WeightedRecords = Annotated[
@@ -205,16 +199,6 @@ class Options:
         """The solver, where it was given as an object and not by name."""
         given: str | Solver = getattr(self, "solver", AUTO)
         return None if isinstance(given, str) else given
-
-    @property
-    def questions(self) -> tuple[str, ...]:
-        """The questions that matter, read from their file."""
-        return cast("tuple[str, ...]", getattr(self, "figures", None) or ())
-
-    @property
-    def names_figures(self) -> bool:
-        """Whether the owner says what matters."""
-        return bool(self.questions) or getattr(self, "target", None) is not None
 
     def shared_with(self, kind: type[Options]) -> dict[str, Any]:
         """Return the options that another kind has, too, in the same meaning."""
@@ -391,10 +375,9 @@ class Projection(Options):
         refuse_two_aims(self.smoothing or 0.0, self.column_generation or 0)
         if self.selections is not None and self.measure not in {None, SELECTED}:
             raise PlanError(f"--selections is for --measure {SELECTED}, found --measure {self.measure}; leave one out")
-        if self.names_figures and (self.measure not in {None, RESIDUALS} or self.names_solver):
+        if (self.figures, self.target) != (None, None) and (self.measure not in {None, RESIDUALS} or self.names_solver):
             raise PlanError(
-                f"--figures and --target are for --measure {RESIDUALS} without a solver; leave them out, or --measure, "
-                f"--solver and --pricing-solver"
+                f"--figures and --target are for --measure {RESIDUALS} without a solver; leave one of them out"
             )
         if self.names_solver and (self.smoothing or self.column_generation == 0):
             raise PlanError(

@@ -12,8 +12,8 @@ from typing import Any, Unpack
 from dpopt.accounting.budget import power_of_tests, protection
 from dpopt.algorithms.explain import explain
 from dpopt.algorithms.measured.expected import sampling_error
+from dpopt.algorithms.measured.figures import predict_widths
 from dpopt.algorithms.measured.plan import MeasuredPlan
-from dpopt.algorithms.measured.widths import predict_widths
 from dpopt.algorithms.options import AUTO, Auto, Options
 from dpopt.algorithms.registry import candidates_for
 from dpopt.algorithms.request import ReleaseRequest, Terms, check_density_known
@@ -99,7 +99,7 @@ class Planned(Shown):
 
     @property
     def widths(self) -> list[dict[str, Any]]:
-        """How wide intervals of the plan's figures will be (`dpopt.algorithms.measured.widths`); empty without figures."""
+        """How wide intervals of the plan's figures will be (`dpopt.algorithms.measured.figures`)."""
         return predict_widths(self.plan, self.request.workload) if isinstance(self.plan, MeasuredPlan) else []
 
     @property

@@ -87,10 +87,7 @@ def options_named(algorithm: str, given: Mapping[str, Any]) -> Options:
 
 
 def candidates_for(options: Options) -> tuple[Options, ...]:
-    """Return the options of every algorithm that a plan may be of; `auto` stands for several, which get what they share.
-
-    Where figures or a target are named, those that take them.
-    """
+    """Return the options of every algorithm that a plan may be of; `auto` stands for several, which get what they share."""
     if not isinstance(options, Auto):
         return (options,)
     named = {name for name in ("figures", "target") if getattr(options, name) is not None}

@@ -14,7 +14,6 @@ import numpy as np
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.simulation import named_part, simulated_clauses
-from dpopt.algorithms.measured.figures import asked_figures
 from dpopt.algorithms.options import Auto, Options, PlanRequest, Projection
 from dpopt.algorithms.prediction import BASELINES, ROWS, PredictedError
 from dpopt.algorithms.registry import ALGORITHMS, OPTIONS, algorithm_of, candidates_for, plan_of, predict, values_plan
@@ -239,7 +238,6 @@ def prepare(
         require_solver(options.pricing_name)
     declared = schema if isinstance(schema, Schema) else Schema.read(schema)
     refuse_unreviewed(declared, accepted=terms.accept_draft)
-    asked_figures(declared, options)  # refuses what is no question about these columns
     if (note := delta_in_words(terms)) is not None:
         progress.note(Detail(note))
     if workload is None:

@@ -345,20 +345,23 @@ def columns_of(question: Question, schema: Schema) -> list[tuple[int, ...]]:
     >>> columns_of(parse_question("share of item2 by item1 where item4 = 1", schema), schema)
     [(0, 1, 3)]
     """
-    found = []
-    for one in filter(None, (question, question.minus)):
-        named = [*one.by, *_named_in(one.condition), *_named_in(one.event), *([one.column] if one.column else [])]
-        found.append(tuple(sorted({schema.index(name) for name in named})))
-    return found
 
+    def named(formula: Formula | None) -> list[str]:
+        if isinstance(formula, Literal):
+            return [formula.attribute]
+        return [] if formula is None else [name for part in parts_of(formula) for name in named(part)]
 
-def _named_in(formula: Formula | None) -> list[str]:
-    if isinstance(formula, Literal):
-        return [formula.attribute]
-    return [] if formula is None else [name for part in parts_of(formula) for name in _named_in(part)]
+    sides = [question] if question.minus is None else [question, question.minus]
+    names = [
+        {*one.by, *named(one.condition), *named(one.event), *([one.column] if one.column else [])} for one in sides
+    ]
+    return [tuple(sorted(map(schema.index, one))) for one in names]
 
 
 def read_questions(path: str | os.PathLike[str]) -> tuple[str, ...]:
     """Read questions from a file, one on each line; '#' begins a remark. Raises QuestionError if it cannot be read."""
-    lines = (line.partition("#")[0].strip() for line in read_text(path, "questions", QuestionError).splitlines())
+    lines = (
+        line.partition("#")[0].strip()
+        for line in read_text(path, f"questions {os.fspath(path)}", QuestionError).splitlines()
+    )
     return tuple(line for line in lines if line)

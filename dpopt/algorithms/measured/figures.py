@@ -1,29 +1,29 @@
-"""What figures need: the sets of attributes behind questions, their public weight, and how precisely they are measured.
+"""Figures that matter: the marginals that they need, what these cost, and how wide their intervals will be.
 
-Figures are answered without bias, so that the variance 1 / x_A of the noise in each residual A within a set F behind them
-counts, whatever is expected of A. The mean squared error of the cells of F is sum_A s_AF / (x_A N(F)) with g = 1 (RA-3);
-each F counts the same. The weight is the least power of two with which these errors, under the public prior, are those of
-the sum of two measurements: a third of the budget for figures alone, and the rest as if there were none. All of it follows
-from questions, schema, workload and budget; no record is read.
+A third of the budget buys figures alone, the rest is spent as if there were none, knowing what they told. Answers have no
+bias, so that the variance 1 / x_A of the noise in each residual A within a marginal F counts, whatever is expected of A:
+x_A minimizes the sum over F of the mean squared error of its cells, sum_A s_AF / (x_A N(F)) with g = 1 (RA-3). It follows
+from questions, schema and budget; no record is read.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.measured.plan import MeasuredPlan, PlannedFigures
-from dpopt.algorithms.measured.stages import MOST_OF_ONE, best_precisions, factors_of, measurable, sets_of
-from dpopt.algorithms.options import Options, Projection
+from dpopt.algorithms.measured.stages import best_precisions, factors_of, measurable, sets_of
+from dpopt.algorithms.options import Projection
 from dpopt.answers.answer import answers_of
 from dpopt.answers.estimates import RowTables
-from dpopt.answers.intervals import Interval
-from dpopt.answers.questions import MEAN, SHARE, Question, columns_of, parse_question
+from dpopt.answers.questions import COUNT, MEAN, SHARE, Question, columns_of, parse_question
 from dpopt.errors import PlanError, QuestionError
 from dpopt.inference.measured_residuals import MeasuredResiduals
-from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices, residual_program
+from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices, residual_program, solve_residuals
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import Residuals
@@ -32,132 +32,151 @@ from dpopt.releases.measured_size import size_deviation
 from dpopt.schema.attribute import AttributeKind
 from dpopt.schema.schema import Schema
 
-Numbers = NDArray[np.float64]
-
 FIGURES_SHARE = 1 / 3
-"""Part of the budget that figures get as if it were for them alone."""
-_EXPONENTS = range(-60, 100)
 
 
-def planned_figures(workload: Workload, size: int, rho: float, asked: Projection) -> PlannedFigures | None:
-    """Return the sets behind the figures that were asked for, with their weight; None where there are none.
+def planned_figures(workload: Workload, rho: float, asked: Projection) -> PlannedFigures | None:
+    """Return what figures need of a workload and of rho; None where none are asked for.
 
-    Raises PlanError for what is no question about these columns, or needs columns that the workload does not hold together.
+    Raises PlanError for what is no question about these columns, or needs more of them than are counted together.
     """
-    if not asked.names_figures:
+    if (asked.figures, asked.target) == (None, None):
         return None
-    marginals, sets = sets_of(workload)
-    schema, known = workload.schema, {sets.attributes_of(place): place for place in range(len(sets))}
-    figures = asked_figures(schema, asked)
-    behind = {columns: question.text for question in figures for columns in columns_of(question, schema)}
-    even = MeasuredResiduals(sets, np.zeros(sets.number_of_cells), np.ones(len(sets)), float(size))
-    found: list[tuple[int, ...]] = []
-    for columns, what in behind.items():
-        several = tuple(one for one in columns if marginals.domains.counts[one] > 1)
-        if several in found or not several:
-            continue
-        names = ", ".join(schema.names[one] for one in several)
-        if several not in known:
-            raise PlanError(
-                f"{what!r} needs {len(several)} columns together ({names}), which the workload does not count together; plan "
-                f"with the workload marginals:{len(several)}, or ask about fewer columns"
-            )
-        if not measurable(sets.take([known[several]]), len(several))[0]:
-            raise PlanError(
-                f"{what!r} needs {names} together, which have more than {MOST_OF_ONE:,} cells, where noise would exceed the "
-                f"counts; ask about fewer columns, or declare wider bins"
-            )
-        found.append(several)
+    texts, (_, sets), found = (
+        tuple(cast("Sequence[str]", asked.figures or ())),
+        sets_of(workload),
+        list[tuple[int, ...]](),
+    )
+    known = {sets.attributes_of(place) for place in np.flatnonzero(measurable(sets, len(workload.schema))).tolist()}
+    even = MeasuredResiduals(sets, np.zeros(sets.number_of_cells), np.ones(len(sets)), 1.0)
+    for question in _asked(workload.schema, texts, asked.target):
+        for columns in columns_of(question, workload.schema):
+            several = tuple(one for one in columns if sets.domains.counts[one] > 1)
+            if several and several not in known:
+                names = ", ".join(workload.schema.names[one] for one in several)
+                raise PlanError(
+                    f"{question.text!r} needs {len(several)} columns together ({names}), which are not measured together: "
+                    f"take the workload marginals:{len(several)}, ask about fewer columns, or declare wider bins"
+                )
+            found += [several] if several and several not in found else []
+        _half_width(question, workload.schema, even)  # refuses what its columns cannot answer
     if not found:
-        raise PlanError("figures were asked for, and no question needs any column; leave --figures out")
+        raise PlanError("--figures: found no question that needs a column; ask one on each line")
+    return PlannedFigures(texts, asked.target, tuple(found), FIGURES_SHARE * rho)
+
+
+def _asked(schema: Schema, texts: Sequence[str], target: str | None) -> list[Question]:
+    """Return the questions, and for a target its mean, or the shares of its values, by each other column."""
     try:
-        for question in figures:
-            even_answers(question, schema, even)  # refuses what these columns cannot answer
+        asked = [parse_question(text, schema) for text in texts]
     except QuestionError as problem:
         raise PlanError(f"--figures: {problem}") from problem
-    costs = figure_costs(sets, PlannedFigures((), None, tuple(found), 1.0))
-    weight = 2.0 ** _EXPONENTS[_exponent(marginals, sets, size, rho, costs)]
-    return PlannedFigures(asked.questions, asked.target, tuple(found), weight)
-
-
-def even_answers(question: Question, schema: Schema, even: MeasuredResiduals) -> list[Interval]:
-    """Return the intervals of a question where all records are spread evenly; raises QuestionError as `dpopt.answer`."""
-    none = RecordAnswers(np.zeros((0, len(schema)), dtype=np.int32), np.zeros(0))
-    rows = RowTables(none, even.domains, schema.sizes, 0.0)  # answers what is not measured, and all is
-    return [one.interval for one in answers_of(question, schema, even, rows)]
-
-
-def asked_figures(schema: Schema, named: Options | PlannedFigures) -> list[Question]:
-    """Return the questions that matter, and those for a target by each other column: its mean, or the shares of its values.
-
-    Raises PlanError where a text is no question about these columns, or the target is none of them.
-    """
-    target: str | None = getattr(named, "target", None)
-    try:
-        asked = [parse_question(text, schema) for text in named.questions]
-    except QuestionError as problem:
-        raise PlanError(f"--figures: {problem}") from problem
-    if target is None:
-        return asked
-    if target not in schema.names:
+    if target not in (None, *schema.names):
         raise PlanError(f"--target is a column of the schema, found {target!r}; there are {', '.join(schema.names)}")
-    numbers = schema.attributes[schema.index(target)].kind is AttributeKind.NUMERIC
-    measure, text = (MEAN, f"mean({target})") if numbers else (SHARE, f"share of {target}")
-    others = (name for name in schema.names if name != target)
-    return asked + [Question(f"{text} by {other}", measure, target, by=(other,)) for other in others]
+    for other in schema.names if target is not None else ():
+        numbers = schema.attributes[schema.index(str(target))].kind is AttributeKind.NUMERIC
+        measure, text = (MEAN, f"mean({target})") if numbers else (SHARE, f"share of {target}")
+        asked += [Question(f"{text} by {other}", measure, target, by=(other,))] if other != target else []
+    return asked
 
 
-def figure_costs(sets: MarginalSet, figures: PlannedFigures | None) -> Numbers:
-    """Return f_A (RA-7) of each of the workload's sets, (S,): the weight times sum_F s_AF / N(F); 0 without figures."""
-    if figures is None:
-        return np.zeros(len(sets))
-    known = {sets.attributes_of(place): place for place in range(len(sets))}
-    if not known.keys() >= set(figures.sets):
-        raise PlanError(
-            "the plan has figures of columns that the workload does not count together; the plan was changed"
+def figure_precisions(
+    sets: MarginalSet, figures: PlannedFigures | None, order: int | None = None
+) -> NDArray[np.float64]:
+    """Return the precisions that figures get of the workload's sets of so many attributes, or all, (S,); 0 for others."""
+    result = np.zeros(len(sets))
+    if figures is not None:
+        rows = np.full((len(figures.sets), max(map(len, figures.sets))), -1, dtype=np.int32)
+        for row, one in zip(rows, figures.sets, strict=True):
+            row[: len(one)] = one
+        behind, known = (
+            MarginalSet(sets.domains, rows),
+            {sets.attributes_of(place): place for place in range(len(sets))},
         )
-    width = max(map(len, figures.sets))
-    rows = np.array([[*one, *[-1] * (width - len(one))] for one in figures.sets], dtype=np.int32)
-    behind = MarginalSet(sets.domains, rows)
-    program = residual_program(behind, rho=1.0, weights=figures.weight / behind.cells())
-    costs = np.zeros(len(sets))
-    costs[[known[program.sets.attributes_of(place)] for place in range(len(program.sets))]] = program.costs
-    return costs
+        program = residual_program(behind, rho=figures.rho, weights=1 / behind.cells())
+        if not known.keys() >= set(figures.sets):
+            raise PlanError("the plan has figures of columns that are not measured together; the plan was changed")
+        places = [known[program.sets.attributes_of(place)] for place in range(len(program.sets))]
+        result[places] = solve_residuals(program)[0] * ((program.sets.widths() == order) | (order is None))
+    return result
 
 
-def _exponent(marginals: MarginalSet, sets: MarginalSet, size: int, rho: float, costs: Numbers) -> int:
-    """Return the place of the least exponent with which figures are as precise as they are to be."""
-    prior, allowed = ResidualPrior.public(sets, size), measurable(sets, sets.attributes.shape[1])
-    behind, none = costs > 0, np.zeros(len(sets))
-
-    def error(figures: Numbers) -> float:
-        bought = best_precisions(marginals, prior, none, allowed, rho, figures=figures)[behind]
-        with np.errstate(divide="ignore"):
-            return float((costs[behind] / bought).sum())
-
-    least = float(np.sqrt(costs * prices(sets)).sum() ** 2 / (2 * rho))
-    wanted = 1 / (FIGURES_SHARE / least + (1 - FIGURES_SHARE) / error(none))
-    return bisect_left(_EXPONENTS, -wanted, key=lambda exponent: -error(2.0**exponent * costs))
+def figure_costs(sets: MarginalSet, figures: PlannedFigures | None) -> list[float]:
+    """Return what figures cost of rho by order, up to that of the largest marginal that they need."""
+    orders = 0 if figures is None else max(map(len, figures.sets))
+    return [float(prices(sets) @ figure_precisions(sets, figures, order + 1)) / 2 for order in range(orders)]
 
 
-def expected_measurements(plan: MeasuredPlan, workload: Workload) -> MeasuredResiduals:
-    """Return what a plan is expected to measure first of each set, as if all records were spread evenly.
-
-    Sets behind figures have about the variances that they will have: what others get instead depends on distances.
-    """
+def _expected(plan: MeasuredPlan, workload: Workload) -> MeasuredResiduals:
+    """Return what is expected to be measured first of each set, as if all records were spread evenly."""
     marginals, sets = sets_of(workload)
-    figures, public = figure_costs(sets, plan.figures), ResidualPrior.public(sets, plan.size)
     known, first = np.zeros((2, len(sets)))
     for stage in plan.stages:
-        if stage.distances or stage is plan.coarse_stage:
-            continue
-        prior = ResidualPrior.nothing(sets) if stage.order == 1 else public
-        wanted = best_precisions(marginals, prior, known, measurable(sets, stage.order), stage.rho, figures=figures)
-        factors = factors_of(sets, wanted, stage.scale, stage.bound, replaced=plan.replaced)
-        some, new = np.flatnonzero(factors), np.zeros(len(sets))
-        new[some] = 1 / Residuals(sets.take(some), factors[some]).variances(stage.scale**2)
-        first, known = np.where(first > 0, first, new), known + new
+        if not stage.distances and stage is not plan.coarse_stage:
+            prior = ResidualPrior.nothing(sets) if stage.order == 1 else ResidualPrior.public(sets, plan.size)
+            figures, allowed = figure_precisions(sets, plan.figures, stage.order), measurable(sets, stage.order)
+            bought = best_precisions(marginals, prior, known, allowed, stage.rho, figures=figures)
+            factors = factors_of(sets, bought, stage.scale, stage.bound, replaced=plan.replaced)
+            some, new = np.flatnonzero(factors), np.zeros(len(sets))
+            new[some] = 1 / Residuals(sets.take(some), factors[some]).variances(stage.scale**2)
+            first, known = np.where(first > 0, first, new), known + new
     with np.errstate(divide="ignore"):
-        variances = 1 / first
-    noise = size_deviation(plan.budget) ** 2
+        variances, noise = 1 / first, size_deviation(plan.budget) ** 2
     return MeasuredResiduals(sets, np.zeros(sets.number_of_cells), variances, float(plan.size), noise)
+
+
+def _half_width(question: Question, schema: Schema, even: MeasuredResiduals, part: float = 1.0) -> tuple[float, float]:
+    """Return the half width of the widest interval, and the largest estimate, with so many times as many records."""
+    none = RecordAnswers(np.zeros((1, len(schema)), dtype=np.int32), np.ones(1))
+    rows = RowTables(none, even.domains, schema.sizes, 0.0)  # has no intervals, for what is not measured
+    try:
+        found = [one.interval for one in answers_of(question, schema, replace(even, records=part * even.size), rows)]
+    except QuestionError as problem:
+        raise PlanError(f"--figures: {problem}") from problem
+    return max((one.high - one.low) / 2 for one in found), max(one.estimate for one in found)
+
+
+def predict_widths(plan: MeasuredPlan, workload: Workload) -> list[dict[str, Any]]:
+    """Return how wide the 95 % intervals of a plan's figures will be, before anything is spent; no record is read.
+
+    How many records a group has is private: of means, shares and quantiles the half width is said of a group of 10 % and
+    of 1 % of the records, whose values are spread evenly. Widths follow from the noise alone.
+
+    Returns
+    -------
+    list of dict
+        For each question, and of a target for that by each other column: "question"; "unit", "records", "points" (per
+        cent of a group) or None (that of the column); "half_width" by group, "all", "10 %" and "1 %", None where noise
+        may hide the group.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> asked = ["mean(item1) by item2", "count where item3 = 1"]
+    >>> made = dpopt.plan(dpopt.Schema.binary(3), "marginals:2", n=10_000, epsilon=1, figures=asked)
+    >>> [(list(one["half_width"]), width_in_words(one).partition(" within ")[0]) for one in made.widths]
+    [(['10 %', '1 %'], 'mean(item1) by item2:'), (['all'], 'count where item3 = 1:')]
+    """
+    if plan.figures is None:
+        return []
+    even, schema, result = _expected(plan, workload), workload.schema, list[dict[str, Any]]()
+    for one in _asked(schema, plan.figures.questions, plan.figures.target):
+        among = replace(one, measure=COUNT, column=None, event=None, minus=None)
+        share, scale = _half_width(among, schema, even)[1] / even.size, 100 if one.measure == SHARE else 1
+        parts = {"all": share} if one.measure == COUNT or share > 1 - 1e-9 else {"10 %": 0.1, "1 %": 0.01}
+        widths = {name: scale * _half_width(one, schema, even, part / share)[0] for name, part in parts.items()}
+        named = {"question": one.text if one.minus is None else f"{one.text} - {one.minus.text}"}
+        unit = {COUNT: "records", SHARE: "points"}.get(one.measure)
+        known = {name: width if np.isfinite(width) else None for name, width in widths.items()}
+        result.append({**named, "unit": unit, "half_width": known})
+    return result
+
+
+def width_in_words(one: Mapping[str, Any]) -> str:
+    """Return a prediction in one line."""
+    shown = {
+        name: "any distance" if width is None else f"{width:,.0f}" if width >= 100 else f"{width:.2g}"
+        for name, width in one["half_width"].items()
+    }
+    groups = [width if name == "all" else f"{width} for a group of {name}" for name, width in shown.items()]
+    return f"{one['question']}: within {', '.join(groups)}" + (f" ({one['unit']})" if one["unit"] else "")

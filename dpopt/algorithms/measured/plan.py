@@ -109,21 +109,15 @@ class PlannedStage:
 
 @dataclass(frozen=True, slots=True)
 class PlannedFigures:
-    """What the owner said to matter: sets of attributes that are measured whatever their distance. All of it is public."""
+    """What the owner said to matter, all of it public."""
 
     questions: tuple[str, ...]
-    """As they were asked."""
     target: str | None
     """A column that matters with each other one."""
     sets: tuple[tuple[int, ...], ...]
-    """Attributes of the marginals behind them, increasing."""
-    weight: Annotated[float, Number("the weight of figures", above=0)]
-    """What the mean squared error of the cells of each counts, beside the squared errors of the workload's cells."""
-
-    def __post_init__(self) -> None:
-        constrain(self, PlanError)
-        if not self.sets or any(not one or list(one) != sorted(set(one)) for one in self.sets):
-            raise PlanError(f"figures are of sets of increasing attributes; found {self.sets!r}")
+    """Attributes of the marginals that they need, increasing: these are measured whatever they are worth."""
+    rho: float
+    """What that costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +183,6 @@ class MeasuredPlan(Plan):
     stages: tuple[PlannedStage, ...] = ()
     """Distances and residuals, measured in this order, in place of counts."""
     figures: PlannedFigures | None = None
-    """What stages measure whatever its distance."""
     left_out: ClassVar[Mapping[str, Any]] = {"pricing_solver": LOCAL_SEARCH, "stages": [], "figures": None}
 
     def __post_init__(self) -> None:
@@ -203,8 +196,6 @@ class MeasuredPlan(Plan):
             raise PlanError("marginals are selected, and residuals measured, for records that are fitted to them")
         if self.stages and (self.selections or not self.gaussian):
             raise PlanError("residuals are measured with Gaussian noise, and no marginal is selected then")
-        if self.figures is not None and not self.stages:
-            raise PlanError("figures are weighed where residuals are measured, and this plan measures none")
         if self.coarse_stage is not None and (self.coarse_stage.order != 2 or len(self.stages) < 3):
             raise PlanError("residuals of a second stage are of coarse tables, of order 2, and not measured last")
         if self.fit is not None and self.fit.smoothing is None and not self.stages:

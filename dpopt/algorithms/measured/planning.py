@@ -156,7 +156,7 @@ class Maker:
         large.
         """
         marginals = self._workload.marginals
-        if asked.names_figures:
+        if (asked.figures, asked.target) != (None, None):
             return RESIDUALS
         if marginals is None:
             return COUNTS
@@ -172,18 +172,15 @@ class Maker:
     def residuals(self, asked: Projection) -> tuple[tuple[PlannedStage, ...], PlannedFigures | None, str]:
         """Residuals of marginals, order by order, those that say most, and those behind figures."""
         if not self.gaussian:
-            what, else_ = (
-                ("--figures and --target need", "leave them out")
-                if asked.names_figures
-                else ("--measure residuals needs", "use --measure counts")
+            raise PlanError(
+                "--measure residuals, --figures and --target need the Gaussian noise of --accountant zcdp, which takes a "
+                "delta; use --measure counts"
             )
-            raise PlanError(f"{what} the Gaussian noise of --accountant zcdp, which takes a delta; {else_}")
         marginals, sets = sets_of(self._workload)
         replaced = self._request.relation is NeighbouringRelation.REPLACE_ONE
-        size = self._request.size
-        figures = planned_figures(self._workload, size, self._amount, asked)
+        figures = planned_figures(self._workload, self._amount, asked)
         costs = figure_costs(sets, figures)
-        stages = planned_stages(marginals, sets, size, self._amount, replaced=replaced, figures=costs)
+        stages = planned_stages(marginals, sets, self._request.size, self._amount, replaced=replaced, figures=costs)
         widest = int(sets.widths().max())
         how = (
             f"residuals of {len(sets):,} sets of up to {widest} attributes, which had the least errors on public tables"

@@ -7,6 +7,7 @@ distance of a marginal from its prediction was measured.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import sqrt
 
@@ -70,16 +71,14 @@ def best_precisions(
     unevenness : (d,) float64 or float
         g_a of each attribute (RA-3); that of public tables where it is not known.
     figures : (S,) float64 or float
-        f_A (RA-7): what figures need of each set. A residual that was bought before is not bought for them again: answers
-        use the first measurement alone.
+        Precisions that are bought first, whatever they are worth (`dpopt.algorithms.measured.figures`).
     """
     values = np.where(allowed[:, None], prior.variances, NOTHING)
     program = residual_program(
-        marginals, rho=rho, prior=ResidualPrior(values, prior.chances), known=known, unevenness=unevenness
+        marginals, rho=rho, prior=ResidualPrior(values, prior.chances), known=known + figures, unevenness=unevenness
     )
-    first = np.where(allowed & (known == 0), figures, 0.0)
-    program = program.with_figures(first) if first.any() else program
-    return np.where(allowed, solve_residuals(program)[0], 0.0)
+    program = replace(program, budget=program.budget - float((program.prices * figures).sum()))
+    return figures + np.where(allowed, solve_residuals(program)[0], 0.0)
 
 
 def coarse_precisions(
@@ -188,38 +187,38 @@ def measurable(sets: MarginalSet, order: int) -> NDArray[np.bool_]:
 
 
 def planned_stages(
-    marginals: MarginalSet, sets: MarginalSet, size: int, rho: float, *, replaced: bool, figures: NDArray[np.float64]
+    marginals: MarginalSet, sets: MarginalSet, size: int, rho: float, *, replaced: bool, figures: Sequence[float] = ()
 ) -> tuple[PlannedStage, ...]:
     """Return what is measured of marginals, whose sets of attributes are given, for rho; only public values are read.
 
     One-way marginals come first, then coarse tables of pairs where they are worth it. Then, order by order, distances from
     predictions tell which sets are worth measuring, and residuals of sets up to this order are measured. What each order
-    gets is what it is worth under a public prior, less a part for the last stage. Sets behind `figures` (f_A, RA-7) are
-    measured whatever their distance, so that their part of an order pays for no distances and no coarse tables.
+    gets is what it is worth under a public prior, less a part for the last stage; and what sets behind `figures` cost of
+    rho, by order, of which there is a stage then.
     """
-    shares, apart = _shares(sets, marginals, size, rho, figures)
-    most = max(1, sum(shares[order:].sum() >= LEAST_SHARE for order in range(len(shares))))
-    most = max(most, int(sets.widths()[figures > 0].max(initial=1)))
+    rho -= sum(figures)
+    shares = _shares(sets, marginals, size, rho)
+    if len(figures) > 1:
+        shares[1 : len(figures)] = np.maximum(shares[1 : len(figures)], LEAST_SHARE)
+        shares /= shares.sum()
+    most = max(1, len(figures), sum(shares[order:].sum() >= LEAST_SHARE for order in range(len(shares))))
     stages: list[PlannedStage] = []
     left = 1.0
     for order in range(1, most + 1):
         if order > 1:
             bound = int((sets.widths() == order).sum()) * (UNIT * (1 + replaced)) ** 2
-            worth = shares[order - 1 :].sum()
-            share = DISTANCE_SHARE * left * float(max(worth - apart[order - 1 :].sum(), LEAST_SHARE * worth))
+            share = DISTANCE_SHARE * left * float(shares[order - 1 :].sum())
             stages.append(_stage(f"distances of order {order}", order, bound, share * rho, distances=True))
             left -= share
         share = left
         if order < most:
             share *= (1.0 if order == 1 else 1 - KEPT_BACK) * float(shares[order - 1])
-        stages.append(
-            _stage(f"residuals up to order {order}", order, bound_for(len(sets)), share * rho, distances=False)
-        )
+        amount = share * rho + (figures[order - 1] if order <= len(figures) else 0.0)
+        stages.append(_stage(f"residuals up to order {order}", order, bound_for(len(sets)), amount, distances=False))
         left -= share
         if order == 1 < most:
             parts = np.minimum(sets.domains.counts, PARTS)
-            others = 1 - float(apart[1:].sum() / shares[1:].sum())
-            part = others * min(MOST_COARSE, coarse_precisions(marginals, sets, parts, size, rho)[1])
+            part = min(MOST_COARSE, coarse_precisions(marginals, sets, parts, size, rho)[1])
             if part >= LEAST_COARSE:
                 share = part * left
                 stages.append(
@@ -239,13 +238,10 @@ def _stage(name: str, order: int, bound: int, rho: float, *, distances: bool) ->
     return PlannedStage(name, order, distances, bound, scale)
 
 
-def _shares(
-    sets: MarginalSet, marginals: MarginalSet, size: int, rho: float, figures: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return which share of the budget each order is worth beforehand, and that of its sets behind figures, (orders,) both."""
+def _shares(sets: MarginalSet, marginals: MarginalSet, size: int, rho: float) -> NDArray[np.float64]:
+    """Return which share of the budget each order is worth beforehand, (orders,)."""
     prior = ResidualPrior.public(sets, size)
     allowed = measurable(sets, int(sets.widths().max()))
-    x = best_precisions(marginals, prior, np.zeros(len(sets)), allowed, rho, figures=figures)
+    x = best_precisions(marginals, prior, np.zeros(len(sets)), allowed, rho)
     spent = np.bincount(sets.widths() - 1, weights=x * prices(sets))
-    behind = x * prices(sets) * (figures > 0)
-    return spent / spent.sum(), np.bincount(sets.widths() - 1, weights=behind) / spent.sum()
+    return np.asarray(spent / spent.sum())

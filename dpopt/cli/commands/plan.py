@@ -137,7 +137,7 @@ def _report(made: Planned, *, details: bool, compare: bool, predict: bool) -> No
     queries = len(made.request.workload)
     report_accuracy(explained["accuracy"], made.plan.size, queries, made.like_a_sample_of, details=details)
     if figures := explained.get("figures", ()):
-        from dpopt.algorithms.measured.widths import width_in_words
+        from dpopt.algorithms.measured.figures import width_in_words
 
         typer.echo("figures:    95 % intervals, foreseen; how many records a group has is private")
         for one in figures:

@@ -23,9 +23,6 @@ Convex, a sum of functions of one x_A each. At a price lambda of budget, x_A is 
 whose left side to the power -1/2 is concave in x_A, so that Newton's steps end; lambda is found by bisection. Without a
 prior x_A ~ sqrt(c_A / p_A). For the largest, the w_W are multiplied by the R_W again and again. A tangent proves how
 far the optimum is at most (RA-6).
-
-Figures that are answered without bias count f_A / (y_A + x_A) besides (RA-7): the objective with c_A + f_A in place of
-c_A, and one more variance, inf, of probability f_A / (c_A + f_A). So x_A is above 0 wherever f_A is, and y_A = 0.
 """
 
 from __future__ import annotations
@@ -152,26 +149,6 @@ class ResidualProgram:
     def objective(self, precisions: Numbers) -> float:
         """Return the weighted sum of expected squared errors (RA-1)."""
         return float(self.costs @ self.moments(precisions, 1))
-
-    def with_figures(self, costs: Numbers) -> ResidualProgram:
-        """Return the program whose objective counts costs, (S,), times the variance of what was measured of each set, too.
-
-        sum_A costs_A / (y_A + x_A): no prior helps where answers are to have no bias (RA-7).
-        """
-        total, some = self.costs + costs, np.flatnonzero(costs)
-        share = costs / total
-        prior = ResidualPrior(
-            np.column_stack((self.prior.variances, np.full(total.size, np.inf))),
-            np.column_stack((self.prior.chances * (1 - share)[:, None], share)),
-        )
-        return replace(
-            self,
-            wholes=np.append(self.wholes, np.full(some.size, self.weights.size)),
-            parts=np.append(self.parts, some),
-            spreads=np.append(self.spreads, costs[some]),
-            weights=np.append(self.weights, 1.0),
-            prior=prior,
-        )
 
     def lower_bound(self, precisions: Numbers) -> float:
         """Return a number that the objective of no precisions within the budget is below (RA-6)."""
