@@ -264,33 +264,13 @@ class SyntheticRelease(Shown):
         return dpopt.report(self, table, **how)
 
     def answer(self, questions: str | Sequence[str], **how: Any) -> pd.DataFrame:
-        """Return answers to questions, with intervals: `dpopt.answer` of this release, with its parameters.
-
-        Examples
-        --------
-        >>> import dpopt, pandas
-        >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
-        >>> made = dpopt.release(pandas.DataFrame({"smoker": [True, False] * 500}), schema, n0=1000, epsilon=5)
-        >>> list(made.answer("share of smoker").columns)
-        ['question', 'value', 'estimate', 'low', 'high', 'standard_error', 'how']
-        """
+        """Return answers to questions, with intervals: `dpopt.answer` of this release, with its parameters and example."""
         import dpopt  # as above
 
         return dpopt.answer(self, questions, **how)
 
     def regression(self, formula: str, **how: Any) -> pd.DataFrame:
-        """Return the coefficients of a linear regression: `dpopt.regression` of this release, with its parameters.
-
-        Examples
-        --------
-        >>> import dpopt, pandas
-        >>> schema = dpopt.Schema(
-        ...     tuple(dpopt.Attribute(name, dpopt.AttributeKind.BOOLEAN) for name in ("smoker", "ill"))
-        ... )
-        >>> table = pandas.DataFrame({"smoker": [True, False] * 500, "ill": [True, False, False, False] * 250})
-        >>> dpopt.release(table, schema, n0=1000, epsilon=5).regression("ill ~ smoker").term.tolist()
-        ['constant', 'smoker = true']
-        """
+        """Return the coefficients of a linear regression: `dpopt.regression` of this release, with its parameters."""
         import dpopt  # as above
 
         return dpopt.regression(self, formula, **how)

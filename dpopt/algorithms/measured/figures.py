@@ -19,12 +19,10 @@ from dpopt.algorithms.measured.plan import MeasuredPlan, PlannedFigures
 from dpopt.algorithms.measured.stages import best_precisions, factors_of, measurable, sets_of
 from dpopt.algorithms.options import Projection
 from dpopt.answers.answer import answers_of
-from dpopt.answers.estimates import RowTables
-from dpopt.answers.questions import COUNT, MEAN, SHARE, Question, columns_of, parse_question
+from dpopt.answers.questions import COUNT, MEAN, SHARE, Question, parse_question
 from dpopt.errors import PlanError, QuestionError
 from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices, residual_program, solve_residuals
-from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import Residuals
 from dpopt.queries.workloads.workload import Workload
@@ -38,31 +36,31 @@ FIGURES_SHARE = 1 / 3
 def planned_figures(workload: Workload, rho: float, asked: Projection) -> PlannedFigures | None:
     """Return what figures need of a workload and of rho; None where none are asked for.
 
-    Raises PlanError for what is no question about these columns, or needs more of them than are counted together.
+    Raises PlanError for what is no question about these columns, or needs more of them than are measured together.
     """
     if (asked.figures, asked.target) == (None, None):
         return None
     texts, (_, sets), found = (
         tuple(cast("Sequence[str]", asked.figures or ())),
         sets_of(workload),
-        list[tuple[int, ...]](),
+        set[tuple[int, ...]](),
     )
-    known = {sets.attributes_of(place) for place in np.flatnonzero(measurable(sets, len(workload.schema))).tolist()}
-    even = MeasuredResiduals(sets, np.zeros(sets.number_of_cells), np.ones(len(sets)), 1.0)
-    for question in _asked(workload.schema, texts, asked.target):
-        for columns in columns_of(question, workload.schema):
-            several = tuple(one for one in columns if sets.domains.counts[one] > 1)
-            if several and several not in known:
-                names = ", ".join(workload.schema.names[one] for one in several)
+    known, schema = sets.take(np.flatnonzero(measurable(sets, len(workload.schema)))), workload.schema
+    even = MeasuredResiduals(known, np.zeros(known.number_of_cells), np.ones(len(known)), 1.0)
+    for question in _asked(schema, texts, asked.target):
+        for one in [question, question.minus] if question.minus else [question]:
+            columns = sorted({schema.index(name) for name in (*one.by, *one.columns)})
+            if even.missing(columns) is not None:
+                names = ", ".join(schema.names[column] for column in columns)
                 raise PlanError(
-                    f"{question.text!r} needs {len(several)} columns together ({names}), which are not measured together: "
-                    f"take the workload marginals:{len(several)}, ask about fewer columns, or declare wider bins"
+                    f"{one.text!r} needs {len(columns)} columns together ({names}), which are not measured together: take "
+                    f"the workload marginals:{len(columns)}, ask about fewer columns, or declare wider bins"
                 )
-            found += [several] if several and several not in found else []
-        _half_width(question, workload.schema, even)  # refuses what its columns cannot answer
-    if not found:
+            found.add(tuple(column for column in columns if sets.domains.counts[column] > 1))
+        _half_width(question, schema, even)  # refuses what its columns cannot answer
+    if not (kept := tuple(sorted(found - {()}))):
         raise PlanError("--figures: found no question that needs a column; ask one on each line")
-    return PlannedFigures(texts, asked.target, tuple(found), FIGURES_SHARE * rho)
+    return PlannedFigures(texts, asked.target, kept, FIGURES_SHARE * rho)
 
 
 def _asked(schema: Schema, texts: Sequence[str], target: str | None) -> list[Question]:
@@ -127,13 +125,12 @@ def _expected(plan: MeasuredPlan, workload: Workload) -> MeasuredResiduals:
 
 def _half_width(question: Question, schema: Schema, even: MeasuredResiduals, part: float = 1.0) -> tuple[float, float]:
     """Return the half width of the widest interval, and the largest estimate, with so many times as many records."""
-    none = RecordAnswers(np.zeros((1, len(schema)), dtype=np.int32), np.ones(1))
-    rows = RowTables(none, even.domains, schema.sizes, 0.0)  # has no intervals, for what is not measured
     try:
-        found = [one.interval for one in answers_of(question, schema, replace(even, records=part * even.size), rows)]
+        found = answers_of(question, schema, replace(even, records=part * even.size), None).answers()
     except QuestionError as problem:
         raise PlanError(f"--figures: {problem}") from problem
-    return max((one.high - one.low) / 2 for one in found), max(one.estimate for one in found)
+    ends = [one.interval for one in found]
+    return max((one.high - one.low) / 2 for one in ends), max(one.estimate for one in ends)
 
 
 def predict_widths(plan: MeasuredPlan, workload: Workload) -> list[dict[str, Any]]:

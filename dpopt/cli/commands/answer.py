@@ -51,17 +51,15 @@ def answer(
         if not Path(one).exists():
             break
         folders.append(one)
-    asked = given[len(folders) :] + _lines(file)
+    asked = given[len(folders) :] + _lines(file) + (regress or [])
     if not folders:
         fail(f"found no release at {given[0]!r}; name the folder of a release first, then questions")
-    if not asked and not regress:
+    if not asked:
         fail("found no question; give one behind the release, as 'count where sex = female', or --regress, or --file")
     if out is not None:
         check_new(out)
     answering = Answering.of(folders)
     rows = answering.answers(asked, confidence=confidence, simultaneous=simultaneous, population=population)
-    for formula in regress or ():
-        rows += answering.coefficients(formula, confidence=confidence, simultaneous=simultaneous)
     if out is not None:
         write_whole(out, partial(frame(rows).to_csv, index=False), "answers")
         typer.echo(f"{len(rows):,} answers written to {out}")
