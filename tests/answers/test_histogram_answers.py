@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from dpopt.answers.release_answers import Answering
 
 import dpopt
-from dpopt.answers.release_answers import Answering
 from dpopt.errors import QuestionError
 from dpopt.synopses.histograms.histogram import Histogram
 from tests.cli.command_line import flat, refuse, told

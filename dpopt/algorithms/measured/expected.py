@@ -27,9 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from dpopt.algorithms.measured.figures import figure_precisions
 from dpopt.algorithms.measured.plan import MeasuredPlan
-from dpopt.algorithms.measured.stages import best_precisions, bound_for, factors_of, measurable, sets_of
+from dpopt.algorithms.measured.stages import best_precisions, bound_for, factors_of, for_figures, measurable, sets_of
 from dpopt.algorithms.prediction import BASELINES, PredictedError
 from dpopt.inference.interactions import PUBLIC_DISTANCES, QUANTILES, scales_at_distances
 from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices
@@ -207,7 +206,7 @@ def predict_residuals(
     populations = [Population.public(sets, seed, density) for seed, _ in levels]
     scales = [one.scales(sets, level) for one, (_, level) in zip(populations, levels, strict=True)]
     counts = size * independent_shares(parts.sets, np.array([one.shares for one in populations]))
-    orders = ((sets.attributes.shape[1], kept * figure_precisions(sets, plan.figures)), (1, 0.0))
+    orders = ((sets.attributes.shape[1], kept * for_figures(sets, plan.figures)), (1, 0.0))
     precisions = [[_precisions_of(marginals, sets, t, size, rho, one)[places] for one in orders] for t in scales]
     looked = np.array(scales)[:, places]
     ones = np.where(parts.sets.widths() == 1, 0.0, looked)

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from dpopt.algorithms.measured.figures import figure_precisions
 from dpopt.algorithms.measured.plan import MeasuredPlan, PlannedStage
 from dpopt.algorithms.measured.stages import (
     best_precisions,
     coarse_precisions,
     factors_of,
+    for_figures,
     measurable,
     sets_of,
     typical_variances,
@@ -144,7 +144,7 @@ class Known:
         rho = bound / (2 * scale * scale)
         prior = ResidualPrior.nothing(self.sets) if order == 1 else self.prior
         uneven = PUBLIC_UNEVENNESS if order == 1 else self._unevenness()
-        figures = figure_precisions(self.sets, self.plan.figures, order)
+        figures = np.where(self.sets.widths() == order, for_figures(self.sets, self.plan.figures), 0.0)
         precisions = best_precisions(self.marginals, prior, self.precision, allowed, rho, uneven, figures=figures)
         return factors_of(self.sets, precisions, scale, bound, replaced=self.plan.replaced)
 

@@ -14,7 +14,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import ONE_WAY, amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_range
-from dpopt.algorithms.measured.figures import figure_costs, planned_figures
+from dpopt.algorithms.measured.figures import planned_figures
 from dpopt.algorithms.measured.fitting import PLAIN_RECORDS, most_records
 from dpopt.algorithms.measured.plan import (
     MOST_CELLS,
@@ -179,8 +179,7 @@ class Maker:
         marginals, sets = sets_of(self._workload)
         replaced = self._request.relation is NeighbouringRelation.REPLACE_ONE
         figures = planned_figures(self._workload, self._amount, asked)
-        costs = figure_costs(sets, figures)
-        stages = planned_stages(marginals, sets, self._request.size, self._amount, replaced=replaced, figures=costs)
+        stages = planned_stages(marginals, sets, self._request.size, self._amount, replaced=replaced, figures=figures)
         widest = int(sets.widths().max())
         how = (
             f"residuals of {len(sets):,} sets of up to {widest} attributes, which had the least errors on public tables"
