@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from dpopt.answers.release_answers import Answering
+from dpopt.algorithms.release_answers import Answering
 
 import dpopt
 from dpopt.errors import QuestionError
