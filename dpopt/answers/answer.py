@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import nan, prod
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.answers.estimates import Measured, RowTables, Sums, covariances, sampling_covariances
-from dpopt.answers.intervals import SURE, Interval, deviations_of, of_difference, of_quantile, of_ratio, of_sum
+from dpopt.answers.intervals import SURE, Interval, deviations_of, of_quantile, of_ratio, of_sum
 from dpopt.answers.questions import COUNT, MEAN, QUANTILE, SHARE, Question, literals_of
 from dpopt.errors import QuestionError, SchemaError
 from dpopt.inference.measured_residuals import Numbers
@@ -172,15 +172,21 @@ def answers_of(
 def _interval(
     sides: Sequence[_Figure], sums: Numbers, covariance: Numbers, z: float, z_of_both: float
 ) -> tuple[Interval, Within]:
-    """Return a figure, or the difference of two: by its tangent where no noise can hide a denominator."""
+    """Return a figure, or the difference of two.
+
+    Where no noise can hide a denominator, a difference has the variance of its tangent; else it lies between the ends of both
+    intervals, which are then those of a confidence that holds for both.
+    """
     sure = all(one.is_sure(sums, covariance) for one in sides)
     (first, one), *others = (side.interval(sums, covariance, z if sure else z_of_both) for side in sides)
     if not others:
         return first, one
     second, two = others[0]
     tangent = sides[0].tangent(sums) - sides[1].tangent(sums)
-    within = None if one is None or two is None else (one[0] - two[1], one[1] - two[0])
-    return of_difference(first, second, float(tangent @ covariance @ tangent), z, sure=sure), within
+    found = of_sum(first.estimate - second.estimate, max(0.0, float(tangent @ covariance @ tangent)), z)
+    if not sure:
+        found = replace(found, low=first.low - second.high, high=first.high - second.low)
+    return found, None if one is None or two is None else (one[0] - two[1], one[1] - two[0])
 
 
 def _blocks(sums: Sequence[Sums], of: Callable[[Sums, Sums], Numbers]) -> Numbers:
@@ -210,44 +216,45 @@ def _sums(
     def holds(formula: Formula | None) -> NDArray[np.bool_]:
         return _holds(formula, question, schema, codes, prod(shape))
 
-    def given(names: Sequence[str]) -> NDArray[np.bool_]:
-        found = np.ones(prod(shape), dtype=np.bool_)
-        for one in map(schema.index, names):
-            found &= codes[one] != _missing(schema.attributes[one])
-        return found
-
-    among, figures = holds(question.condition), [_Figure(question.measure, slice(start, start + 1), start + 1)]
-    rows: list[Numbers] | list[NDArray[np.bool_]]
-    if question.measure == COUNT:
-        rows, figures = [among], [_Figure(COUNT, slice(start, start + 1))]
-    elif question.column is None:
-        named = list(literals_of(question.event))
-        if not any(one.relation == "is" or one.value is None for one in named):  # else missing values are asked for
-            among = among & given([one.attribute for one in named])
-        rows = [holds(question.event) & among, among]
-    else:
+    among = holds(question.condition)
+    rows: Sequence[NDArray[np.bool_] | Numbers] = [among]
+    figures = [_Figure(COUNT, slice(start, start + 1))]
+    if question.column is not None:
         column = schema.index(question.column)
-        attribute, at = schema.attributes[column], codes[column]
-        among = among & given([attribute.name])
-        shown = [code for code in np.unique(at).tolist() if code != _missing(attribute)]
-        if question.measure == SHARE:
-            rows, under = [*(among & (at == code) for code in shown), among], start + len(shown)
-            figures = [
-                _Figure(SHARE, slice(start + place, start + place + 1), under, attribute.label(code))
-                for place, code in enumerate(shown)
-            ]
-        else:
-            middle, low, high = _numbers(attribute, question)
-            rows = [among * one[at] for one in (middle, low, high)] + [among]
-            figures = [_Figure(MEAN, slice(start, start + 3), start + 3)]
-            if question.measure == QUANTILE:
-                rows, edges = (
-                    [(among & (at <= code)) - question.level * among for code in shown],
-                    np.append(low[shown[:1]], high[shown]),
-                )
-                figures = [_Figure(QUANTILE, slice(start, start + len(shown)), edges=edges)]
-    values = np.asarray(rows, dtype=np.float64)
-    return Sums(by, columns, values.reshape(-1, *shape)), figures
+        rows, figures = _of_column(question, schema.attributes[column], codes[column], among, start)
+    elif question.measure == SHARE:
+        named = list(literals_of(question.event))
+        values = [value for one in named for value in (one.value if isinstance(one.value, tuple) else (one.value,))]
+        if None not in values and all(one.relation != "is" for one in named):  # nobody asks for missing values
+            for one in {schema.index(one.attribute) for one in named}:
+                among = among & (codes[one] != _missing(schema.attributes[one]))
+        rows, figures = [holds(question.event) & among, among], [_Figure(SHARE, slice(start, start + 1), start + 1)]
+    return Sums(by, columns, np.array(rows, dtype=np.float64).reshape(-1, *shape)), figures
+
+
+def _of_column(
+    question: Question, attribute: Attribute, codes: NDArray[np.int32], among: NDArray[np.bool_], start: int
+) -> tuple[Sequence[NDArray[np.bool_] | Numbers], list[_Figure]]:
+    """Return what each cell, given its code of the column, counts in every sum, and the figures of these sums."""
+    among = among & (codes != _missing(attribute))
+    shown = [code for code in np.unique(codes).tolist() if code != _missing(attribute)]
+    if question.measure == SHARE:
+        under = start + len(shown)
+        figures = [
+            _Figure(SHARE, slice(at, at + 1), under, attribute.label(code)) for at, code in enumerate(shown, start)
+        ]
+        return [*(among & (codes == code) for code in shown), among], figures
+    numbers = numbers_of(attribute)
+    if numbers is None:
+        raise QuestionError(
+            f"{question.text!r}: the values of {attribute.name!r} are no numbers, and have no {question.measure}; ask for "
+            f"shares, or declare it as numeric"
+        )
+    if question.measure == MEAN:
+        return [*(among * numbers[:, codes]), among], [_Figure(MEAN, slice(start, start + 3), start + 3)]
+    edges = np.append(numbers[1, shown[:1]], numbers[2, shown])
+    below = [(among & (codes <= code)) - question.level * among for code in shown]
+    return below, [_Figure(QUANTILE, slice(start, start + len(shown)), edges=edges)]
 
 
 def _holds(
@@ -282,16 +289,6 @@ def numbers_of(attribute: Attribute) -> Numbers | None:
     elif attribute.kind is not AttributeKind.CATEGORICAL or len(rows[0]) < len(attribute.values):
         return None
     return np.array([[*row, *[0.0] * (attribute.size - len(row))] for row in rows], dtype=np.float64)
-
-
-def _numbers(attribute: Attribute, question: Question) -> Numbers:
-    found = numbers_of(attribute)
-    if found is None:
-        raise QuestionError(
-            f"{question.text!r}: the values of {attribute.name!r} are no numbers, and have no {question.measure}; ask for "
-            f"shares, or declare it as numeric"
-        )
-    return found
 
 
 def _missing(attribute: Attribute) -> int:

@@ -75,18 +75,6 @@ def of_ratio(sums: Numbers, covariance: Numbers, z: float) -> Interval:
     return Interval(ratio, (b - root) / a, (b + root) / a, deviation)
 
 
-def of_difference(first: Interval, second: Interval, variance: float, z: float, *, sure: bool) -> Interval:
-    """Return the interval of a difference.
-
-    Where both denominators are `sure`, by the variance of its tangent; else from the ends of both intervals, which are then
-    those of a confidence that holds for both.
-    """
-    estimate, deviation = first.estimate - second.estimate, float(np.sqrt(max(0.0, variance)))
-    if sure:
-        return Interval(estimate, estimate - z * deviation, estimate + z * deviation, deviation)
-    return Interval(estimate, first.low - second.high, first.high - second.low, deviation)
-
-
 def of_quantile(below: Numbers, variances: Numbers, edges: Numbers, z: float) -> Interval:
     """Return the interval of a quantile by inverting counts.
 

@@ -198,31 +198,26 @@ def best_weights(marginals: MarginalSet, variances: Numbers, numbers: Numbers) -
     """
     shape = tuple(marginals.domains.counts.tolist())
     block, every = numbers.reshape(shape), range(len(shape))
-    weights, duals = np.zeros(marginals.number_of_cells), np.zeros(shape)
     own = [marginals.attributes_of(place) for place in range(len(marginals))]
-    left = block.copy()
-    for width in range(len(shape) + 1):
-        for part in combinations(every, width):
-            precisions = {
-                place: 1 / (variances[place] * prod(shape[a] for a in attributes if a not in part))
-                for place, attributes in enumerate(own)
-                if set(part) <= set(attributes)
-            }
-            if not precisions:
-                continue
-            centred = block.mean(axis=tuple(a for a in every if a not in part), keepdims=True)
-            for axis in part:
-                centred = centred - centred.mean(axis=axis, keepdims=True)
-            left -= centred
+    weights, duals = [np.zeros([shape[a] for a in attributes]) for attributes in own], np.zeros(shape)
+    for part in (one for width in range(len(shape) + 1) for one in combinations(every, width)):
+        centred = block.mean(axis=tuple(a for a in every if a not in part), keepdims=True)
+        for axis in part:
+            centred = centred - centred.mean(axis=axis, keepdims=True)
+        precisions = {
+            place: 1 / (variances[place] * prod(shape[a] for a in attributes if a not in part))
+            for place, attributes in enumerate(own)
+            if set(part) <= set(attributes)
+        }
+        if precisions:
             scaled = centred / sum(precisions.values())
             duals += 2 * scaled / prod(shape[a] for a in every if a not in part)
             for place, precision in precisions.items():
-                kept = tuple(shape[a] if a in part else 1 for a in own[place])
-                spread = np.broadcast_to((precision * scaled).reshape(kept), tuple(shape[a] for a in own[place]))
-                weights[marginals.starts[place] : marginals.starts[place + 1]] += spread.ravel()
-    if np.abs(left).max(initial=0.0) > 1e-9 * max(1.0, np.abs(block).max(initial=0.0)):
-        raise ProgramError(
-            "best_linear_answer: what was counted does not determine the answer, which depends on attributes together that no "
-            "marginal holds"
-        )
-    return weights, duals.ravel()
+                kept = [shape[a] if a in part else 1 for a in own[place]]
+                weights[place] += precision * scaled.reshape(kept)
+        elif np.abs(centred).max() > 1e-9 * max(1.0, np.abs(block).max()):
+            raise ProgramError(
+                "best_linear_answer: what was counted does not determine the answer, which depends on attributes together "
+                "that no marginal holds"
+            )
+    return np.concatenate([one.ravel() for one in weights]), duals.ravel()
