@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from dpopt.algorithms.release_answers import Answering
 
 import dpopt
 from dpopt.errors import QuestionError
 from dpopt.synopses.histograms.histogram import Histogram
+from dpopt.synopses.release_answers import Answering
 from tests.cli.command_line import flat, refuse, told
 
 AGES = np.repeat([5.0, 15.0, 25.0, 35.0, 45.0, 55.0, 65.0], [900, 300, 500, 200, 800, 100, 400])

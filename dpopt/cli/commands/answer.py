@@ -43,8 +43,8 @@ def answer(
     The answers are those of the table as it was counted, without bias. Questions about columns that were not measured
     together are answered by the synthetic rows, without an interval.
     """
-    from dpopt.algorithms.release_answers import Answering, frame
     from dpopt.releases.folder_files import check_new, write_whole
+    from dpopt.synopses.release_answers import Answering, frame
 
     folders = []
     for one in given:
