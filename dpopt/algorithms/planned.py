@@ -62,8 +62,8 @@ class Planned(Shown):
     ('projection', 1.0, 1)
     >>> planned.protects
     'A test that wrongly accuses 5 of 100 who are not in the table finds at most 13.6 of 100 who are.'
-    >>> planned.like_a_sample_of is None, planned.explained == planned.to_json()["planned"]
-    (True, True)
+    >>> planned.like_a_sample_of is None, planned.explained == planned.to_json()["planned"], planned.widths
+    (True, True, [])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     planned.save(f"{folder}/plan.json")  # for `dpopt.release(..., plan=...)`
     """
