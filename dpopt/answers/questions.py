@@ -8,10 +8,12 @@ Conditions are those of `dpopt.schema.rules.condition_text`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from dpopt.errors import QuestionError
+from dpopt.files.reading import read_text
 from dpopt.schema.attribute import AttributeKind
 from dpopt.schema.rules.builders import all_of, literal
 from dpopt.schema.rules.condition_text import ConditionReader, value_of
@@ -56,6 +58,12 @@ def literals_of(formula: Formula | None) -> Iterator[Literal]:
     elif formula is not None:
         for part in parts_of(formula):
             yield from literals_of(part)
+
+
+def read_questions(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Read questions from a file, one on each line; '#' begins a remark. Raises QuestionError if it cannot be read."""
+    text = read_text(path, f"questions {os.fspath(path)}", QuestionError)
+    return tuple(line for one in text.splitlines() if (line := one.partition("#")[0].strip()))
 
 
 def parse_question(text: str, schema: Schema) -> Question:

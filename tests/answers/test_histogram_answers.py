@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import dpopt
-from dpopt.answers.release_answers import Answering
 from dpopt.errors import QuestionError
 from dpopt.synopses.histograms.histogram import Histogram
+from dpopt.synopses.release_answers import Answering
 from tests.cli.command_line import flat, refuse, told
 
 AGES = np.repeat([5.0, 15.0, 25.0, 35.0, 45.0, 55.0, 65.0], [900, 300, 500, 200, 800, 100, 400])

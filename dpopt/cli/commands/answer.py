@@ -43,8 +43,8 @@ def answer(
     The answers are those of the table as it was counted, without bias. Questions about columns that were not measured
     together are answered by the synthetic rows, without an interval.
     """
-    from dpopt.answers.release_answers import Answering, frame
     from dpopt.releases.folder_files import check_new, write_whole
+    from dpopt.synopses.release_answers import Answering, frame
 
     folders = []
     for one in given:
@@ -72,14 +72,9 @@ def answer(
 
 
 def _lines(file: Path | None) -> list[str]:
-    from dpopt.errors import QuestionError
-    from dpopt.files.reading import read_text
+    from dpopt.answers.questions import read_questions
 
-    if file is None:
-        return []
-    text = read_text(file, "questions", QuestionError)
-    lines = (line.partition("#")[0].strip() for line in text.splitlines())
-    return [line for line in lines if line]
+    return [] if file is None else list(read_questions(file))
 
 
 def _plain(found: object) -> object:
