@@ -19,11 +19,11 @@ from dpopt.algorithms.planned import plan as plan
 from dpopt.algorithms.planned import recommended_epsilon as recommended_epsilon
 from dpopt.algorithms.release import release as release
 from dpopt.algorithms.release import resume as resume
+from dpopt.algorithms.release_answers import answer as answer
+from dpopt.algorithms.release_answers import regression as regression
 from dpopt.algorithms.replay import replay as replay
 from dpopt.algorithms.synthesizer import Synthesizer as Synthesizer
 from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRelease
-from dpopt.answers.release_answers import answer as answer
-from dpopt.answers.release_answers import regression as regression
 from dpopt.errors import DpoptError as DpoptError
 from dpopt.private.drafts.infer_schema import SchemaDraft as SchemaDraft
 from dpopt.private.drafts.infer_schema import infer_schema as infer_schema

@@ -19,13 +19,15 @@ from dpopt.algorithms.evaluation import (
     changed_sheet,
     dependence_sheet,
     difference_off,
+    interval_sheet,
     score_sheet,
     unseen_sheet,
     weakest_groups,
     weakest_sheet,
 )
 from dpopt.algorithms.release import read_again, read_by
-from dpopt.algorithms.replay import load
+from dpopt.algorithms.release_answers import exact_figures
+from dpopt.algorithms.replay import finished_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError
 from dpopt.files.codec import encode
@@ -134,7 +136,8 @@ def compare_release(
     finished: SyntheticRelease, dataset: PrivateDataset, *, progress: Callable[[float], None] | None = None
 ) -> Compared:
     """Return what `evaluate` does, and the columns and pairs that it compared; none without records."""
-    return _compared(Judged.of_release(finished), dataset, progress)
+    found, ones, twos = _compared(Judged.of_release(finished), dataset, progress)
+    return replace(found, intervals=interval_sheet(exact_figures(finished, TableAnswers(dataset)))), ones, twos
 
 
 def _compared(judged: Judged, dataset: PrivateDataset, progress: Callable[[float], None] | None) -> Compared:
@@ -202,18 +205,6 @@ def names_of(schema: Schema, places: tuple[int, ...]) -> tuple[str, str]:
     """Return the names of two columns."""
     one, other = (schema.attributes[place].name for place in places)
     return one, other
-
-
-def finished_release(release: object) -> SyntheticRelease:
-    """Return a release as it is, or the one of a folder."""
-    if isinstance(release, SyntheticRelease):
-        return release
-    if isinstance(release, str | os.PathLike):
-        return load(release)
-    raise PlanError(
-        f"found a {type(release).__name__}; expected a release or its folder. Synthetic rows need their schema: "
-        "dpopt.evaluate(rows, table, schema=...)"
-    )
 
 
 def dataset_of(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpopt.algorithms.evaluate import finished_release
+from dpopt.algorithms.replay import finished_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.answers.answer import Answer, answers_of
 from dpopt.answers.estimates import RowTables
@@ -19,6 +19,7 @@ from dpopt.answers.regression import regress
 from dpopt.constraints import Number
 from dpopt.errors import QuestionError
 from dpopt.inference.measured_residuals import MeasuredResiduals, pooled
+from dpopt.private.evaluation import TableAnswers
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.domains import Domains
@@ -58,7 +59,7 @@ class Answering:
                 "by itself"
             )
         found = [measured for one in finished if (measured := one.measured()) is not None]
-        measured = pooled(found) if found else _nothing(schema, size)
+        measured = pooled(found) if found else _nothing(Domains.of(schema, occurring=False), size)
         written = first.written
         answers = RecordAnswers(written.held, written.multiplicity.astype(np.float64))
         persons = first.statement["privacy"]["budget"].get("rows_per_person") is not None
@@ -197,6 +198,21 @@ def frame(rows: list[Row]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
+def exact_figures(release: SyntheticRelease, table: TableAnswers) -> list[Row]:
+    """Return `release.figures()`, each with that of its table as counted, "real", and whether it is "held". NOT private."""
+    shown = release.figures()
+    if not shown:
+        return []
+    answering = Answering.of([release])
+    nothing, sizes = _nothing(answering.measured.domains, float(table.records)), answering.schema.sizes
+    exact = replace(answering, measured=nothing, rows=RowTables(table, nothing.domains, sizes, nothing.size))
+    real = [one["estimate"] for one in exact.answers(list(dict.fromkeys(str(one["question"]) for one in shown)))]
+    return [
+        {**one, "real": true, "held": bool(one["low"] <= true <= one["high"])}
+        for one, true in zip(shown, real, strict=True)
+    ]
+
+
 _FIGURES = ("value", "estimate", "low", "high", "standard_error", "least", "greatest", "how")
 """Columns that stand behind those that name a figure, in this order."""
 
@@ -216,8 +232,7 @@ def _ends(found: Interval) -> Row:
     return {"estimate": found.estimate, "low": found.low, "high": found.high, "standard_error": found.deviation}
 
 
-def _nothing(schema: Schema, size: float) -> MeasuredResiduals:
+def _nothing(domains: Domains, size: float) -> MeasuredResiduals:
     """Return that no marginal was measured."""
-    domains = Domains.of(schema, occurring=False)
     none = MarginalSet(domains, np.zeros((0, 1), dtype=np.int32))
     return MeasuredResiduals(none, np.zeros(0), np.zeros(0), size, float("inf"))
