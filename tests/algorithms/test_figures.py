@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,8 +44,8 @@ ASKED = [
 TRUTH = [1 / 3, 1 / 3, 1 / 3, 1 / 3, 30.0, 10.0, 50.0, 10.0, 50.0, 1 / 3]
 
 
-def released(table: pd.DataFrame = TABLE, *, epsilon: float = 50, **more: object) -> dpopt.SyntheticRelease:
-    how = {"n0": len(table), "predict": False, "on_invalid": "clip", **more}
+def released(table: pd.DataFrame = TABLE, *, epsilon: float = 50, **more: Any) -> dpopt.SyntheticRelease:
+    how: dict[str, Any] = {"n0": len(table), "predict": False, "on_invalid": "clip", **more}
     return dpopt.release(table, SCHEMA, "marginals:2", epsilon=epsilon, **how)
 
 
@@ -72,8 +73,8 @@ def test_readme_and_report_show_the_answers_and_a_replay_the_same(folder: Path, 
 
 @pytest.mark.parametrize("algorithm", ["dualquery", "fem", "smalldb"])
 def test_where_nothing_was_measured_no_figure_is_shown_and_a_sentence_says_so(algorithm: str, tmp_path: Path) -> None:
-    how = {"dualquery": dpopt.DualQuery(rounds=5, draws=5, step=0.5), "fem": dpopt.FEM(rounds=3)}
-    more = {"delta": 0} if algorithm == "smalldb" else {}
+    how: dict[str, Any] = {"dualquery": dpopt.DualQuery(rounds=5, draws=5, step=0.5), "fem": dpopt.FEM(rounds=3)}
+    more: dict[str, Any] = {"delta": 0} if algorithm == "smalldb" else {}
     made = released(epsilon=4, algorithm=how.get(algorithm, algorithm), out=tmp_path / "out", **more)
     text = " ".join((tmp_path / "out" / README).read_text(encoding="utf-8").split())
     assert made.figures() == []
@@ -137,7 +138,7 @@ def test_questions_are_chosen_by_columns_and_can_be_read_whatever_they_are_calle
     numbers = dpopt.Attribute("x by y", KINDS.NUMERIC, edges=(0, 1, 2))
     schema = dpopt.Schema((*columns, numbers))
     table = pd.DataFrame({name: [some[0], some[1]] * 200 for name, some in values.items()} | {"x by y": [0.5] * 400})
-    how = {"algorithm": dpopt.Projection(measure="counts"), "predict": False}
+    how: dict[str, Any] = {"algorithm": dpopt.Projection(measure="counts"), "predict": False}
     made = dpopt.release(table, schema, "marginals:2", epsilon=5, n0=400, **how)
     measured = made.measured()
     assert measured is not None
