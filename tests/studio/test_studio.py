@@ -285,8 +285,9 @@ def _answers_as_the_function_does(owner: TestClient, studio: Studio, table: str)
         form = {"questions": "share of sex\n\nmean(age)\n", **({"simultaneous": "yes"} if together else {})}
         page = owner.post(f"{table}/answers", data=form).text
         found = dpopt.answer(out, ["share of sex", "mean(age)"], simultaneous=together)
-        for _, row in found.iterrows():
-            assert all(f">{one}<" in page for one in answer_in_words(row.to_dict()))
+        rows: list[dict[Any, Any]] = found.to_dict("records")
+        for row in rows:
+            assert all(f">{one}<" in page for one in answer_in_words(row))
     wrong = owner.post(f"{table}/answers", data={"questions": "mean(<b>)"})
     assert wrong.status_code == 400
     assert "expected a column" in wrong.text
