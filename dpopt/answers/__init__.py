@@ -7,4 +7,5 @@
 | intervals.py | intervals of sums, ratios, differences and quantiles |
 | answer.py | from a question to its sums and its answers |
 | regression.py | linear regressions from pairs of columns |
+| default_questions.py | the questions whose answers every release shows |
 """

@@ -21,22 +21,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.inference.measured_residuals import MeasuredResiduals, Numbers
-from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.domains import Domains
+
+
+class AnswersOfCells(Protocol):
+    """Where the shares of records in cells come from, as `RecordAnswers`."""
+
+    def on(self, marginals: MarginalSet, sizes: NDArray[np.integer], /) -> Numbers:
+        """Return the share of records in each cell."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowTables:
     """Marginals of the rows, scaled to the number of records."""
 
-    rows: RecordAnswers
+    rows: AnswersOfCells
     domains: Domains
     sizes: NDArray[np.integer]
     size: float

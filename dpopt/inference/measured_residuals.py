@@ -53,6 +53,12 @@ class MeasuredResiduals:
         object.__setattr__(self, "size", self.size or self.records)
         object.__setattr__(self, "places", {self.sets.attributes_of(place): place for place in known})
 
+    @classmethod
+    def nothing(cls, domains: Domains, size: float) -> MeasuredResiduals:
+        """Return that nothing was measured of so many records."""
+        none = MarginalSet(domains, np.zeros((0, 1), dtype=np.int32))
+        return cls(none, np.zeros(0), np.zeros(0), size, float("inf"))
+
     @property
     def domains(self) -> Domains:
         """The codes of the attributes that may occur."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpopt.algorithms.evaluate import finished_release
+from dpopt.algorithms.replay import finished_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.answers.answer import Answer, Estimated, answers_of
 from dpopt.answers.estimates import CountedCells, Measured, RowTables
@@ -75,7 +75,7 @@ class Answering:
                 "found releases with other columns or another number of records; expected releases of one table: ask each "
                 "by itself"
             )
-        measured = pooled(found) if found else _nothing(schema, size)
+        measured = pooled(found) if found else MeasuredResiduals.nothing(Domains.of(schema, occurring=False), size)
         written = first.written
         answers = RecordAnswers(written.held, written.multiplicity.astype(np.float64))
         return cls(
@@ -248,10 +248,3 @@ def _synopsis(one: AnyRelease) -> Synopsis | None:
 
 def _of_persons(privacy: Mapping[str, Any]) -> bool:
     return privacy["budget"].get("rows_per_person") is not None
-
-
-def _nothing(schema: Schema, size: float) -> MeasuredResiduals:
-    """Return that no marginal was measured."""
-    domains = Domains.of(schema, occurring=False)
-    none = MarginalSet(domains, np.zeros((0, 1), dtype=np.int32))
-    return MeasuredResiduals(none, np.zeros(0), np.zeros(0), size, float("inf"))

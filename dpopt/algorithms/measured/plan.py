@@ -226,6 +226,11 @@ class MeasuredPlan(Plan):
         return f"is found if it is far too small; if it is too large, it {NOT_FOUND}"
 
     @property
+    def asked(self) -> tuple[str, ...]:
+        """The questions that the owner said to matter."""
+        return () if self.figures is None else self.figures.questions
+
+    @property
     def answers_only(self) -> bool:
         """Whether answers are released, and no records."""
         return self.algorithm == NOISE

@@ -86,18 +86,12 @@ def _show(rows: list[dict[str, object]], title: str) -> None:
     from itertools import groupby
 
     from dpopt.cli.reports.reports import console, print_table
+    from dpopt.html_pages.shown import figure
 
     console().print(f"{title}, of the table as it was counted")
     for asked, group in groupby(rows, key=lambda row: str(row.get("question", row.get("regression")))):
         found = [{name: one for name, one in row.items() if name not in ("question", "regression")} for row in group]
         how = {str(row.pop("how")) for row in found}
         names = [name.replace("_", " ") for name in found[0]]
-        shown = [[one if isinstance(one, str) else _digits(one) for one in row.values()] for row in found]
+        shown = [[one if isinstance(one, str) else figure(one) for one in row.values()] for row in found]
         print_table(names, shown, title=f"{asked} ({', '.join(sorted(how))})")
-
-
-def _digits(found: object) -> str:
-    number = float(str(found))
-    if math.isnan(number):
-        return ""
-    return f"{number:,.0f}" if 1e4 <= abs(number) < 1e15 else f"{number:.4g}" if math.isfinite(number) else "unbounded"
