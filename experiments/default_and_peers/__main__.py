@@ -44,12 +44,16 @@ Found = Mapping[tuple[str, float, str], dict[str, float]]
 def main(arguments: list[str] | None = None) -> int:
     """Measure the runs that are not on file, and print each method's figures, the bars and the default's largest losses."""
     parser = parser_of("default_and_peers", runs=5)
-    parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES), metavar="TABLE", help="some of them")
+    parser.add_argument(
+        "--tables", nargs="+", choices=TABLES, default=list(TABLES), metavar="TABLE", help="some of them"
+    )
     parser.add_argument("--epsilon", nargs="+", type=float, default=list(EPSILONS), help="budgets (all three)")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS[:2]), help="dpopt independent")
     parser.add_argument("--environments", type=Path, help="folder with one environment per peer")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds after which a peer is ended (300)")
-    parser.add_argument("--records", type=Path, help="keep the records of every run in this folder, and take those there")
+    parser.add_argument(
+        "--records", type=Path, help="keep the records of every run in this folder, and take those there"
+    )
     parser.add_argument("--processes", type=int, default=1, help="releases at a time (1)")
     return carry_out(parser, arguments, {"rows": _rows}, markdown, continues=True)
 
@@ -121,18 +125,33 @@ def markdown(report: Report) -> Iterator[str]:
     """Yield the default against each method, the bars, its largest losses, and all figures."""
     found = merged(report["rows"])
     titles = ["epsilon", "against", "tables", *(title for name, title in FIGURES.items() if name in _judged())]
-    caption = "Errors of the default over those of others (of AUC, of what is missing to 1): geometric means, and on how many tables they are larger:"
+    caption = (
+        "Errors of the default over those of others (of AUC, of what is missing to 1): geometric means, and on how many "
+        "tables they are larger:"
+    )
     yield from documents.captioned(caption, titles, _against(found))
-    titles = ["epsilon", "tables with reliable pairs", "slope: mean", "least", "below .75", "group means over 1.1 times the better"]
+    titles = [
+        "epsilon",
+        "tables with reliable pairs",
+        "slope: mean",
+        "least",
+        "below .75",
+        "group means over 1.1 times the better",
+    ]
     yield from documents.captioned("The bars (slopes of .85 in the mean and .75 on each table):", titles, _bars(found))
     titles = ["table", "epsilon", "figure", "default", "other", "has", "ratio"]
     yield from documents.captioned("The default's largest losses:", titles, itertools.islice(losses(found), LOSSES))
     titles = ["table", "epsilon", "method", "releases", *FIGURES.values()]
-    figures = ([*key[:1], f"{key[1]:g}", key[2], row["runs"], *(_text(row, name) for name in FIGURES)] for key, row in found.items())
+    figures = (
+        [*key[:1], f"{key[1]:g}", key[2], row["runs"], *(_text(row, name) for name in FIGURES)]
+        for key, row in found.items()
+    )
     yield from documents.captioned("Means over releases:", titles, figures)
     failed = [[*row["setting"].split(", "), row["failed"]] for row in report["rows"] if "failed" in row]
     if failed:
-        yield from documents.captioned("Not released:", ["table", "epsilon", "run", "half", "method", "because"], failed)
+        yield from documents.captioned(
+            "Not released:", ["table", "epsilon", "run", "half", "method", "because"], failed
+        )
 
 
 def _judged() -> list[str]:
@@ -156,7 +175,7 @@ def _ratio(name: str, own: Mapping[str, float], other: Mapping[str, float]) -> f
 
 
 def _against(found: Found) -> Iterator[list[object]]:
-    for epsilon, method in dict.fromkeys((key[1], key[2]) for key in found if key[2] != DEFAULT):
+    for epsilon, method in sorted({(key[1], key[2]) for key in found if key[2] != DEFAULT}):
         both = [(found[name, epsilon, DEFAULT], row) for (name, other, one), row in found.items()
                 if (other, one) == (epsilon, method) and (name, epsilon, DEFAULT) in found]  # fmt: skip
         cells = []
@@ -173,7 +192,9 @@ def _bars(found: Found) -> Iterator[list[object]]:
         slopes = {name: row["slope"] for name, row in own.items() if "slope" in row}
         over = []
         for name, row in own.items():
-            others = [found.get((name, epsilon, other), {}).get("group", math.inf) for other in (INDEPENDENT, UNSHRUNKEN)]
+            others = [
+                found.get((name, epsilon, other), {}).get("group", math.inf) for other in (INDEPENDENT, UNSHRUNKEN)
+            ]
             if "group" in row and row["group"] > EXCESS * min(others):
                 over.append(f"{name} ({row['group'] / min(others):.2f})")
         low = [f"{name} ({slope:.2f})" for name, slope in slopes.items() if slope < LEAST_SLOPE]
@@ -183,7 +204,7 @@ def _bars(found: Found) -> Iterator[list[object]]:
 
 def losses(found: Found) -> Iterator[list[object]]:
     """Yield where the default has a larger error than another method, the largest ratio first."""
-    entries = []
+    entries: list[tuple[float, list[object]]] = []
     for (name, epsilon, method), row in found.items():
         own = found.get((name, epsilon, DEFAULT))
         if own is None or method == DEFAULT:

@@ -59,7 +59,9 @@ class Judge:
     def baseline(self, seed: int) -> dict[str, float]:
         """Return the figures of group means from pairs that are counted alone, each with an equal part of the budget."""
         rng = np.random.default_rng(seed)
-        noisy = [_joint(self.table, pair) + rng.normal(0, self.noise, self.table.sizes[list(pair)]) for pair in self.pairs]
+        noisy = [
+            _joint(self.table, pair) + rng.normal(0, self.noise, self.table.sizes[list(pair)]) for pair in self.pairs
+        ]
         return self.groups(noisy)
 
     @cached_property
@@ -71,7 +73,9 @@ class Judge:
     @cached_property
     def ordered(self) -> list[int]:
         """The ordered columns whose values differ."""
-        numbers = [_without(self.table.codes[:, place], self.halves.missing[place]) for place in range(len(self.table.sizes))]
+        numbers = [
+            _without(self.table.codes[:, place], self.halves.missing[place]) for place in range(len(self.table.sizes))
+        ]
         return [place for place in np.flatnonzero(self.halves.ordered).tolist() if np.nanstd(numbers[place]) > 0]
 
     @cached_property
@@ -107,7 +111,7 @@ class Judge:
         return found | ({"slope": float(np.mean(slopes)), "reliable": float(len(slopes))} if slopes else {})
 
     def area(self, records: NDArray[np.integer], mass: Numbers) -> float:
-        """Return the area under the curve on the other half of boosted trees that say whether the class is the commonest one."""
+        """Return the AUC, on the other half, of boosted trees that say whether the class is the commonest one."""
         from sklearn.ensemble import HistGradientBoostingClassifier
         from sklearn.metrics import roc_auc_score
 
@@ -199,7 +203,7 @@ def _means(numbers: Numbers, mass: Numbers) -> Numbers:
 
 
 def _quartiles(numbers: Numbers, mass: Numbers) -> Numbers:
-    """Return the mean of the three quartiles' places, (3, k) flattened over columns by the caller's broadcasting."""
+    """Return the three quartiles of each column, (3, k)."""
     found = np.empty((3, numbers.shape[1]))
     for place, column in enumerate(numbers.T):
         held = np.isfinite(column) & (mass > 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,14 +91,14 @@ def _released(halves: Halves, epsilon: float, method: str, environments: Path | 
             raise ValueError(f"{method} needs --environments, a folder with one environment per peer")
         peer, _, own = method.partition(" ")
         coded = PeerTable(table.codes, tuple(table.sizes.tolist()), table.names)
-        terms = {"epsilon": epsilon, "delta": table.delta, "order": 2, "limit": limit}
-        return Released(run_peer(environments / peer, peer, own, coded, **terms).records)
+        limits: dict[str, Any] = {"epsilon": epsilon, "delta": table.delta, "order": 2, "limit": limit}
+        return Released(run_peer(environments / peer, peer, own, coded, **limits).records)
     columns = {}
     for place, (codes, ordered) in enumerate(zip(table.codes.T.astype(int), halves.ordered, strict=True)):
         cells = pd.Series(codes, dtype="Int64") if ordered else pd.Series([f"v{code}" for code in codes], dtype=object)
         columns[table.names[place]] = cells.mask(codes == halves.missing[place])
     asked = ("marginals:1",) if method == INDEPENDENT else ()
-    terms = {"epsilon": epsilon, "delta": table.delta, "n0": len(table.codes), "predict": False}
+    terms: dict[str, Any] = {"epsilon": epsilon, "delta": table.delta, "n0": len(table.codes), "predict": False}
     records = dpopt.release(pd.DataFrame(columns), halves.schema(), *asked, **terms).records
     return Released(np.asarray(records.held), records.weights)
 
