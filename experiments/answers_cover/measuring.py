@@ -36,6 +36,8 @@ TOGETHER = 10
 HELD, OF, UNBOUNDED, ROWS = "held", "of", "unbounded", "by the rows"
 Tally = dict[str, Counter[str]]
 Whole = NDArray[np.int64]
+First = tuple[Whole, Residuals, float]
+"""Places among the wanted sets, their residuals as they were measured first, and the scale of the noise."""
 
 
 @dataclass(slots=True, eq=False)
@@ -74,13 +76,13 @@ class Draws:
         exact = residuals_of(taken, counts[np.repeat(cells, sets.cells())].astype(np.float64))
         return cls(job, counts, wanted, exact)
 
-    def play(self, rng: np.random.Generator) -> tuple[MeasuredResiduals, list[tuple[Whole, Residuals, float]]]:
-        """Measure stage by stage, each for what earlier ones released; return what is known, and what was measured first.
+    def play(self, rng: np.random.Generator) -> tuple[Known, MeasuredResiduals, list[First]]:
+        """Measure stage by stage, each for what earlier ones released.
 
-        The latter are places among the wanted sets, their residuals, and the scale of the noise.
+        Return what is known, what answers use of it, and how that was measured.
         """
         plan = MeasuredPlan.of(self.job.plan)
-        known, first = Known(self.job, plan), list[tuple[Whole, Residuals, float]]()
+        known, first = Known(self.job, plan), list[First]()
         cells, last = known.sets.cells(), plan.stages[-1]
         seen = np.zeros(len(known.sets), dtype=np.bool_)
         for planned in plan.stages:
@@ -104,7 +106,7 @@ class Draws:
             else:
                 known.add_coarse(factors, parts, noisy, planned.scale)
             known.update(planned.order if planned is not last else int(known.sets.widths().max()))
-        return self._wanted(known.measured()), first
+        return known, self._wanted(known.measured()), first
 
     def _wanted(self, measured: MeasuredResiduals) -> MeasuredResiduals:
         """Return what was measured of the sets that questions need: the others only take time."""
@@ -117,7 +119,7 @@ class Draws:
         )  # fmt: skip
 
     def redrawn(
-        self, measured: MeasuredResiduals, first: Sequence[tuple[Whole, Residuals, float]], rng: np.random.Generator
+        self, measured: MeasuredResiduals, first: Sequence[First], rng: np.random.Generator
     ) -> MeasuredResiduals:
         """Return what would have been measured with other noise, by the same factors and scales."""
         estimates, cells = self.exact.copy(), measured.sets.cells()
@@ -159,8 +161,8 @@ def measured(setting: tuple[str, float, int, int, int]) -> Result:
     calls: Counter[str] = Counter()
     each = {at: np.zeros((2, len(one.truths))) for at, one in enumerate(questions)}
     for _ in range(plays):
-        found, first = draws.play(rng)
-        lacking = {at for at, one in enumerate(questions) if not _measured(one, found)}
+        _, found, first = draws.play(rng)
+        lacking = {at for at, one in enumerate(questions) if not is_measured(one, found)}
         for at in lacking:
             for tally, times in ((whole, 1), (fixed, redraws)):
                 _rows(tally, questions[at], times)
@@ -179,7 +181,7 @@ def measured(setting: tuple[str, float, int, int, int]) -> Result:
     return {
         "table": name, "epsilon": epsilon, "plays": plays, "redraws": redraws, "seed": seed,
         "workload": draws.job.workload.specification.get("workload", "pairs"),
-        "whole": _plain(whole), "fixed": _plain(fixed), "together": dict(calls),
+        "whole": plain(whole), "fixed": plain(fixed), "together": dict(calls),
         "worst": {
             kind: min(
                 (
@@ -194,7 +196,8 @@ def measured(setting: tuple[str, float, int, int, int]) -> Result:
     }  # fmt: skip
 
 
-def _measured(one: Asked, found: MeasuredResiduals) -> bool:
+def is_measured(one: Asked, found: MeasuredResiduals) -> bool:
+    """Return whether all that a question needs was measured."""
     if one.kind != COEFFICIENTS:
         sides = [one.columns]
         return all(found.missing(side) is None for side in sides)
@@ -251,7 +254,7 @@ def _together(asked: Sequence[Asked], found: MeasuredResiduals, schema: Any, row
     return True
 
 
-def _plain(tally: Tally) -> dict[str, str]:
+def plain(tally: Tally) -> dict[str, str]:
     """Return counts as "held of unbounded rows"."""
     return {
         label: " ".join(str(counts[key]) for key in (HELD, OF, UNBOUNDED, ROWS)) for label, counts in tally.items()
