@@ -21,7 +21,6 @@ from itertools import combinations, combinations_with_replacement
 from math import nan
 
 import numpy as np
-from scipy.optimize import brentq
 
 from dpopt.answers.answer import BY_ROWS, MEASURED, numbers_of
 from dpopt.answers.estimates import RowTables
@@ -208,6 +207,8 @@ class _Solved:
             low, high = high, 2 * high
             if high > _FARTHEST:
                 return float(np.copysign(np.inf, step))
+        from scipy.optimize import brentq  # slow to load
+
         end = brentq(lambda far: self._distance(at, centre + far * step) - z * z, low, high, xtol=1e-6, rtol=1e-6)
         return centre + float(end) * step
 
