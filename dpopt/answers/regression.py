@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations, combinations_with_replacement
 from math import nan
 
@@ -32,7 +31,7 @@ from dpopt.schema.schema import Schema
 
 MOST_TERMS = 60
 """Terms of a regression, at most."""
-_FARTHEST = 1e3
+_STEPS, _FARTHEST = 60, 1e3
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +167,7 @@ def _noise(measured: MeasuredResiduals, columns: Sequence[int], one: _Term, two:
     return np.concatenate(parts)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Solved:
     """The moment equations and their solution."""
 
@@ -178,16 +177,10 @@ class _Solved:
     noise: Numbers
     """Shape (p, p + 1, directions). Of each entry of A, and of b in the last column."""
 
-    @cached_property
-    def _products(self) -> Numbers:
-        """Shape (p, p, (p + 1)^2). Covariances of the entries of each two rows: there may be thousands of directions."""
-        found = np.tensordot(self.noise, self.noise, (2, 2)).transpose(0, 2, 1, 3)
-        return np.asarray(found.reshape(*found.shape[:2], -1))
-
     def covariance(self, beta: Numbers) -> Numbers:
         """Return V(beta), (p, p)."""
-        own = np.append(-beta, 1.0)
-        return np.asarray(self._products @ np.outer(own, own).ravel())
+        own = np.tensordot(np.append(-beta, 1.0), self.noise, (0, 1))
+        return np.asarray(own @ own.T)
 
     def interval(self, at: int, z: float) -> Interval:
         """Return the interval of one coefficient."""
@@ -207,10 +200,13 @@ class _Solved:
             low, high = high, 2 * high
             if high > _FARTHEST:
                 return float(np.copysign(np.inf, step))
-        from scipy.optimize import brentq  # slow to load
-
-        end = brentq(lambda far: self._distance(at, centre + far * step) - z * z, low, high, xtol=1e-6, rtol=1e-6)
-        return centre + float(end) * step
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            inside = self._distance(at, centre + middle * step) < z * z
+            low, high = (middle, high) if inside else (low, middle)
+            if high - low < 1e-6 * high:
+                break
+        return centre + high * step
 
     def _distance(self, at: int, value: float) -> float:
         """Return the least square over the other coefficients, whose V is taken at the solution that follows from it."""
