@@ -1,5 +1,4 @@
-"""One setting of the experiment: all measuring stages of releases, their noise redrawn, and which intervals hold the table's
-figures."""
+"""One setting: all measuring stages of releases, their noise redrawn, and which intervals hold the table's figures."""
 
 from __future__ import annotations
 
@@ -17,14 +16,14 @@ from numpy.typing import NDArray
 import dpopt
 from dpopt.algorithms.measured.known import Known
 from dpopt.algorithms.measured.plan import MeasuredPlan
-from dpopt.answers.answer import MEASURED, Answer
+from dpopt.answers.release_answers import Answering
 from dpopt.errors import AccuracyWarning
 from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.queries.counting.kernels import shares_on_records
 from dpopt.queries.residuals import Residuals, residuals_of
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
-from experiments.answers_cover.questions import COEFFICIENTS, KINDS, OUTER, Asked, asked_of, rows_of, schema_of
+from experiments.answers_cover.questions import COEFFICIENTS, KINDS, OUTER, Answers, Asked, asked_of, rows_of, schema_of
 from experiments.experiment import Result
 from experiments.one_estimator.tables import Table, load
 
@@ -168,15 +167,15 @@ def measured(setting: tuple[str, float, int, int, int]) -> Result:
                 _rows(tally, questions[at], times)
         asked = [one for at, one in enumerate(questions) if at not in lacking]
         for one in asked:
-            tally_of(whole, one, one.answers(schema, found, rows))
+            tally_of(whole, one, one.answers(Answering(schema, found, rows, persons=False)))
         for number in range(redraws):
-            again = draws.redrawn(found, first, rng)
+            again = Answering(schema, draws.redrawn(found, first, rng), rows, persons=False)
             for at, one in enumerate(questions):
                 if at not in lacking:
-                    inside = tally_of(fixed, one, one.answers(schema, again, rows))
+                    inside = tally_of(fixed, one, one.answers(again))
                     each[at] += np.stack([inside, np.ones(inside.size)])
             if number % TOGETHER == 0 and asked:
-                calls[HELD] += _together(asked, again, schema, rows)
+                calls[HELD] += _together(asked, again)
                 calls[OF] += 1
     return {
         "table": name, "epsilon": epsilon, "plays": plays, "redraws": redraws, "seed": seed,
@@ -187,7 +186,7 @@ def measured(setting: tuple[str, float, int, int, int]) -> Result:
                 (
                     float((held[one.large] / number[one.large]).min())
                     for one, (held, number) in zip(questions, each.values(), strict=True)
-                    if one.kind == kind and number.max() == plays * redraws and one.large.any()
+                    if one.of.kind == kind and number.max() == plays * redraws and one.large.any()
                 ),
                 default=None,
             )
@@ -198,9 +197,8 @@ def measured(setting: tuple[str, float, int, int, int]) -> Result:
 
 def is_measured(one: Asked, found: MeasuredResiduals) -> bool:
     """Return whether all that a question needs was measured."""
-    if one.kind != COEFFICIENTS:
-        sides = [one.columns]
-        return all(found.missing(side) is None for side in sides)
+    if one.of.kind != COEFFICIENTS:
+        return found.missing(one.columns) is None
     return all(found.missing(pair) is None for pair in combinations(one.columns, 2))
 
 
@@ -211,44 +209,38 @@ def _rows(tally: Tally, one: Asked, times: int) -> None:
 
 def _labels(one: Asked) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     known = np.isfinite(one.truths)
-    yield one.kind, one.large
-    yield f"{one.kind}, small", known & ~one.large
+    yield one.of.kind, one.large
+    yield f"{one.of.kind}, small", known & ~one.large
 
 
-def tally_of(tally: Tally, one: Asked, answers: Sequence[Any]) -> NDArray[np.bool_]:
+def tally_of(tally: Tally, one: Asked, given: Answers) -> NDArray[np.bool_]:
     """Add to a tally which of the answers' intervals hold the table's figures, and which are unbounded; return the former."""
-    intervals = [found.interval for found in answers]
-    low, high = np.array([[found.low, found.high] for found in intervals]).T
     slack = 1e-9 * np.maximum(1.0, np.abs(one.truths))
-    inside = (low <= one.truths + slack) & (one.truths - slack <= high)
+    inside = (given.low <= one.truths + slack) & (one.truths - slack <= given.high)
     for label, mask in _labels(one):
-        _add(tally[label], low[mask], high[mask], inside[mask])
+        _add(tally[label], given.low[mask], given.high[mask], inside[mask])
     if one.outer is not None:
-        within = np.array([found.within for found in answers if isinstance(found, Answer)])
         known = np.isfinite(one.outer)
-        low, high = within.T
-        held = (low <= one.outer + slack) & (one.outer - slack <= high)
+        held = (given.least <= one.outer + slack) & (one.outer - slack <= given.greatest)
         for label, mask in ((OUTER, one.large & known), (f"{OUTER}, small", ~one.large & known)):
-            _add(tally[label], low[mask], high[mask], held[mask])
+            _add(tally[label], given.least[mask], given.greatest[mask], held[mask])
     return inside
 
 
-def _add(
-    counts: Counter[str], low: NDArray[np.float64], high: NDArray[np.float64], inside: NDArray[np.bool_]
-) -> None:
+def _add(counts: Counter[str], low: NDArray[np.float64], high: NDArray[np.float64], inside: NDArray[np.bool_]) -> None:
     bounded = np.isfinite(low) & np.isfinite(high)
     counts[HELD] += int(inside.sum())
     counts[OF] += inside.size
     counts[UNBOUNDED] += int((~bounded).sum())
 
 
-def _together(asked: Sequence[Asked], found: MeasuredResiduals, schema: Any, rows: Any) -> bool:
+def _together(asked: Sequence[Asked], answering: Answering) -> bool:
     """Return whether all intervals hold that are asked for together (Bonferroni), as in one call."""
     figures = sum(len(one.truths) for one in asked)
     for one in asked:
         each = 1 - (1 - CONFIDENCE) / figures
         counts: Tally = defaultdict(Counter)
-        tally_of(counts, one, one.answers(schema, found, rows, confidence=each))
+        tally_of(counts, one, one.answers(answering, confidence=each))
         if any(tally[HELD] < tally[OF] for tally in counts.values()):
             return False
     return True
@@ -256,6 +248,4 @@ def _together(asked: Sequence[Asked], found: MeasuredResiduals, schema: Any, row
 
 def plain(tally: Tally) -> dict[str, str]:
     """Return counts as "held of unbounded rows"."""
-    return {
-        label: " ".join(str(counts[key]) for key in (HELD, OF, UNBOUNDED, ROWS)) for label, counts in tally.items()
-    }
+    return {label: " ".join(str(counts[key]) for key in (HELD, OF, UNBOUNDED, ROWS)) for label, counts in tally.items()}

@@ -9,10 +9,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.answers.answer import Answer, answers_of, numbers_of
+from dpopt.answers.answer import numbers_of
 from dpopt.answers.estimates import RowTables
-from dpopt.answers.questions import Question, parse_question
-from dpopt.answers.regression import Coefficient, regress
+from dpopt.answers.release_answers import Answering
 from dpopt.errors import QuestionError
 from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.queries.counting.answers import RecordAnswers
@@ -34,14 +33,27 @@ _FILES = {"adult": "adult/adult-train.csv.gz", **{name: f"tables/{name}.csv.gz" 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
-    """A question, or a regression, with what it needs and the figures that the table gives."""
+class Text:
+    """A question, or a regression, and what it is about."""
 
     kind: str
     text: str
+    names: tuple[str, ...]
+    """Columns that it needs."""
+    by: tuple[str, ...] = ()
+    """Columns that make groups."""
+    number: str | None = None
+    """The column of a mean or quantile."""
+    groups: tuple[str, ...] = ()
+    """Questions for the numbers of records in its groups, two of a difference."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """A question with the figures that the table gives."""
+
+    of: Text
     columns: tuple[int, ...]
-    question: Question | None
-    """None for a regression."""
     truths: NDArray[np.float64]
     """Of each figure, by the rows of the table."""
     large: NDArray[np.bool_]
@@ -49,13 +61,46 @@ class Asked:
     outer: NDArray[np.float64] | None = None
     """Of a mean: that of the numbers themselves, where these are at hand."""
 
-    def answers(
-        self, schema: Schema, measured: MeasuredResiduals, rows: RowTables, *, confidence: float = 0.95
-    ) -> list[Answer] | list[Coefficient]:
-        """Return what is answered from measurements."""
-        if self.question is None:
-            return regress(self.text, schema, measured, rows, confidence=confidence)
-        return answers_of(self.question, schema, measured, rows, confidence=confidence)
+    def answers(self, answering: Answering, *, confidence: float = 0.95) -> Answers:
+        """Return what is answered."""
+        return answers(self.of, answering, confidence=confidence)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """Answers to a question, an array entry for each figure."""
+
+    estimates: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+    """Standard errors."""
+    least: NDArray[np.float64]
+    greatest: NDArray[np.float64]
+    """Ends of means of the numbers themselves; NaN of other figures."""
+    terms: tuple[str, ...]
+    """Of a regression."""
+
+
+def answers(asked: Text, answering: Answering, *, confidence: float = 0.95) -> Answers:
+    """Return what is answered to a question."""
+    if asked.kind == COEFFICIENTS:
+        rows = answering.coefficients(asked.text, confidence=confidence)
+    else:
+        rows = answering.answers([asked.text], confidence=confidence)
+
+    def column(name: str) -> NDArray[np.float64]:
+        return np.array([row.get(name, np.nan) for row in rows], dtype=np.float64)
+
+    return Answers(
+        column("estimate"),
+        column("low"),
+        column("high"),
+        column("standard_error"),
+        column("least"),
+        column("greatest"),
+        tuple(str(row.get("term", "")) for row in rows),
+    )
 
 
 @cache
@@ -74,45 +119,43 @@ def rows_of(schema: Schema, codes: NDArray[np.int32]) -> RowTables:
     return RowTables(RecordAnswers(codes), Domains.of(schema, occurring=False), schema.sizes, len(codes))
 
 
-def nothing(schema: Schema, size: int) -> MeasuredResiduals:
-    """Return that nothing was measured, so that rows answer."""
-    none = MarginalSet(Domains.of(schema, occurring=False), np.zeros((0, 1), dtype=np.int32))
-    return MeasuredResiduals(none, np.zeros(0), np.zeros(0), float(size), float("inf"))
+def by_rows(schema: Schema, rows: RowTables) -> Answering:
+    """Return what answers from rows alone, as nothing was measured."""
+    none = MarginalSet(rows.domains, np.zeros((0, 1), dtype=np.int32))
+    return Answering(schema, MeasuredResiduals(none, np.zeros(0), np.zeros(0), rows.size, np.inf), rows, persons=False)
 
 
 def asked_of(table: Table) -> list[Asked]:
     """Return the questions to a table, those of a seeded choice of its columns."""
-    schema = schema_of(table.name)
-    rows, none = rows_of(schema, table.codes), nothing(schema, len(table.codes))
-    found = []
-    for kind, text, names in _texts(schema, table):
-        columns = tuple(schema.index(one) for one in names)
-        if kind == COEFFICIENTS:
-            try:
-                made = regress(text, schema, none, rows)
-            except QuestionError:  # a value that no record has: the table itself has no coefficients
-                continue
-            truths = np.array([one.interval.estimate for one in made])
-            sizes = np.array([_size_of_term(one.term, schema, table) for one in made])
-            question = None
+    schema, found = schema_of(table.name), []
+    exact = by_rows(schema, rows_of(schema, table.codes))
+    for one in _texts(schema, table):
+        try:
+            given = answers(one, exact)
+        except QuestionError:  # of a regression with a value that no record has: the table itself has no coefficients
+            if one.kind != COEFFICIENTS:
+                raise
+            continue
+        truths = given.estimates
+        if one.kind == COEFFICIENTS:
+            sizes = np.array([_size_of_term(term, schema, table) for term in given.terms])
         else:
-            question = parse_question(text, schema)
-            answers = answers_of(question, schema, none, rows)
-            truths = np.array([one.interval.estimate for one in answers])
-            sizes = _sizes(question, schema, none, rows)
-            sizes = truths if kind == COUNTS else np.repeat(sizes, len(truths) // len(sizes))
-        kept = np.isfinite(truths)
-        large = (sizes >= LEAST_SHARE * len(table.codes)) & kept
-        outer = _outer(question, schema, table) if kind == MEANS and question is not None else None
-        found.append(Asked(kind, text, columns, question, truths, large, outer))
+            counts = [answers(Text(COUNTS, text, ()), exact).estimates for text in one.groups]
+            sizes = np.min(counts, axis=0)
+            sizes = np.repeat(sizes, len(truths) // len(sizes))
+        large = (sizes >= LEAST_SHARE * len(table.codes)) & np.isfinite(truths)
+        columns = tuple(schema.index(name) for name in one.names)
+        found.append(Asked(one, columns, truths, large, _outer(one, schema, table)))
     return found
 
 
-def _texts(schema: Schema, table: Table) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield the kind of each question, its text, and the columns that it needs; conditions are on usual values."""
+def _texts(schema: Schema, table: Table) -> Iterator[Text]:
+    """Yield questions; conditions are on usual values."""
     draw, name = np.random.default_rng(sum(table.name.encode())), table.name
     target = CLASSES[name]
-    counts = {one: np.bincount(codes, minlength=one.size) for one, codes in zip(schema.attributes, table.codes.T)}
+    counts = {
+        one: np.bincount(codes, minlength=one.size) for one, codes in zip(schema.attributes, table.codes.T, strict=True)
+    }
 
     def usual(attribute: Attribute, place: int) -> str:
         shown = counts[attribute][: attribute.size - (attribute.missing_code is not None)]
@@ -133,34 +176,36 @@ def _texts(schema: Schema, table: Table) -> Iterator[tuple[str, str, list[str]]]
     event = usual(of, 1)
     for place, one in enumerate(groups):
         other = groups[place - 1]
-        group, beside = _quoted(one.name), _quoted(other.name)
-        yield COUNTS, f"count by {group}", [one.name]
-        yield SHARES, f"share of {event} by {group}", [target, one.name]
+        group, beside, own = _quoted(one.name), _quoted(other.name), f"count by {_quoted(one.name)}"
+        first, last = (f"where {usual(one, at)}" for at in (0, 1))
+        ends = (f"count {first}", f"count {last}")
+        yield Text(COUNTS, own, (one.name,), (one.name,), groups=(own,))
+        yield Text(SHARES, f"share of {event} by {group}", (target, one.name), (one.name,), groups=(own,))
         if place:
-            yield COUNTS, f"count by {group}, {beside}", [one.name, other.name]
-            yield SHARES, f"share of {group} by {beside}", [one.name, other.name]
-        first, last = (f"where {usual(one, place)}" for place in (0, 1))
-        yield DIFFERENCES, f"share of {event} {first} - share of {event} {last}", [target, one.name]
+            both, names = f"count by {group}, {beside}", (one.name, other.name)
+            yield Text(COUNTS, both, names, names, groups=(both,))
+            yield Text(SHARES, f"share of {group} by {beside}", names, (other.name,), groups=(f"count by {beside}",))
+        difference = f"share of {event} {first} - share of {event} {last}"
+        yield Text(DIFFERENCES, difference, (target, one.name), groups=ends)
         for number in numbers:
-            column = _quoted(number.name)
-            yield MEANS, f"mean({column}) by {group}", [number.name, one.name]
-            yield DIFFERENCES, f"mean({column}) {first} - mean({column}) {last}", [number.name, one.name]
-            yield QUANTILES, f"median({column}) by {group}", [number.name, one.name]
-            yield QUANTILES, f"quantile({column}, 0.9) by {group}", [number.name, one.name]
-    condition = f"where {usual(groups[1], 0)}"
-    yield COUNTS, f"count {condition} by {_quoted(groups[0].name)}, {_quoted(target)}", [
-        groups[1].name, groups[0].name, target,
-    ]  # fmt: skip
-    yield SHARES, f"share of {event} {condition} by {_quoted(groups[0].name)}", [
-        groups[1].name, groups[0].name, target,
-    ]  # fmt: skip
+            mean, names, by = f"mean({_quoted(number.name)})", (number.name, one.name), (one.name,)
+            yield Text(MEANS, f"{mean} by {group}", names, by, number.name, (own,))
+            yield Text(DIFFERENCES, f"{mean} {first} - {mean} {last}", names, (), number.name, ends)
+            for quantile in (f"median({_quoted(number.name)})", f"quantile({_quoted(number.name)}, 0.9)"):
+                yield Text(QUANTILES, f"{quantile} by {group}", names, by, number.name, (own,))
+    (one, other), condition = groups[:2], f"where {usual(groups[1], 0)}"
+    three = (other.name, one.name, target)
+    cells = f"count {condition} by {_quoted(one.name)}, {_quoted(target)}"
+    yield Text(COUNTS, cells, three, three[1:], groups=(cells,))
+    own = f"count {condition} by {_quoted(one.name)}"
+    yield Text(SHARES, f"share of {event} {condition} by {_quoted(one.name)}", three, (one.name,), groups=(own,))
     whole = [one for one in groups if counts[one].all()]
     terms = [one for one in (*numbers, *whole[:2]) if one.size <= MOST_GROUPS]
     for outcome in (of, *numbers):
         left = [one for one in terms if one is not outcome]
         if left and outcome.missing_code is None and (numbers_of(outcome) is not None or outcome.size == 2):
             text = f"{outcome.name} ~ {' + '.join(one.name for one in left)}"
-            yield COEFFICIENTS, text, [outcome.name, *(one.name for one in left)]
+            yield Text(COEFFICIENTS, text, (outcome.name, *(one.name for one in left)))
 
 
 def _quoted(name: str) -> str:
@@ -174,21 +219,6 @@ def _condition(attribute: Attribute, code: int) -> str:
         low, high = attribute.edges[code : code + 2]
         return f"{name} >= {low:g}" if code == len(attribute.edges) - 2 else f"{low:g} <= {name} < {high:g}"
     return f"{name} = {label}" if attribute.kind is AttributeKind.BOOLEAN else f'{name} = "{label}"'
-
-
-def _sizes(question: Question, schema: Schema, none: MeasuredResiduals, rows: RowTables) -> NDArray[np.float64]:
-    """Return the number of records in each group of a question; the smaller one of both sides of a difference."""
-    sides = [question] if question.minus is None else [question, question.minus]
-    counts = [
-        [
-            one.interval.estimate
-            for one in answers_of(
-                Question(side.text, "count", condition=side.condition, by=side.by), schema, none, rows
-            )
-        ]
-        for side in sides
-    ]
-    return np.min(np.array(counts), axis=0)
 
 
 def _size_of_term(term: str, schema: Schema, table: Table) -> float:
@@ -209,18 +239,18 @@ def _numbers(name: str, column: str) -> NDArray[np.float64]:
     attribute = schema.attributes[schema.index(column)]
     found = pd.read_csv(data_file(_FILES[name]), usecols=[column], skipinitialspace=True)[column]
     numbers = pd.to_numeric(found, errors="coerce").to_numpy(np.float64)
-    return np.clip(numbers, attribute.edges[0], attribute.edges[-1])
+    return np.asarray(np.clip(numbers, attribute.edges[0], attribute.edges[-1]))
 
 
-def _outer(question: Question, schema: Schema, table: Table) -> NDArray[np.float64] | None:
-    """Return the mean of the numbers themselves in each group; None where they are not at hand, or of codes."""
-    column = str(question.column)
-    attribute = schema.attributes[schema.index(column)]
-    if table.name not in _FILES or attribute.kind is not AttributeKind.NUMERIC:
+def _outer(asked: Text, schema: Schema, table: Table) -> NDArray[np.float64] | None:
+    """Return the mean of the numbers themselves in each group; None where they are not at hand, and of codes."""
+    if asked.kind != MEANS or asked.number is None or table.name not in _FILES:
         return None
-    numbers, (by,) = _numbers(table.name, column), (schema.index(one) for one in question.by)
-    codes = table.codes[:, by]
-    known = np.isfinite(numbers) & (table.codes[:, schema.index(column)] != attribute.missing_code)
+    column, by = schema.index(asked.number), schema.index(asked.by[0])
+    attribute, numbers = schema.attributes[column], _numbers(table.name, asked.number)
+    if attribute.kind is not AttributeKind.NUMERIC:
+        return None
+    codes, known = table.codes[:, by], np.isfinite(numbers) & (table.codes[:, column] != attribute.missing_code)
     counts = np.bincount(codes[known], minlength=int(schema.sizes[by]))
     with np.errstate(invalid="ignore"):
         return np.asarray(np.bincount(codes[known], numbers[known], int(schema.sizes[by])) / counts)

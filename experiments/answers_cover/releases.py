@@ -27,7 +27,7 @@ from experiments.answers_cover.measuring import (
     tally_of,
     workload_of,
 )
-from experiments.answers_cover.questions import COUNTS, MEANS, SHARES, nothing, schema_of
+from experiments.answers_cover.questions import COUNTS, MEANS, SHARES, by_rows, schema_of
 from experiments.experiment import Result
 from experiments.one_estimator.tables import Table, load
 
@@ -72,33 +72,28 @@ def released(setting: tuple[str, float, int]) -> Result:
         answering.rows.rows, answering.rows.domains, schema.sizes, float(len(table.codes)),
         np.random.default_rng([seed, *name.encode()]),
     )  # fmt: skip
-    none = nothing(schema, len(table.codes))
+    naively = by_rows(schema, resampled)
     for one in questions:
         known = is_measured(one, answering.measured)
         if known:
-            answers = one.answers(schema, answering.measured, answering.rows)
+            answers = one.answers(answering)
             tally_of(found, one, answers)
         else:
-            found[one.kind][ROWS] += int(one.large.sum())
-        if one.kind not in (COUNTS, SHARES, MEANS):
+            found[one.of.kind][ROWS] += int(one.large.sum())
+        if one.of.kind not in (COUNTS, SHARES, MEANS):
             continue
-        drawn = np.array(
-            [
-                [answer.interval.estimate for answer in one.answers(schema, none, resampled)]
-                for _ in range(RESAMPLES)
-            ]
-        )
+        drawn = np.array([one.answers(naively).estimates for _ in range(RESAMPLES)])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # of groups that no row has
             low, high = np.nanquantile(drawn, (0.025, 0.975), axis=0)
         inside = (low <= one.truths) & (one.truths <= high)
-        label = one.kind if known else f"{one.kind}, not measured"
+        label = one.of.kind if known else f"{one.of.kind}, not measured"
         naive[label][HELD] += int(inside[one.large].sum())
         naive[label][OF] += int(one.large.sum())
         if known:
-            own = np.array([answer.interval.high - answer.interval.low for answer in answers])
+            own = answers.high - answers.low
             usable = one.large & np.isfinite(own) & (own > 0)
-            widths[one.kind] += ((high - low)[usable] / own[usable]).tolist()
+            widths[one.of.kind] += ((high - low)[usable] / own[usable]).tolist()
     return {
         "table": name, "epsilon": epsilon, "seed": seed, "answers": plain(found), "bootstrap": plain(naive),
         "widths": {kind: float(f"{median(ratios):.3g}") for kind, ratios in widths.items() if ratios},

@@ -6,16 +6,17 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, compress
 from math import prod
 from statistics import median
+from typing import Any
 
 import numpy as np
 
 from dpopt.algorithms.measured.known import Known
 from dpopt.answers.answer import numbers_of
-from dpopt.answers.questions import Question
+from dpopt.answers.release_answers import Answering
 from dpopt.inference.measured_residuals import MeasuredResiduals, Numbers
 from dpopt.schema.schema import Schema
 from experiments.answers_cover.measuring import Draws, is_measured, questions_of
-from experiments.answers_cover.questions import COUNTS, MEANS, Asked, rows_of, schema_of
+from experiments.answers_cover.questions import COUNTS, MEANS, Text, rows_of, schema_of
 from experiments.experiment import Result
 from experiments.one_estimator.tables import load
 
@@ -35,7 +36,7 @@ def widths(setting: tuple[str, float, int]) -> Result:
     """
     name, epsilon, seed = setting
     table, schema = load(name), schema_of(name)
-    questions = [one for one in questions_of(name) if one.kind in (COUNTS, MEANS)]
+    questions = [one for one in questions_of(name) if one.of.kind in (COUNTS, MEANS)]
     draws = Draws.of(table, epsilon, questions)
     known, found, _ = draws.play(np.random.default_rng([seed, *name.encode()]))
     exact = MeasuredResiduals(found.sets, draws.exact, found.variances, found.records, found.records_variance)
@@ -44,36 +45,33 @@ def widths(setting: tuple[str, float, int]) -> Result:
     for one in questions:
         columns = tuple(sorted(one.columns))
         shape = exact.shape(columns)
-        if one.question is None or one.question.condition is not None or not is_measured(one, exact):
-            continue
-        if prod(shape) > MOST_CELLS:
+        if " where " in one.of.text or not is_measured(one, exact) or prod(shape) > MOST_CELLS:
             continue
         spreads = [covariance(shape, rows) for rows in (used(exact, columns), everything(known, columns))]
-        answers = one.answers(schema, exact, rows)
-        weights = list(_weights(one.question, schema, columns, exact.table(columns)))
-        for answer, weight in compress(zip(answers, weights, strict=True), one.large):
-            own = answer.interval.deviation
+        answers = one.answers(Answering(schema, exact, rows, persons=False))
+        weights = _weights(one.of, schema, columns, exact.table(columns))
+        for own, weight in compress(zip(answers.deviations.tolist(), weights, strict=True), one.large):
             dense = [float(np.sqrt(weight @ spread @ weight)) for spread in spreads]
-            ratios[one.kind].append([own / each for each in (*dense, single * float(np.sqrt(weight @ weight)))])
-    return {
-        "table": name, "epsilon": epsilon, "seed": seed,
-        "ratios": {
-            kind: {"figures": len(each), **{
-                title: f"{median(column):.4g} {max(column):.4g}" for title, column in zip(BESIDE, zip(*each), strict=True)
-            }}
-            for kind, each in ratios.items() if each
-        },
-    }  # fmt: skip
+            ratios[one.of.kind].append([own / each for each in (*dense, single * float(np.sqrt(weight @ weight)))])
+    found_ratios = {kind: _spread(each) for kind, each in ratios.items() if each}
+    return {"table": name, "epsilon": epsilon, "seed": seed, "ratios": found_ratios}
 
 
-def _weights(question: Question, schema: Schema, columns: tuple[int, ...], table: Numbers) -> Iterator[Numbers]:
+def _spread(ratios: list[list[float]]) -> dict[str, Any]:
+    """Return the number of figures, and the median and the largest of each ratio."""
+    columns = dict(zip(BESIDE, np.array(ratios).T.tolist(), strict=True))
+    texts = {title: f"{median(column):.4g} {max(column):.4g}" for title, column in columns.items()}
+    return {"figures": len(ratios), **texts}
+
+
+def _weights(asked: Text, schema: Schema, columns: tuple[int, ...], table: Numbers) -> Iterator[Numbers]:
     """Yield of each group what its figure weighs each cell of the table, near the truth: its derivative."""
-    by = [columns.index(schema.index(name)) for name in question.by]
+    by = [columns.index(schema.index(name)) for name in asked.by]
     places = np.indices(table.shape)
     for group in np.ndindex(*(table.shape[axis] for axis in by)):
         within = np.all([places[axis] == code for axis, code in zip(by, group, strict=True)], axis=0).astype(np.float64)
-        if question.column is not None:
-            column = schema.index(question.column)
+        if asked.number is not None:
+            column = schema.index(asked.number)
             numbers = numbers_of(schema.attributes[column])
             assert numbers is not None
             value = numbers[0][places[columns.index(column)]]
@@ -89,7 +87,7 @@ Measured = tuple[Numbers, float]
 
 def used(measured: MeasuredResiduals, columns: tuple[int, ...]) -> list[Measured]:
     """Return the measurements that answers about these columns use."""
-    return list(_residuals(measured.shape(columns), columns, lambda part: measured.variance(part)))
+    return list(_residuals(measured.shape(columns), columns, measured.variance))
 
 
 def everything(known: Known, columns: tuple[int, ...]) -> list[Measured]:
@@ -112,7 +110,7 @@ def _parts(known: Known, column: int) -> Numbers:
     assert known.parts is not None
     start, count = (int(each[column]) for each in (known.sets.domains.starts, known.sets.domains.counts))
     own = known.parts[start : start + count]
-    return (own == np.arange(own.max() + 1)[:, None]).astype(np.float64)
+    return np.asarray(own == np.arange(own.max() + 1)[:, None], dtype=np.float64)
 
 
 def _residuals(
@@ -127,7 +125,7 @@ def _residuals(
 
 def _directions(shape: tuple[int, ...], axes: Sequence[int], maps: Sequence[Numbers | None]) -> Numbers:
     """Return an orthonormal basis of the residual over some axes, after codes were put together, as rows over all cells."""
-    rows = np.ones((1, 1))
+    rows: Numbers = np.ones((1, 1))
     for axis, size in enumerate(shape):
         together = np.eye(size) if maps[axis] is None else maps[axis]
         assert together is not None
@@ -135,7 +133,7 @@ def _directions(shape: tuple[int, ...], axes: Sequence[int], maps: Sequence[Numb
         if axis in axes:
             number = len(together)
             own = np.linalg.svd(np.eye(number) - 1 / number)[2][: number - 1] @ together
-        rows = np.kron(rows, own)
+        rows = np.asarray(np.kron(rows, own))
     return rows
 
 
