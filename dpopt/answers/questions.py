@@ -87,7 +87,7 @@ class _Reader:
         question = self._question()
         if self._rest():
             raise self._problem("'where', 'by', 'of', '- ' and another question, or the end")
-        return question
+        return replace(question, text=self._text.strip())
 
     def _question(self) -> Question:
         start = self._at
