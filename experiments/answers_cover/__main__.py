@@ -22,6 +22,8 @@ from experiments.one_estimator.tables import QUICK, TABLES
 EPSILONS = (0.1, 1.0, 10.0)
 PLAYS, REDRAWS = 5, 50
 """Of one batch."""
+WHOLE = (("car", 0.1, 1_000), ("german-credit", 1.0, 250), ("titanic", 1.0, 400))
+"""Settings that are played often as a whole, with their number of plays: precisions follow from noise there."""
 WIDTHS = ("car", "compas", "german-credit", "titanic")
 """Tables that dense least squares is tried on."""
 EXAMPLE = 1.0
@@ -36,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--epsilon", nargs="+", type=float, default=list(EPSILONS), help="budgets (all three)")
     parser.add_argument("--processes", type=int, default=1, help="settings measured at a time (1)")
-    measures = {"rows": _rows, "releases": _releases, "widths": _widths, "examples": _examples}
+    measures = {"rows": _rows, "plays": _plays, "releases": _releases, "widths": _widths, "examples": _examples}
     return carry_out(parser, arguments, measures, markdown, continues=True)
 
 
@@ -48,6 +50,13 @@ def _rows(options: argparse.Namespace, known: list[Result]) -> Iterator[Result]:
     ]
     held = {(row["table"], row["epsilon"], row["seed"]) for row in known}
     yield from _carried(options, measured, [one for one in wanted if (one[0], one[1], one[-1]) not in held])
+
+
+def _plays(options: argparse.Namespace, known: list[Result]) -> Iterator[Result]:
+    wanted = [] if options.quick else [one for one in WHOLE if one[0] in options.tables]
+    held = {(row["table"], row["epsilon"]) for row in known}
+    settings = [(name, epsilon, plays, 0, 1) for name, epsilon, plays in wanted if (name, epsilon) not in held]
+    yield from _carried(options, measured, settings)
 
 
 def _releases(options: argparse.Namespace, known: list[Result]) -> Iterator[Result]:
@@ -102,6 +111,11 @@ def markdown(report: Report) -> Iterator[str]:
     yield from documents.captioned(
         "All intervals of a call together, by Bonferroni:", ["epsilon", "calls", "all hold", "share"], calls
     )
+    if report["plays"]:
+        yield ""
+        titles = ["table", "epsilon", "plays", "figures", "intervals", "hold", "by the rows"]
+        caption = "All stages played anew each time, groups of at least 1 %:"
+        yield from documents.captioned(caption, titles, _whole(report["plays"]))
     yield ""
     yield from _against_bootstrap(report["releases"])
     yield ""
@@ -119,6 +133,17 @@ def _covered(rows: Sequence[Result], label: str, epsilon: float) -> Iterator[obj
     if number:
         yield from (label, f"{epsilon:g}", f"{number:,}", f"{held / number:.4f}", f"{plays:,}", f"{whole / plays:.3f}")
         yield from (f"{unbounded:,}", f"{by_rows:,}")
+
+
+def _whole(rows: Sequence[Result]) -> Iterator[list[object]]:
+    for name, epsilon in sorted({(row["table"], row["epsilon"]) for row in rows}):
+        own = [row for row in rows if (row["table"], row["epsilon"]) == (name, epsilon)]
+        plays = sum(row["plays"] for row in own)
+        for kind in KINDS:
+            held, number, _, by_rows = totals(own, "whole", kind)
+            if number:
+                share = f"{held / number:.4f}"
+                yield [name, f"{epsilon:g}", plays, kind, f"{number:,}", share, f"{by_rows:,}"]
 
 
 def totals(rows: Sequence[Result], part: str, label: str) -> list[int]:
@@ -166,7 +191,8 @@ def _wide(rows: Sequence[Result]) -> Iterator[str]:
 
 def _answered(one: Result) -> list[object]:
     low, high, truth = one["low"], one["high"], one["truth"]
-    holds = "" if low is None else "yes" if low <= truth <= high else "no"
+    ends = (low, high) if one["least"] is None else (one["least"], one["greatest"])
+    holds = "" if low is None else "yes" if ends[0] <= truth <= ends[1] else "no"
     figures = [
         "" if one[key] is None else f"{one[key]:,.5g}"
         for key in ("truth", "estimate", "low", "high", "least", "greatest")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,6 +13,7 @@ import pandas as pd
 import dpopt
 from experiments.answers_cover.questions import schema_of
 from experiments.experiment import Result
+from experiments.runs import run_dpopt
 from experiments.tables import data_file
 
 DEFAULT = "default payment next month"
@@ -54,15 +57,29 @@ def _slope(table: pd.DataFrame) -> float:
 
 
 def examples(setting: tuple[str, float]) -> Result:
-    """Return ten answers of one release, and the truth: of the table's own numbers, where answers know bins."""
+    """Return ten answers of one release, and the truth: of the table's own numbers, where answers know bins.
+
+    They are asked for in Python and in the shell, which say the same.
+    """
     name, epsilon = setting
-    path = data_file(f"tables/{name}.csv.gz")
-    made = dpopt.release(path, schema_of(name), epsilon=epsilon, predict=False)
+    path, asked = data_file(f"tables/{name}.csv.gz"), list(EXAMPLES[name])
+    questions, formulas = ([text for text in asked if ("~" in text) is regression] for regression in (False, True))
+    with tempfile.TemporaryDirectory() as folder:
+        out = f"{folder}/release"
+        made = dpopt.release(path, schema_of(name), epsilon=epsilon, predict=False, out=out)
+        regressions = [part for formula in formulas for part in ("--regress", formula)]
+        shell = json.loads(run_dpopt(["answer", out, *questions, *regressions, "--json"]).output)["answers"]
     table, rows = pd.read_csv(path), []
-    for text, truth in EXAMPLES[name].items():
+    for text in asked:
         found = made.regression(text).iloc[1] if "~" in text else made.answer(text).iloc[0]
+        same = [one for one in shell if text in (one.get("question"), one.get("regression"))]
+        if ("~" not in text and len(same) != 1) or not any(one["estimate"] == found["estimate"] for one in same):
+            raise ValueError(
+                f"{name}: {text!r} is answered by {found['estimate']} in Python, and by {same} in the shell"
+            )
         figures = {key: _figure(found.get(key)) for key in ("estimate", "low", "high", "least", "greatest")}
-        rows.append({"question": text, "truth": _figure(truth(table)), **figures, "how": str(found["how"])})
+        truth = _figure(EXAMPLES[name][text](table))
+        rows.append({"question": text, "truth": truth, **figures, "how": str(found["how"])})
     return {"table": name, "epsilon": epsilon, "answers": rows}
 
 

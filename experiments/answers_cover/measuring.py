@@ -186,7 +186,7 @@ def measured(setting: tuple[str, float, int, int, int]) -> Result:
                 (
                     float((held[one.large] / number[one.large]).min())
                     for one, (held, number) in zip(questions, each.values(), strict=True)
-                    if one.of.kind == kind and number.max() == plays * redraws and one.large.any()
+                    if one.of.kind == kind and number.max() == plays * redraws > 0 and one.large.any()
                 ),
                 default=None,
             )
