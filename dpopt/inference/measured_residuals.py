@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.residuals import cell_variances, marginals_from_residuals
+from dpopt.queries.residuals import cell_variances
 from dpopt.schema.domains import Domains
 
 Numbers = NDArray[np.float64]
@@ -84,11 +84,16 @@ class MeasuredResiduals:
 
     def table(self, attributes: Sequence[int]) -> Numbers:
         """Return the unbiased estimate of the marginal over attributes, one axis for each, in their order."""
-        if not attributes:
-            return np.array(self.records)
-        marginal = MarginalSet(self.domains, np.array([attributes], dtype=np.int32))
-        cells = marginals_from_residuals(self.sets, self.estimates, marginal, self.records)
-        return np.asarray(cells.reshape(self.shape(attributes)), dtype=np.float64)
+        shape, places = self.shape(attributes), range(len(attributes))
+        cells = np.full(shape, self.records / prod(shape))
+        for axes in (axes for width in range(1, len(shape) + 1) for axes in combinations(places, width)):
+            part = tuple(sorted(attributes[axis] for axis in axes))
+            if (place := self.places.get(part)) is None:
+                continue  # 0, as the residual of an attribute of one code
+            block = self.estimates[self.sets.starts[place] : self.sets.starts[place + 1]].reshape(self.shape(part))
+            block = block.transpose([part.index(attributes[axis]) for axis in axes])
+            cells += block.reshape([shape[axis] if axis in axes else 1 for axis in places]) * (block.size / cells.size)
+        return cells
 
     def deviations(self, marginals: MarginalSet) -> Numbers:
         """Return the standard deviation of the noise of each cell of marginals, (M,), in records; infinite where unknown."""

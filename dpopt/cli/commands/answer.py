@@ -68,7 +68,8 @@ def answer(
             {"confidence": confidence, "answers": [{name: _plain(one) for name, one in row.items()} for row in rows]}
         )
     else:
-        _show(rows, f"{100 * confidence:g} % intervals{' of all together' if simultaneous else ''}")
+        whose = "the population that the table was drawn from" if population else "the table as it was counted"
+        _show(rows, f"{100 * confidence:g} % intervals{' of all together' if simultaneous else ''}, of {whose}")
 
 
 def _lines(file: Path | None) -> list[str]:
@@ -88,7 +89,7 @@ def _show(rows: list[dict[str, object]], title: str) -> None:
     from dpopt.cli.reports.reports import console, print_table
     from dpopt.html_pages.shown import figure
 
-    console().print(f"{title}, of the table as it was counted")
+    console().print(title)
     for asked, group in groupby(rows, key=lambda row: str(row.get("question", row.get("regression")))):
         found = [{name: one for name, one in row.items() if name not in ("question", "regression")} for row in group]
         how = {str(row.pop("how")) for row in found}
