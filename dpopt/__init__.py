@@ -13,11 +13,11 @@ programs      what can be optimized, as plain arrays; results, certificates, the
 solvers       from a program to a result, one file per solver
 inference     from noisy answers to weighted records that fit them, and how well any could
 polynomials   polynomials near predicates, each with a proof that none is nearer
+answers       questions, answered with intervals from what was measured
 releases      what every release shares: files, output, ledgers, progress
 algorithms    releases of records: plan, run, release
 synopses      releases that answer queries, without records: histograms, intervals, summaries, ...
 comparison    solvers compared on the same problems
-answers       questions to releases, answered with intervals
 reports       a release as a page for people, with or without its table
 studio        a page on this machine, for owners who do not use a shell
 cli           the command line

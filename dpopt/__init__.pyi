@@ -22,8 +22,6 @@ from dpopt.algorithms.release import resume as resume
 from dpopt.algorithms.replay import replay as replay
 from dpopt.algorithms.synthesizer import Synthesizer as Synthesizer
 from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRelease
-from dpopt.answers.release_answers import answer as answer
-from dpopt.answers.release_answers import regression as regression
 from dpopt.errors import DpoptError as DpoptError
 from dpopt.private.drafts.infer_schema import SchemaDraft as SchemaDraft
 from dpopt.private.drafts.infer_schema import infer_schema as infer_schema
@@ -50,6 +48,8 @@ from dpopt.synopses.histograms.release_histogram import plan_histogram as plan_h
 from dpopt.synopses.histograms.sorted.release_sorted import degrees as degrees
 from dpopt.synopses.histograms.sorted.release_sorted import sorted_counts as sorted_counts
 from dpopt.synopses.intervals.release_intervals import intervals as intervals
+from dpopt.synopses.release_answers import answer as answer
+from dpopt.synopses.release_answers import regression as regression
 from dpopt.synopses.sanitizers.release_sanitizer import sanitize as sanitize
 from dpopt.synopses.summaries.release_summary import summary as summary
 from dpopt.transcript.budget_ledger import BudgetLedger as BudgetLedger

@@ -19,16 +19,21 @@ from dpopt.algorithms.evaluation import (
     changed_sheet,
     dependence_sheet,
     difference_off,
+    interval_sheet,
     score_sheet,
     unseen_sheet,
     weakest_groups,
     weakest_sheet,
 )
 from dpopt.algorithms.release import read_again, read_by
-from dpopt.algorithms.replay import load
+from dpopt.algorithms.replay import finished_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
+from dpopt.answers.answer import answers_of
+from dpopt.answers.estimates import RowTables
+from dpopt.answers.questions import parse_question
 from dpopt.errors import PlanError
 from dpopt.files.codec import encode
+from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.private.engines.open_dataset import MEMORY
 from dpopt.private.evaluation import (
     CELLS,
@@ -51,6 +56,7 @@ from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.folder_files import PLAN
 from dpopt.releases.job import Job
 from dpopt.schema.attribute import AttributeKind
+from dpopt.schema.domains import Domains
 from dpopt.schema.rules.rule import Ordering
 from dpopt.schema.schema import Schema
 
@@ -134,7 +140,21 @@ def compare_release(
     finished: SyntheticRelease, dataset: PrivateDataset, *, progress: Callable[[float], None] | None = None
 ) -> Compared:
     """Return what `evaluate` does, and the columns and pairs that it compared; none without records."""
-    return _compared(Judged.of_release(finished), dataset, progress)
+    found, ones, twos = _compared(Judged.of_release(finished), dataset, progress)
+    return replace(found, intervals=interval_sheet(exact_figures(finished, TableAnswers(dataset)))), ones, twos
+
+
+def exact_figures(release: SyntheticRelease, table: TableAnswers) -> list[dict[Any, Any]]:
+    """Return `release.figures()`, each with that of its table as counted, "real", and whether it is "held". NOT private."""
+    shown, schema = release.figures(), release.job.schema
+    domains, size = Domains.of(schema, occurring=False), float(table.records)
+    nothing, rows = MeasuredResiduals.nothing(domains, size), RowTables(table, domains, schema.sizes, size)
+    asked = [parse_question(text, schema) for text in dict.fromkeys(str(one["question"]) for one in shown)]
+    real = [one.interval.estimate for each in asked for one in answers_of(each, schema, nothing, rows).answers()]
+    return [
+        {**one, "real": true, "held": bool(one["low"] <= true <= one["high"])}
+        for one, true in zip(shown, real, strict=True)
+    ]
 
 
 def _compared(judged: Judged, dataset: PrivateDataset, progress: Callable[[float], None] | None) -> Compared:
@@ -202,18 +222,6 @@ def names_of(schema: Schema, places: tuple[int, ...]) -> tuple[str, str]:
     """Return the names of two columns."""
     one, other = (schema.attributes[place].name for place in places)
     return one, other
-
-
-def finished_release(release: object) -> SyntheticRelease:
-    """Return a release as it is, or the one of a folder."""
-    if isinstance(release, SyntheticRelease):
-        return release
-    if isinstance(release, str | os.PathLike):
-        return load(release)
-    raise PlanError(
-        f"found a {type(release).__name__}; expected a release or its folder. Synthetic rows need their schema: "
-        "dpopt.evaluate(rows, table, schema=...)"
-    )
 
 
 def dataset_of(

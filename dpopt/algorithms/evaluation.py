@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import gammaincc
 
 from dpopt.files.codec import encode
-from dpopt.html_pages.shown import Shown
+from dpopt.html_pages.shown import Shown, answer_in_words, figure
 from dpopt.private.evaluation import NonPrivateNumbers
 from dpopt.private.marginal_comparison import LEAST_GROUP, MOST_UNSEEN, NonPrivateMarginal
 from dpopt.private.readers.table_reading import OnInvalid
@@ -125,6 +125,9 @@ class Evaluation(Shown):
         How much of the dependence between columns is kept: "percent" from 0 (columns shuffled on their own) to 100
         (sampling error), None where no columns depend on each other; how many "pairs" do, their mean "distance", that
         of "shuffled" columns, and the "sampling" error; "words".
+    intervals : dict or None
+        The "figures" that README.txt shows with intervals of 95 %, each with the table's, "real", and whether it is "held";
+        "words". None where nothing was measured.
     scores : Scores or None
         Those of SDMetrics.
     unseen
@@ -159,6 +162,7 @@ class Evaluation(Shown):
     dependence: Found | None = None
     scores: Scores | None = None
     unseen: tuple[Found, ...] | None = None
+    intervals: Found | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it as a JSON object, marked as not private."""
@@ -249,6 +253,17 @@ def _rule_against(schema: Schema, places: Sequence[int], codes: Sequence[int]) -
             values.append(attribute.values[code])
     rule = {"forbidden": [attribute.name for attribute in attributes], "combinations": [values]}
     return json.dumps(rule, ensure_ascii=False)
+
+
+def interval_sheet(figures: Sequence[Found]) -> Found | None:
+    """Return how many intervals of the figures that are shown hold that of the table; None without figures."""
+    if not figures:
+        return None
+    missed = [(answer_in_words(one), figure(one["real"])) for one in figures if not one["held"]]
+    words = f"{len(figures) - len(missed)} of {len(figures)} intervals at 95 % hold the table's figure" + "".join(
+        f"; not {name}, {real} in the table, {interval}" for (name, _, interval, _), real in missed
+    )
+    return {"figures": list(figures), "words": words}
 
 
 def weakest_sheet(

@@ -7,8 +7,9 @@ algorithm is loaded, nor any library: the help of the command line shows options
 from __future__ import annotations
 
 import inspect
+import os
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar, get_args, get_type_hints
@@ -99,6 +100,25 @@ Free = Annotated[
         "estimated (from noisy one-way marginals, which are charged).",
         _member(FreeAttributes, "free-attributes"),
     ),
+]
+
+
+def _questions(given: Any, _: type[DpoptError]) -> tuple[str, ...]:
+    from dpopt.answers.questions import read_questions  # a help needs none
+
+    return read_questions(given) if isinstance(given, str | os.PathLike) else tuple(given)
+
+
+Figures = Annotated[
+    str | os.PathLike[str] | Sequence[str] | None,
+    Option(
+        "File of questions that matter, as of 'dpopt answer', one on each line; in Python also a list of them. A third of "
+        "the budget measures what they need, and the plan says how wide their intervals will be. Public.",
+        _questions,
+    ),
+]
+Target = Annotated[
+    str | None, Option("A column that matters with each other one, as if they were asked about. Public.")
 ]
 _records = Whole("the number of records")
 WeightedRecords = Annotated[
@@ -205,6 +225,8 @@ class Auto(Options):
     """
 
     algorithm = AUTO
+    figures: Figures = None
+    target: Target = None
     solver: SolverName = AUTO
     seed: Seed = 0
 
@@ -303,6 +325,8 @@ class Projection(Options):
             Whole("the number of selections", most=MOST_SELECTIONS),
         ),
     ] = None
+    figures: Figures = None
+    target: Target = None
     records: FittedRecords = None
     smoothing: Annotated[
         float | None,
@@ -351,6 +375,10 @@ class Projection(Options):
         refuse_two_aims(self.smoothing or 0.0, self.column_generation or 0)
         if self.selections is not None and self.measure not in {None, SELECTED}:
             raise PlanError(f"--selections is for --measure {SELECTED}, found --measure {self.measure}; leave one out")
+        if (self.figures, self.target) != (None, None) and (self.measure not in {None, RESIDUALS} or self.names_solver):
+            raise PlanError(
+                f"--figures and --target are for --measure {RESIDUALS} without a solver; leave one of them out"
+            )
         if self.names_solver and (self.smoothing or self.column_generation == 0):
             raise PlanError(
                 "--solver and --pricing-solver work in column generation; leave --smoothing and --column-generation 0 "

@@ -12,6 +12,8 @@ from typing import Any, Unpack
 from dpopt.accounting.budget import power_of_tests, protection
 from dpopt.algorithms.explain import explain
 from dpopt.algorithms.measured.expected import sampling_error
+from dpopt.algorithms.measured.figures import predict_widths
+from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.options import AUTO, Auto, Options
 from dpopt.algorithms.registry import candidates_for
 from dpopt.algorithms.request import ReleaseRequest, Terms, check_density_known
@@ -60,8 +62,8 @@ class Planned(Shown):
     ('projection', 1.0, 1)
     >>> planned.protects
     'A test that wrongly accuses 5 of 100 who are not in the table finds at most 13.6 of 100 who are.'
-    >>> planned.like_a_sample_of is None, planned.explained == planned.to_json()["planned"]
-    (True, True)
+    >>> planned.like_a_sample_of is None, planned.explained == planned.to_json()["planned"], planned.widths
+    (True, True, [])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     planned.save(f"{folder}/plan.json")  # for `dpopt.release(..., plan=...)`
     """
@@ -92,7 +94,13 @@ class Planned(Shown):
             **explain(self.plan, self.request.workload, self.statement),
             "protects": self.protects,
             "like_a_sample_of": self.like_a_sample_of,
+            **({"figures": widths} if (widths := self.widths) else {}),
         }
+
+    @property
+    def widths(self) -> list[dict[str, Any]]:
+        """How wide intervals of the plan's figures will be (`dpopt.algorithms.measured.figures`)."""
+        return predict_widths(self.plan, self.request.workload) if isinstance(self.plan, MeasuredPlan) else []
 
     @property
     def protects(self) -> str:

@@ -90,7 +90,9 @@ def candidates_for(options: Options) -> tuple[Options, ...]:
     """Return the options of every algorithm that a plan may be of; `auto` stands for several, which get what they share."""
     if not isinstance(options, Auto):
         return (options,)
-    return tuple(kind(**options.shared_with(kind)) for kind in OPTIONS.values() if kind.candidate)
+    named = {name for name in ("figures", "target") if getattr(options, name) is not None}
+    kinds = [kind for kind in OPTIONS.values() if kind.candidate and named <= kind.known.keys()]
+    return tuple(kind(**options.shared_with(kind)) for kind in kinds)
 
 
 def algorithm_of(asked: Plan | Options) -> Algorithm[Any, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from dpopt.algorithms.registry import algorithm_of
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
-from dpopt.errors import TranscriptError
+from dpopt.errors import PlanError, TranscriptError
 from dpopt.files.reading import damage_as
 from dpopt.files.written_files import whole_file
 from dpopt.releases.folder_files import PLAN, RELEASE, SCHEMA, TRANSCRIPT, WORKLOAD, new_folder, read_json
@@ -86,6 +86,18 @@ def load(folder: str | os.PathLike[str]) -> SyntheticRelease:
                     f"after the release, or written by another version. Make it anew with 'dpopt replay {place} -o NEW'"
                 )
     return made
+
+
+def finished_release(release: object) -> SyntheticRelease:
+    """Return a release as it is, or the one of a folder."""
+    if isinstance(release, SyntheticRelease):
+        return release
+    if isinstance(release, str | os.PathLike):
+        return load(release)
+    raise PlanError(
+        f"found a {type(release).__name__}; expected a release or its folder. Synthetic rows need their schema: "
+        "dpopt.evaluate(rows, table, schema=...)"
+    )
 
 
 def _rebuilt(folder: Path) -> tuple[Job, Outcome]:

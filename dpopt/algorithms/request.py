@@ -253,7 +253,7 @@ class ReleaseRequest:
         with damage_as(ReleaseFolderError, "the request on file is damaged, or of another version of dpopt"):
             given, options = dict(obj["terms"]), dict(obj["terms"]["algorithm"])
             kind = OPTIONS[options.pop("name")]
-            if obj["dpopt_request"] != REQUEST_VERSION or set(given) != known or set(options) != set(kind.known):
+            if obj["dpopt_request"] != REQUEST_VERSION or set(given) != known or not set(options) <= set(kind.known):
                 raise ValueError("continue with the version that began the run")
             given |= {"algorithm": kind(**options), "reading": TableReading.from_json(given["reading"])}
             if given["epsilon"] is not None and given["delta"] is None:

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.release_folder import create_folder
 from dpopt.algorithms.statement import release_statement, spending_in_words, workload_answers
+from dpopt.answers.answer import MEASURED
+from dpopt.answers.default_questions import default_questions
 from dpopt.errors import PlanError
-from dpopt.html_pages.shown import Shown
+from dpopt.html_pages.shown import Shown, answer_in_words
 from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.model import Model
@@ -80,8 +82,8 @@ class SyntheticRelease(Shown):
     >>> schema, table = dpopt.Schema.binary(2), numpy.eye(2, dtype=int).repeat(500, axis=0)
     >>> how = {"algorithm": dpopt.DualQuery(rounds=2, draws=1, step=0.1), "n0": 1000, "predict": False}
     >>> made = dpopt.release(table, schema, "marginals:1", epsilon=1, delta=1e-6, **how)
-    >>> made.chosen["algorithm"], made.record_schema is schema, len(made.answers()), made.numbers()
-    ('dualquery', True, 4, {})
+    >>> made.chosen["algorithm"], made.record_schema is schema, len(made.answers()), made.numbers(), made.figures()
+    ('dualquery', True, 4, {}, [])
     >>> (int(made.records.multiplicity.sum()), int(made.written.multiplicity.sum()))  # a record for each round; rows
     (2, 1000)
     >>> made.to_sparse()[0].shape, made.best_response(2).name, made.report()[:15]
@@ -141,7 +143,7 @@ class SyntheticRelease(Shown):
             output = _write_output(self.job, folder, written, self.noisy, self.values)
             held = self.statement["records"]
             there = {"answers": output} if held is None else {"records": {**output, **held}}
-            _write_statement(folder, {**self.statement, **there}, self.job.schema)
+            _write_statement(folder, replace(self, statement={**self.statement, **there}))
 
     @property
     def records(self) -> SyntheticRecords:
@@ -264,32 +266,29 @@ class SyntheticRelease(Shown):
         return dpopt.report(self, table, **how)
 
     def answer(self, questions: str | Sequence[str], **how: Any) -> pd.DataFrame:
-        """Return answers to questions, with intervals: `dpopt.answer` of this release, with its parameters.
-
-        Examples
-        --------
-        >>> import dpopt, pandas
-        >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
-        >>> made = dpopt.release(pandas.DataFrame({"smoker": [True, False] * 500}), schema, n0=1000, epsilon=5)
-        >>> list(made.answer("share of smoker").columns)
-        ['question', 'value', 'estimate', 'low', 'high', 'standard_error', 'how']
-        """
+        """Return answers to questions, with intervals: `dpopt.answer` of this release, with its parameters and example."""
         import dpopt  # as above
 
         return dpopt.answer(self, questions, **how)
+
+    def figures(self) -> list[dict[Any, Any]]:
+        """Return the rows of `dpopt.answer` that README.txt and reports show, with intervals of 95 %; without records none."""
+        measured = None if self.synthetic is None else self.measured()
+        asked = [] if measured is None else [*self.job.plan.asked, *default_questions(self.job.schema, measured)]
+        found = self.answer(list(dict.fromkeys(asked))) if asked else None
+        return [] if found is None else [row.dropna().to_dict() for _, row in found[found.how == MEASURED].iterrows()]
 
     def regression(self, formula: str, **how: Any) -> pd.DataFrame:
         """Return the coefficients of a linear regression: `dpopt.regression` of this release, with its parameters.
 
         Examples
         --------
-        >>> import dpopt, pandas
-        >>> schema = dpopt.Schema(
-        ...     tuple(dpopt.Attribute(name, dpopt.AttributeKind.BOOLEAN) for name in ("smoker", "ill"))
+        >>> import dpopt, numpy
+        >>> made = dpopt.release(
+        ...     numpy.eye(2, dtype=int).repeat(500, axis=0), dpopt.Schema.binary(2), n0=1000, epsilon=5
         ... )
-        >>> table = pandas.DataFrame({"smoker": [True, False] * 500, "ill": [True, False, False, False] * 250})
-        >>> dpopt.release(table, schema, n0=1000, epsilon=5).regression("ill ~ smoker").term.tolist()
-        ['constant', 'smoker = true']
+        >>> made.regression("item1 ~ item0").term.tolist()[0], list(made.answer("count").how)
+        ('constant', ['measured'])
         """
         import dpopt  # as above
 
@@ -369,9 +368,7 @@ def finish_release(
         written = outcome.records if chosen is None else chosen
         output = _write_output(job, folder, written, outcome.answers, outcome.values)
     statement = release_statement(job, outcome, output)
-    if folder is not None:
-        _write_statement(folder, statement, job.schema)
-    return SyntheticRelease(
+    finished = SyntheticRelease(
         job,
         outcome.rounds,
         outcome.records,
@@ -383,6 +380,9 @@ def finish_release(
         outcome.measured,
         transcript,
     )
+    if folder is not None:
+        _write_statement(folder, finished)
+    return finished
 
 
 def _write_output(
@@ -394,9 +394,10 @@ def _write_output(
     return {} if answers is None else write_answers(folder, job, answers)
 
 
-def _write_statement(folder: Path, statement: Mapping[str, Any], schema: Schema) -> None:
+def _write_statement(folder: Path, finished: SyntheticRelease) -> None:
     """Write README.txt and, last of all files, release.json."""
-    write_readme(folder, statement, schema)
+    statement = finished.statement
+    write_readme(folder, statement, finished.job.schema, list(map(answer_in_words, finished.figures())))
     # Times are made equal before the release has its name: a kill in between could never be made good.
     write_json(folder / RELEASE, statement, ready=lambda: give_one_time(folder))
 

@@ -8,6 +8,7 @@ compares the two.
 from __future__ import annotations
 
 import inspect
+import os
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -122,6 +123,8 @@ class AlgorithmKeywords(TypedDict, total=False):
     free_attributes: str | None
     plan_by: str | None
     measure: str | None
+    figures: str | os.PathLike[str] | Sequence[str] | None
+    target: str | None
     selections: int | None
     records: int | None
     smoothing: float | None

@@ -7,5 +7,5 @@
 | intervals.py | intervals of sums, ratios, differences and quantiles |
 | answer.py | from a question to its sums and its answers |
 | regression.py | linear regressions from pairs of columns |
-| release_answers.py | answers of a release, as a table |
+| default_questions.py | the questions whose answers every release shows |
 """

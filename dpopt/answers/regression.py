@@ -13,16 +13,14 @@ the coefficient is not identified, and an end is infinite.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations
 from math import nan
 
 import numpy as np
 
-from dpopt.answers.answer import BY_ROWS, MEASURED, numbers_of
-from dpopt.answers.estimates import RowTables
+from dpopt.answers.answer import BY_ROWS, MEASURED, Answer, numbers_of
+from dpopt.answers.estimates import RowTables, Sums
 from dpopt.answers.intervals import Interval, deviations_of
 from dpopt.errors import QuestionError
 from dpopt.inference.measured_residuals import MeasuredResiduals, Numbers
@@ -34,153 +32,59 @@ MOST_TERMS = 60
 _STEPS, _FARTHEST = 60, 1e3
 
 
-@dataclass(frozen=True, slots=True)
-class Coefficient:
-    """One coefficient of a regression."""
-
-    term: str
-    interval: Interval
-    how: str
-    """"measured", or "by the rows: no interval"."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class _Term:
-    """What a record counts for a term, by its code of one column; the constant has no column."""
+class _Terms:
+    """The terms that records have by their code of one column; the constant by none."""
 
-    name: str
-    column: int | None
+    names: tuple[str, ...]
+    column: tuple[int, ...]
     values: Numbers
+    """Shape (terms, codes); (1, 1) of the constant."""
 
-
-def regress(
-    formula: str, schema: Schema, measured: MeasuredResiduals, rows: RowTables, *, confidence: float = 0.95
-) -> list[Coefficient]:
-    """Return the coefficients of a linear regression such as "income ~ age + sex + education".
-
-    Raises
-    ------
-    QuestionError
-        If the text is no such formula, names a column twice, or its outcome is no number or can be missing.
-    """
-    terms, outcome = _terms(formula, schema, measured)
-    columns = sorted({one.column for one in [*terms, outcome] if one.column is not None})
-    pairs = [(one, two) for one in columns for two in columns if one < two]
-    known = all(measured.missing(pair) is None for pair in pairs)
-    both = [*terms, outcome]
-    places = {pair: at for at, pair in enumerate(combinations_with_replacement(range(len(both)), 2))}
-    tables = measured if known else rows
-    sums = np.array([_sum(tables, both[one], both[two]) for one, two in places])
-    index = np.array([[places[min(i, j), max(i, j)] for j in range(len(both))] for i in range(len(terms))])
-    moments = sums[index]
-    matrix, right = moments[:, :-1], moments[:, -1]
-    try:
-        beta = np.linalg.solve(matrix, right)
-    except np.linalg.LinAlgError:
-        raise QuestionError(f"{formula!r}: the terms depend on each other; leave one of them out") from None
-    if not known:
-        return [Coefficient(one.name, Interval(b, nan, nan, nan), BY_ROWS) for one, b in zip(terms, beta, strict=True)]
-    coefficients = np.array([_noise(measured, columns, both[one], both[two]) for one, two in places])
-    solved = _Solved(matrix, right, beta, coefficients[index])
-    z = deviations_of(confidence, gaussian=measured.gaussian)
-    return [Coefficient(one.name, solved.interval(at, z), MEASURED) for at, one in enumerate(terms)]
-
-
-def _terms(formula: str, schema: Schema, measured: MeasuredResiduals) -> tuple[list[_Term], _Term]:
-    """Return the terms of a formula, the constant first, and its outcome."""
-    sides = formula.split("~")
-    if len(sides) != 2 or not all(side.strip() for side in sides):
-        raise QuestionError(f"found the regression {formula!r}; expected OUTCOME ~ COLUMN + COLUMN")
-    names = [schema.names[schema.index(one.strip())] for one in [sides[0], *re.split(r"\s*\+\s*", sides[1])]]
-    if len(set(names)) < len(names):
-        raise QuestionError(f"{formula!r} names a column twice; name each once")
-    outcome = schema.attributes[schema.index(names[0])]
-    if outcome.missing_code is not None:
-        raise QuestionError(
-            f"{formula!r}: the outcome {outcome.name!r} can be missing, and in which records it is was not measured together "
-            f"with several others; expected a column that is never missing"
-        )
-    numbers = numbers_of(outcome)
-    if numbers is None and outcome.size != 2:
-        raise QuestionError(
-            f"{formula!r}: the outcome {outcome.name!r} has {outcome.size} values that are no numbers; "
-            f"expected numbers, or two values"
-        )
-    terms = [_Term("constant", None, np.ones(1))]
-    for name in names[1:]:
-        terms += _columns_of(schema.attributes[schema.index(name)], schema.index(name), measured)
-    if len(terms) > MOST_TERMS:
-        raise QuestionError(f"{formula!r} has {len(terms)} terms; at most {MOST_TERMS}: name columns of fewer values")
-    values = np.array([0.0, 1.0]) if numbers is None else numbers[0]
-    return terms, _Term(outcome.name, schema.index(names[0]), _of_domain(values, schema.index(names[0]), measured))
-
-
-def _columns_of(attribute: Attribute, column: int, measured: MeasuredResiduals) -> list[_Term]:
-    """Return the terms of a column: its number, or an indicator of each value but the first; of a missing value one too."""
-    shown = list(range(attribute.size))
-    terms = []
-    if (numbers := numbers_of(attribute)) is not None:
-        terms = [_Term(attribute.name, column, _of_domain(numbers[0], column, measured))]
-        shown = [] if attribute.missing_code is None else [0, attribute.missing_code]
-    occurring = _of_domain(np.arange(attribute.size, dtype=np.float64), column, measured)
-    for code in [code for code in shown if code in occurring][1:]:
-        label = f"{attribute.name} = {attribute.label(code)}"
-        terms.append(_Term(label, column, (occurring == code).astype(np.float64)))
-    return terms
-
-
-def _of_domain(values: Numbers, column: int, measured: MeasuredResiduals) -> Numbers:
-    domains = measured.domains
-    return values[domains.codes[domains.starts[column] :][: domains.counts[column]]]
-
-
-def _product(one: _Term, two: _Term) -> tuple[tuple[int, ...], Numbers]:
-    """Return the columns that the product of two terms depends on, increasing, and its values."""
-    if one.column is None or two.column is None or one.column == two.column:
-        columns = tuple({one.column, two.column} - {None})
-        return columns, np.asarray(one.values * two.values).reshape([-1] * len(columns))  # type: ignore[return-value]
-    first, second = sorted((one, two), key=lambda term: term.column or 0)
-    return (first.column, second.column), np.outer(first.values, second.values)  # type: ignore[return-value]
-
-
-def _sum(tables: MeasuredResiduals | RowTables, one: _Term, two: _Term) -> float:
-    columns, values = _product(one, two)
-    return float((tables.table(columns) * values).sum())
-
-
-def _noise(measured: MeasuredResiduals, columns: Sequence[int], one: _Term, two: _Term) -> Numbers:
-    """Return what a unit of noise along each direction of each residual adds to the sum of a product, as one vector."""
-    own, values = _product(one, two)
-    shapes = {column: int(measured.domains.counts[column]) for column in columns}
-    parts = [np.array([float(values.sum()) / max(1, values.size) * measured.records_variance**0.5])]
-    for width in (1, 2):
-        for part in combinations(columns, width):
-            size = int(np.prod([shapes[column] for column in part]))
-            if not set(part) <= set(own) or any(shapes[column] == 1 for column in part):
-                parts.append(np.zeros(size))
-                continue
-            away = tuple(at for at, column in enumerate(own) if column not in part)
-            block = values.mean(axis=away)
-            for axis in range(block.ndim):
-                block = block - block.mean(axis=axis, keepdims=True)
-            parts.append(block.ravel() * measured.variance(part) ** 0.5)
-    return np.concatenate(parts)
+    def products(self, other: _Terms) -> Sums:
+        """Return the sums of products with each of the other terms, (terms * terms)."""
+        if self.column and other.column and self.column != other.column:
+            values = self.values[:, None, :, None] * other.values[None, :, None, :]
+            return Sums((), (*self.column, *other.column), values.reshape(-1, *values.shape[2:]))
+        values = self.values[:, None] * other.values[None]
+        columns = self.column or other.column
+        return Sums((), columns, values.reshape(-1, values.shape[-1]) if columns else values.ravel())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Solved:
-    """The moment equations and their solution."""
+class Regression:
+    """The moment equations of a regression, and their solution."""
 
+    formula: str
+    terms: tuple[str, ...]
     matrix: Numbers
     right: Numbers
     beta: Numbers
-    noise: Numbers
-    """Shape (p, p + 1, directions). Of each entry of A, and of b in the last column."""
+    noise: Numbers | None
+    """Shape (p, p + 1, p, p + 1). The covariances of the entries of A, b in the last column; None: by the rows."""
+    gaussian: bool
+
+    def __len__(self) -> int:
+        """Return the number of coefficients."""
+        return len(self.terms)
+
+    def answers(self, confidence: float = 0.95, together: int = 1) -> list[Answer]:
+        """Return the coefficients, each with its interval: of this confidence for so many together."""
+        z = deviations_of(confidence, gaussian=self.gaussian, together=together)
+        return [
+            Answer(
+                (("regression", self.formula), ("term", term)),
+                Interval(float(self.beta[at]), nan, nan, nan) if self.noise is None else self.interval(at, z),
+                None,
+                BY_ROWS if self.noise is None else MEASURED,
+            )
+            for at, term in enumerate(self.terms)
+        ]
 
     def covariance(self, beta: Numbers) -> Numbers:
         """Return V(beta), (p, p)."""
-        own = np.tensordot(np.append(-beta, 1.0), self.noise, (0, 1))
-        return np.asarray(own @ own.T)
+        weights = np.append(-beta, 1.0)
+        return np.asarray(np.tensordot(self.noise @ weights, weights, (1, 0)))
 
     def interval(self, at: int, z: float) -> Interval:
         """Return the interval of one coefficient."""
@@ -224,3 +128,88 @@ class _Solved:
             left = whitened[:, -1] - whitened[:, :-1] @ solution
             result = float(left @ left)
         return result
+
+
+def regress(formula: str, schema: Schema, measured: MeasuredResiduals, rows: RowTables) -> Regression:
+    """Return a linear regression such as "income ~ age + sex + education".
+
+    Raises
+    ------
+    QuestionError
+        If the text is no such formula, names a column twice, or its outcome is no number or can be missing.
+    """
+    terms = _terms(formula, schema, measured)
+    columns = [one for each in terms for one in each.column]
+    known = all(measured.missing(pair) is None for pair in combinations(columns, 2))
+    tables, sizes = measured if known else rows, [len(one.names) for one in terms]
+    products = [[one.products(two) for two in terms] for one in terms]
+    moments = np.block(
+        [[one.estimates(tables).reshape(-1, n) for one, n in zip(row, sizes, strict=True)] for row in products]
+    )
+    matrix, right = moments[:-1, :-1], moments[:-1, -1]
+    try:
+        beta = np.linalg.solve(matrix, right)
+    except np.linalg.LinAlgError:
+        raise QuestionError(f"{formula!r}: the terms depend on each other; leave one of them out") from None
+    noise, width = np.zeros((right.size * len(moments),) * 2) if known else None, len(moments)
+    for part in [one for number in range(3) for one in combinations(columns, number)] if noise is not None else []:
+        cells = int(np.prod(measured.shape(part)))
+        added = [
+            [
+                one.noise(measured, part).reshape(-1, n, cells)
+                if set(part) <= set(one.others)
+                else np.zeros((len(one.values) // n, n, cells))
+                for one, n in zip(row, sizes, strict=True)
+            ]
+            for row in products
+        ]
+        entries = np.concatenate([np.concatenate(row, axis=1) for row in added])[:-1].reshape(-1, cells)
+        noise += entries @ entries.T
+    names = tuple(name for one in terms[:-1] for name in one.names)
+    shaped = None if noise is None else noise.reshape(right.size, width, right.size, width)
+    return Regression(formula, names, matrix, right, beta, shaped, measured.gaussian)
+
+
+def _terms(formula: str, schema: Schema, measured: MeasuredResiduals) -> list[_Terms]:
+    """Return the terms of a formula, the constant first, and its outcome last."""
+    sides = formula.split("~")
+    if len(sides) != 2 or not all(side.strip() for side in sides):
+        raise QuestionError(f"found the regression {formula!r}; expected OUTCOME ~ COLUMN + COLUMN")
+    places = [schema.index(one.strip()) for one in [sides[0], *sides[1].split("+")]]
+    if len(set(places)) < len(places):
+        raise QuestionError(f"{formula!r} names a column twice; name each once")
+    outcome = schema.attributes[places[0]]
+    if outcome.missing_code is not None:
+        raise QuestionError(
+            f"{formula!r}: the outcome {outcome.name!r} can be missing, and in which records it is was not measured together "
+            f"with several others; expected a column that is never missing"
+        )
+    numbers = numbers_of(outcome)
+    if numbers is None and outcome.size != 2:
+        raise QuestionError(
+            f"{formula!r}: the outcome {outcome.name!r} has {outcome.size} values that are no numbers; "
+            f"expected numbers, or two values"
+        )
+    counted = np.array([0.0, 1.0]) if numbers is None else numbers[0]
+    terms = [
+        _Terms(("constant",), (), np.ones((1, 1))),
+        *(_terms_of(schema.attributes[one], one, measured) for one in places[1:]),
+        _Terms((outcome.name,), (places[0],), counted[None, measured.domains.codes_of(places[0])]),
+    ]
+    if (many := sum(len(one.names) for one in terms) - 1) > MOST_TERMS:
+        raise QuestionError(f"{formula!r} has {many} terms; at most {MOST_TERMS}: name columns of fewer values")
+    return terms
+
+
+def _terms_of(attribute: Attribute, column: int, measured: MeasuredResiduals) -> _Terms:
+    """Return the terms of a column: its number, or an indicator of each value but the first; of a missing value one too."""
+    codes, numbers = measured.domains.codes_of(column), numbers_of(attribute)
+    indicated = codes.tolist()[1:]
+    names, values = [], []
+    if numbers is not None:
+        names, values = [attribute.name], [numbers[0][codes]]
+        indicated = [code for code in indicated if code == attribute.missing_code]
+    names += [f"{attribute.name} = {attribute.label(code)}" for code in indicated]
+    return _Terms(
+        tuple(names), (column,), np.array([*values, *((codes == code).astype(np.float64) for code in indicated)])
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from dpopt.errors import visible
+from dpopt.html_pages.shown import answer_in_words, figure
 
 _KEPT = "\n\t\u00a0\u202f\u200c\u200d"
 """Signs that are not printable and may stand in a page: line ends, blanks, joiners of letters."""
@@ -40,7 +41,7 @@ def page(template: str, filters: Mapping[str, Callable[..., str]] | None = None,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(filters or {})
+    environment.filters.update({"in_words": answer_in_words, "figure": figure, **(filters or {})})
     environment.finalize = _visible
     return environment.get_template(template).render(**values)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from itertools import islice
+from math import isfinite, isnan, nan
 
 MOST_ROWS = 20
 """Rows of a table in a notebook."""
@@ -57,3 +58,34 @@ class Shown:
 def _line(tag: str, cells: Iterable[object], *, escaped: bool = False) -> str:
     shown = (str(cell) if escaped else escape(str(cell)) for cell in cells)
     return f"<tr>{''.join(f'<{tag}>{cell}</{tag}>' for cell in shown)}</tr>"
+
+
+def figure(number: object) -> str:
+    """Return a number with four digits, or whole where it is large; nothing for NaN.
+
+    >>> figure(0.123456), figure(38912.4), figure(float("-inf")), figure(float("nan"))
+    ('0.1235', '38,912', 'unbounded', '')
+    """
+    value = float(str(number))
+    if isnan(value):
+        return ""
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}" if isfinite(value) else "unbounded"
+
+
+def answer_in_words(answer: Mapping[str, object]) -> tuple[str, str, str, str]:
+    """Return of a row of `dpopt.answer` what it is of, the estimate, its interval, and that of numbers within bins.
+
+    >>> answer_in_words({"question": "mean(age) by sex", "sex": "f", "estimate": 31.0, "low": 30.0, "high": 32.0})
+    ('mean(age) by sex: f', '31', '30 to 32', '')
+    """
+    groups = [one for name, one in answer.items() if name not in ("question", "how") and isinstance(one, str)]
+    inner, outer = (
+        " to ".join(dict.fromkeys(figure(answer.get(end, nan)) for end in ends))
+        for ends in (("low", "high"), ("least", "greatest"))
+    )
+    return (
+        ": ".join(filter(None, (str(answer["question"]), ", ".join(groups)))),
+        figure(answer["estimate"]),
+        inner,
+        outer,
+    )

@@ -17,7 +17,7 @@ from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc
+from scipy.special import chdtrc, ndtr
 
 from dpopt.errors import ProgramError
 from dpopt.inference.shrinkage import ScaleMixture, shrink
@@ -47,6 +47,8 @@ CENTRED = 6
 """Rounds in which deviations lose their margins."""
 DOUBTS = (0.02, 0.005)
 """Deviations as large as those of order one, or of a higher order, are noise where noise alone has them so often."""
+UNHEARD = 0.05
+"""Noisy distances of an order are noise where noise alone has one, or a sum, as large so often."""
 _SPREAD = np.array([1.0, 2.0, 3.0, 2.0, 1.0]) / 9  # chances of distances are smooth
 _SEEN = 2.5  # as if so many sets of public tables had been seen
 _INEXACT = 0.15  # standard deviation of a set's distance around the mean of its scale, as a part of it
@@ -112,6 +114,25 @@ def distance_likelihoods(
     true = np.hypot(2.0 * size * DISTANCES, np.asarray(own)[..., None])
     spread = np.sqrt(scale**2 + (_INEXACT * true) ** 2)
     return np.asarray(-0.5 * ((distances[:, None] - true) / spread) ** 2 - np.log(spread))
+
+
+def says_something(distances: NDArray[np.float64], scale: float, own: NDArray[np.float64]) -> bool:
+    """Return whether the noisy distances of an order are more than noise: one of them, or all together.
+
+    Parameters are those of `distance_likelihoods`. Of an order that says nothing, that is so with a probability of about
+    2 `UNHEARD` at most (own noise is taken to be normal).
+
+    Examples
+    --------
+    >>> (
+    ...     says_something(np.array([30.0, 0.0, 10.0]), 20.0, np.zeros(3)),
+    ...     says_something(np.array([90.0, 0.0]), 20.0, np.zeros(2)),
+    ... )
+    (False, True)
+    """
+    deviations = (distances - own) / np.hypot(scale, _INEXACT * own)
+    chances = deviations.size * ndtr(-deviations.max()), ndtr(-deviations.sum() / np.sqrt(deviations.size))
+    return bool(min(chances) <= UNHEARD)
 
 
 def likely_distances(likelihoods: NDArray[np.float64], order: int) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ All values are released ones: it costs no privacy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import prod
@@ -23,6 +23,8 @@ from dpopt.queries.residuals import cell_variances
 from dpopt.schema.domains import Domains
 
 Numbers = NDArray[np.float64]
+Estimate = tuple[tuple[int, ...], Numbers, float]
+"""A set of attributes, an estimate of its residual, and the variance of its noise along each direction."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +52,12 @@ class MeasuredResiduals:
         known = np.flatnonzero(np.isfinite(self.variances)).tolist()
         object.__setattr__(self, "size", self.size or self.records)
         object.__setattr__(self, "places", {self.sets.attributes_of(place): place for place in known})
+
+    @classmethod
+    def nothing(cls, domains: Domains, size: float) -> MeasuredResiduals:
+        """Return that nothing was measured of so many records."""
+        none = MarginalSet(domains, np.zeros((0, 1), dtype=np.int32))
+        return cls(none, np.zeros(0), np.zeros(0), size, float("inf"))
 
     @property
     def domains(self) -> Domains:
@@ -104,9 +112,8 @@ class MeasuredResiduals:
 
     def shares(self, attribute: int, size: int) -> Numbers:
         """Return the noisy share of every code of an attribute, (size,); NaN for codes that never occur."""
-        start, count = int(self.domains.starts[attribute]), int(self.domains.counts[attribute])
         result = np.full(size, np.nan)
-        result[self.domains.codes[start : start + count]] = self.table((attribute,)) / self.size
+        result[self.domains.codes_of(attribute)] = self.table((attribute,)) / self.size
         return result
 
 
@@ -115,37 +122,38 @@ def pooled(several: Sequence[MeasuredResiduals]) -> MeasuredResiduals:
     first = several[0]
     if len(several) == 1:
         return first
-    found: dict[tuple[int, ...], tuple[Numbers, float]] = {}
-    for one in several:
-        for part, place in one.places.items():
-            values = one.estimates[one.sets.starts[place] : one.sets.starts[place + 1]]
-            precision = 1 / float(one.variances[place])
-            before, weight = found.get(part, (np.zeros(values.size), 0.0))
-            found[part] = before + precision * values, weight + precision
-    variances = np.array([one.records_variance for one in several])
-    weights = 1 / variances if (variances > 0).all() else (variances == 0).astype(np.float64)
-    records = float(weights @ [one.records for one in several] / weights.sum())
-    left = 1 / float(weights.sum()) if (variances > 0).all() else 0.0
-    return _weighted(first.domains, found, records, left, first.size, gaussian=all(one.gaussian for one in several))
+    known: list[Estimate] = [
+        (part, one.estimates[one.sets.starts[place] : one.sets.starts[place + 1]], float(one.variances[place]))
+        for one in several
+        for part, place in one.places.items()
+    ]
+    public = [one.records for one in several if one.records_variance == 0]
+    if not public:
+        known += [((), np.array(one.records), one.records_variance) for one in several]
+    gaussian = all(one.gaussian for one in several)
+    return _together(first.domains, known, first.size, records=public[0] if public else None, gaussian=gaussian)
 
 
-def _weighted(
-    domains: Domains,
-    found: dict[tuple[int, ...], tuple[Numbers, float]],
-    records: float,
-    records_variance: float,
-    size: float,
-    *,
-    gaussian: bool,
+def _together(
+    domains: Domains, known: Iterable[Estimate], size: float, *, records: float | None = None, gaussian: bool
 ) -> MeasuredResiduals:
-    """Return what is known of sets of attributes, given sums of estimates times their precisions, and of these."""
+    """Return what independent estimates say together, each by its precision; `records` is their number if it is public."""
+    found: dict[tuple[int, ...], tuple[Numbers, float]] = {}
+    for part, values, variance in known:
+        before, precision = found.get(part, (np.zeros(1), 0.0))
+        found[part] = before + values.ravel() / variance, precision + 1 / variance
+    total, precision = found.pop((), (np.array([records]), np.inf))
     parts = sorted(found, key=lambda one: (len(one), one))
     width = max(map(len, parts), default=1)
     rows = np.array([[*one, *[-1] * (width - len(one))] for one in parts], dtype=np.int32).reshape(len(parts), width)
-    estimates = [np.zeros(0), *((found[one][0] / found[one][1]).ravel() for one in parts)]
-    variances = np.array([1 / found[one][1] for one in parts])
     return MeasuredResiduals(
-        MarginalSet(domains, rows), np.concatenate(estimates), variances, records, records_variance, size, gaussian
+        MarginalSet(domains, rows),
+        np.concatenate([np.zeros(0), *(found[one][0] / found[one][1] for one in parts)]),
+        np.array([1 / found[one][1] for one in parts]),
+        records=float(total[0]) / (precision if records is None else 1.0),
+        records_variance=1 / precision,
+        size=size,
+        gaussian=gaussian,
     )
 
 
@@ -166,30 +174,31 @@ def residuals_of_counts(
         Whether noisy counts decided what was measured next. Then the first counts that tell of a residual are used alone:
         the precision of later ones depends on their noise.
     """
-    found: dict[tuple[int, ...], tuple[Numbers, float]] = {}
+    known: list[Estimate] = []
     domains = None
     for sets, values, variance in counted:
         domains = sets.domains
         for place in range(len(sets)):
-            names = np.array(sets.attributes_of(place))
-            cells = values[sets.starts[place] : sets.starts[place + 1]].reshape(domains.counts[names])
-            for width in range(names.size + 1):
-                for kept in combinations(range(names.size), width):
-                    part = tuple(sorted(names[list(kept)].tolist()))
-                    if (domains.counts[list(part)] == 1).any() or (adaptive and part in found):
-                        continue
-                    others = tuple(set(range(names.size)) - set(kept))
-                    total = np.asarray(cells.sum(axis=others), dtype=np.float64)
-                    total = total.transpose(np.argsort(names[list(kept)]))
-                    for axis in range(width):
-                        total = total - total.mean(axis=axis, keepdims=True)
-                    precision = total.size / (variance * cells.size)
-                    before, weight = found.get(part, (np.zeros(total.shape), 0.0))
-                    found[part] = (before + precision * total, weight + precision)
+            known += _residuals(sets, place, values, variance)
     if domains is None:
         return None
-    total, weight = found.pop(())
-    return _weighted(domains, found, float(total) / weight, 1 / weight, size, gaussian=gaussian)
+    if adaptive:
+        known = list({one[0]: one for one in reversed(known)}.values())
+    return _together(domains, known, size, gaussian=gaussian)
+
+
+def _residuals(sets: MarginalSet, place: int, values: NDArray[np.int64], variance: float) -> Iterator[Estimate]:
+    """Yield what the counts of one marginal say of each set of its attributes."""
+    names = np.array(sets.attributes_of(place))
+    cells = values[sets.starts[place] : sets.starts[place + 1]].reshape(sets.domains.counts[names])
+    for width in range(names.size + 1):
+        for kept in combinations(range(names.size), width):
+            if (sets.domains.counts[names[list(kept)]] > 1).all():
+                block = np.asarray(cells.sum(axis=tuple(set(range(names.size)) - set(kept))), dtype=np.float64)
+                block = block.transpose(np.argsort(names[list(kept)]))
+                for axis in range(width):
+                    block = block - block.mean(axis=axis, keepdims=True)
+                yield tuple(sorted(names[list(kept)].tolist())), block, variance * cells.size / block.size
 
 
 def best_weights(marginals: MarginalSet, variances: Numbers, numbers: Numbers) -> tuple[Numbers, Numbers]:
@@ -200,31 +209,26 @@ def best_weights(marginals: MarginalSet, variances: Numbers, numbers: Numbers) -
     """
     shape = tuple(marginals.domains.counts.tolist())
     block, every = numbers.reshape(shape), range(len(shape))
-    weights, duals = np.zeros(marginals.number_of_cells), np.zeros(shape)
     own = [marginals.attributes_of(place) for place in range(len(marginals))]
-    left = block.copy()
-    for width in range(len(shape) + 1):
-        for part in combinations(every, width):
-            precisions = {
-                place: 1 / (variances[place] * prod(shape[a] for a in attributes if a not in part))
-                for place, attributes in enumerate(own)
-                if set(part) <= set(attributes)
-            }
-            if not precisions:
-                continue
-            centred = block.mean(axis=tuple(a for a in every if a not in part), keepdims=True)
-            for axis in part:
-                centred = centred - centred.mean(axis=axis, keepdims=True)
-            left -= centred
+    weights, duals = [np.zeros([shape[a] for a in attributes]) for attributes in own], np.zeros(shape)
+    for part in (one for width in range(len(shape) + 1) for one in combinations(every, width)):
+        centred = block.mean(axis=tuple(a for a in every if a not in part), keepdims=True)
+        for axis in part:
+            centred = centred - centred.mean(axis=axis, keepdims=True)
+        precisions = {
+            place: 1 / (variances[place] * prod(shape[a] for a in attributes if a not in part))
+            for place, attributes in enumerate(own)
+            if set(part) <= set(attributes)
+        }
+        if precisions:
             scaled = centred / sum(precisions.values())
             duals += 2 * scaled / prod(shape[a] for a in every if a not in part)
             for place, precision in precisions.items():
-                kept = tuple(shape[a] if a in part else 1 for a in own[place])
-                spread = np.broadcast_to((precision * scaled).reshape(kept), tuple(shape[a] for a in own[place]))
-                weights[marginals.starts[place] : marginals.starts[place + 1]] += spread.ravel()
-    if np.abs(left).max(initial=0.0) > 1e-9 * max(1.0, np.abs(block).max(initial=0.0)):
-        raise ProgramError(
-            "best_linear_answer: what was counted does not determine the answer, which depends on attributes together that no "
-            "marginal holds"
-        )
-    return weights, duals.ravel()
+                kept = [shape[a] if a in part else 1 for a in own[place]]
+                weights[place] += precision * scaled.reshape(kept)
+        elif np.abs(centred).max() > 1e-9 * max(1.0, np.abs(block).max()):
+            raise ProgramError(
+                "best_linear_answer: what was counted does not determine the answer, which depends on attributes together "
+                "that no marginal holds"
+            )
+    return np.concatenate([one.ravel() for one in weights]), duals.ravel()

@@ -30,9 +30,14 @@ CELLS = 1 << 22  # cells taken together: bounds the temporary arrays; a marginal
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableAnswers:
-    """The answers of synthetic rows that were read as a table, and stay on this side: as `RecordAnswers`."""
+    """The answers of a table, or of synthetic rows that were read as one, on this side: as `RecordAnswers`. NOT private."""
 
     dataset: PrivateDataset
+
+    @property
+    def records(self) -> int:
+        """How many records are counted."""
+        return self.dataset._rows
 
     def on(self, queries: MarginalSet | Clauses, sizes: NDArray[np.integer]) -> NDArray[np.float64]:
         """Return the answer on every cell, or clause."""

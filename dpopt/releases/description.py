@@ -26,6 +26,17 @@ TOLERABLE = 0.02
 """What a percentage within a group may be off, 2 points: the group needs so many rows that the noise of a count is less."""
 LITTLE = 0.5
 """Part of the error of unrelated columns above which rows keep little dependence: about half or less, on public tables."""
+FIGURES = "Figures with intervals"
+_ABOUT = (
+    "Each interval, by itself, holds the figure of the table as it was counted with probability 95 %: about one of twenty "
+    "misses. Estimates come without bias from what was measured, and not from the rows. Columns decided in their order what "
+    "is shown. Of a mean the first interval takes each bin for its representative, the second allows any numbers within it."
+)
+_NONE = "No counts of single columns or pairs were measured as such, so that no figure of this release has an interval."
+_NO_PEOPLE = (
+    "Do not compute standard errors from the rows as if they were people: they leave out the noise, and are too small."
+)
+_ASK = " 'dpopt answer FOLDER QUESTION' gives counts, shares, means, quantiles and regressions, each with an interval."
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +100,11 @@ workload 83545dff085a).'
         f"{title}, {spent}; made by {f'dpopt {version}'.strip()} (algorithm {statement['algorithm']}, workload "
         f"{statement['workload']['fingerprint'][:12]}).",
     )
+
+
+def about_figures(*, some: bool) -> tuple[str, str]:
+    """Return what is said before and after the figures of a release of records; `some`: there are any."""
+    return (_ABOUT, _NO_PEOPLE + _ASK) if some else (_NONE, _NO_PEOPLE)
 
 
 def notes_of(statement: Mapping[str, Any], schema: Schema | None = None, errors: str | None = None) -> list[Note]:
@@ -240,7 +256,7 @@ def _two_way(found: Mapping[str, Any] | None) -> Iterator[str]:
     yield (
         f"{'' if found.get('dependence') else off}Do not read percentages within groups below about {rows} rows: they are "
         f"often off by more than {100 * TOLERABLE:g} points. Means within groups lean towards the mean of all, in large "
-        f"groups too: differences between groups come out smaller."
+        f"groups too. Ask the release for both (dpopt answer): its intervals have no such bias."
     )
 
 

@@ -95,6 +95,11 @@ class Plan(ABC):
         return False
 
     @property
+    def asked(self) -> tuple[str, ...]:
+        """The questions that the owner said to matter."""
+        return ()
+
+    @property
     def answers_only(self) -> bool:
         """Whether answers are released, and no records."""
         return False

@@ -1,16 +1,17 @@
-"""README.txt of a release folder: what the files are, how to load them, what may be published, how to cite.
+"""README.txt of a release folder: figures with intervals, what the files are, how to load them, how to cite.
 
-A function of release.json and schema.json alone, so that a replay writes the same bytes.
+A function of what the folder holds, so that a replay writes the same bytes.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from dpopt.releases.description import described
+from dpopt.errors import visible
+from dpopt.releases.description import FIGURES, about_figures, described
 from dpopt.releases.folder_files import write_whole
 from dpopt.schema.schema import Schema
 
@@ -24,6 +25,8 @@ _TEMPLATE = """\
 {notes}
 
 {cost}
+
+{figures}
 
 FILES
 
@@ -75,17 +78,19 @@ _CSV_NOTES = (
 )
 
 
-def write_readme(folder: Path, statement: Mapping[str, Any], schema: Schema) -> None:
-    """Write README.txt of a release, given the contents of its release.json."""
+def write_readme(
+    folder: Path, statement: Mapping[str, Any], schema: Schema, figures: Sequence[Sequence[str]] = ()
+) -> None:
+    """Write README.txt of a release; parameters as of `readme_of`."""
 
     def write(stream: IO[bytes]) -> None:
-        stream.write(readme_of(statement, schema).encode())
+        stream.write(readme_of(statement, schema, figures).encode())
 
     write_whole(folder / README, write, "description")
 
 
-def readme_of(statement: Mapping[str, Any], schema: Schema | None = None) -> str:
-    """Return README.txt of a release, given the contents of its release.json."""
+def readme_of(statement: Mapping[str, Any], schema: Schema | None = None, figures: Sequence[Sequence[str]] = ()) -> str:
+    """Return README.txt of a release, given the contents of its release.json and its figures with intervals, in words."""
     records, privacy = statement["records"], statement["privacy"]
     held, release = records or statement["answers"], described(statement, schema)
     filled = _TEMPLATE.format(
@@ -101,6 +106,7 @@ def readme_of(statement: Mapping[str, Any], schema: Schema | None = None) -> str
         if not privacy["private"]
         else f"Neighbouring tables: {privacy['neighbours']}. Costs were added up by the accountant "
         f"{privacy['accountant']!r}. Every charge, with its theorem, is in release.json.",
+        figures="" if records is None else _figures(figures),
         files=_files(statement, held),
         loading=_loading(held),
         publishing=_publishing(statement),
@@ -108,6 +114,17 @@ def readme_of(statement: Mapping[str, Any], schema: Schema | None = None) -> str
     )
     parts = (part.rstrip("\n") for part in filled.split("\n\n"))
     return "\n\n".join(part if part.startswith(" ") else _wrapped(part) for part in parts if part) + "\n"
+
+
+def _figures(figures: Sequence[Sequence[str]]) -> str:
+    before, after = about_figures(some=bool(figures))
+    rows = [("", "estimate", "95 % interval", "of the numbers within bins"), *figures]
+    wide = [max(len(row[place]) for row in rows) for place in range(3)]
+    lines = [
+        f"  {visible(name, kept=''):<{wide[0]}}  {estimate:>{wide[1]}}  {interval:<{wide[2]}}  {outer}".rstrip()
+        for name, estimate, interval, outer in rows
+    ]
+    return "\n\n".join((FIGURES.upper(), before, *(["\n".join(lines)] if figures else []), after))
 
 
 def _files(statement: Mapping[str, Any], held: Mapping[str, Any]) -> str:

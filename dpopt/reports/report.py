@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from dpopt.algorithms.after.judgement import Judgement, judge
-from dpopt.algorithms.evaluate import finished_release
+from dpopt.algorithms.replay import finished_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, ReleaseFolderError
 from dpopt.files.written_files import check_replaceable, whole_file
 from dpopt.html_pages.page import page
-from dpopt.releases.description import Description, described, guarantee
+from dpopt.releases.description import FIGURES, Description, about_figures, described, guarantee
 from dpopt.reports.charts import percent, short
 from dpopt.reports.sections import association_maps, column_charts, held_by, judged_sections
 from dpopt.reports.words import grouped_charges, meaning_of
@@ -126,6 +126,8 @@ def _page_of_synopsis(synopsis: Synopsis, title: str | None) -> str:
 def _page(finished: SyntheticRelease, judged: Judgement | None, title: str | None) -> str:
     schema, statement = finished.job.schema, finished.statement
     measured = finished.measured()
+    figures = finished.figures() if judged is None else (judged.evaluation.intervals or {}).get("figures", [])
+    before, after = about_figures(some=bool(figures))
     asked = dict(finished.job.workload.specification)
     what = "noisy answers" if finished.synthetic is None else "synthetic records"
     return page(
@@ -144,6 +146,7 @@ def _page(finished: SyntheticRelease, judged: Judgement | None, title: str | Non
         columns=column_charts(finished, measured, judged),
         all_columns=len(schema),
         interval=measured is not None and bool(measured.shares),
+        figures={"title": FIGURES, "before": before, "rows": figures, "after": after},
         maps=association_maps(finished, judged),
         judged=None if judged is None else judged_sections(finished, judged, measured),
         filters={"percent": percent},

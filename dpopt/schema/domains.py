@@ -49,3 +49,8 @@ class Domains:
         counts = np.array([len(codes) for codes in domains], dtype=np.int64)
         flat = np.fromiter(chain.from_iterable(domains), dtype=np.int32, count=int(counts.sum()))
         return cls(counts, np.cumsum(counts) - counts, flat)
+
+    def codes_of(self, attribute: int) -> NDArray[np.int32]:
+        """Return the codes of one attribute that queries may name."""
+        start = int(self.starts[attribute])
+        return self.codes[start : start + int(self.counts[attribute])]

@@ -34,6 +34,7 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Mount, Route
 from starlette.types import Message
 
+import dpopt
 from dpopt.errors import FIELDS, DpoptError, PlanError, named_as_in
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.page import page
@@ -158,6 +159,7 @@ class Studio:
             Route("/tables/{key}/rules", self._of_a_table(self._rules), methods=["GET", "POST"]),
             Route("/tables/{key}/plan", self._of_a_table(self._plan), methods=["GET", "POST"]),
             Route("/tables/{key}/run", self._of_a_table(self._run), methods=["GET", "POST"]),
+            Route("/tables/{key}/answers", self._of_a_table(self._answers), methods=["GET", "POST"]),
             Route("/tables/{key}/{what}", self._of_a_table(self._download)),
         ]
         return Starlette(routes=[Route("/", self._enter), Mount(self.base, routes=pages)])
@@ -324,6 +326,20 @@ class Studio:
             return RedirectResponse(f"{self.base}/tables/{table.key}", 303)
         refresh = 1 if table.state == "running" else None
         return self._page("studio_run.html", table=table, refresh=refresh, progress=table.progress())
+
+    async def _answers(self, request: Request, table: Table) -> Response:
+        """Answer questions to a release that has ended."""
+        if table.state != "done" or table.out is None:
+            return RedirectResponse(f"{self.base}/tables/{table.key}", 303)
+        async with request.form() as form:
+            text, together = str(form.get("questions") or ""), bool(form.get("simultaneous"))
+        asked = [one.strip() for one in text.splitlines() if one.strip()]
+        shown: dict[str, Any] = {"text": text, "together": together}
+        try:
+            found = await run_in_threadpool(dpopt.answer, table.out, asked, simultaneous=together)
+            return self._page("studio_answers.html", table=table, rows=found.to_dict("records"), **shown)
+        except DpoptError as error:
+            return self._page("studio_answers.html", table=table, rows=[], problem=str(error), **shown)
 
     async def _download(self, request: Request, table: Table) -> Response:
         what = request.path_params["what"]

@@ -50,7 +50,7 @@ def beside(table: Table, released: Released) -> dict[str, float]:
         for order in HIGHER
         if (marginals := higher(table, order))
     }
-    found["association"] = _difference_of_association(table, released)
+    found["association"] = association(table, released)
     found["accuracy"] = accuracy(table, released)
     return found
 
@@ -106,7 +106,8 @@ def _indicators(codes: NDArray[np.integer], sizes: NDArray[np.integer], columns:
     return csr_array((np.ones(held.size), held.ravel(), rows), shape=(len(codes), int(starts[-1]) + 1))
 
 
-def _difference_of_association(table: Table, released: Released) -> float:
+def association(table: Table, released: Released) -> float:
+    """Return the mean difference of Cramer's V over pairs of columns, 300 random ones where there are more."""
     pairs = np.array(list(itertools.combinations(range(len(table.sizes)), 2)))
     if len(pairs) > MOST_PAIRS:
         pairs = pairs[np.random.default_rng(0).choice(len(pairs), MOST_PAIRS, replace=False)]

@@ -83,7 +83,7 @@ def test_the_formula_agrees_with_a_played_run(rho: float, tmp_path: Path) -> Non
     )
     scales = np.where(sets.widths() == 1, 1e6, 1 / ROWS)
     spent = sum(stage.rho for stage in plan.stages if not stage.distances)
-    x = module._precisions_of(asked.marginals, sets, scales, ROWS, spent, 3)
+    x = module._precisions_of(asked.marginals, sets, scales, ROWS, spent, (3, 0.0))
     formula = expected_once(MarginalParts.of(asked.marginals), population, scales, x)
     measured = float(np.abs(apart).mean())
     assert 0.6 * formula.mean_error < measured < 1.15 * formula.mean_error

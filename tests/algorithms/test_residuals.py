@@ -428,20 +428,6 @@ def test_records_are_the_same_with_one_thread_and_with_two(tmp_path: Path, monke
     np.testing.assert_array_equal(found[0].multiplicity, found[1].multiplicity)
 
 
-def test_a_set_counts_in_both_fits_as_its_weight_says() -> None:
-    asked, none = workload("marginals:2"), np.zeros(2)
-    plan = make_measured_plan(request(1.0), asked)
-    job = Job(plan, SCHEMA, asked, {}, {})
-    truth = ROWS * shares_on_records(Known(job, plan).sets, codes(), SCHEMA.sizes)
-    plain = played(Known(job, plan), truth, 0)
-    favoured = np.where(np.arange(len(plain.sets)) == len(plain.sets) - 1, 9.0, 1.0)
-    weighted = played(Known(job, plan, weights=favoured), truth, 0)
-    fits = [(one.problem()[0], one.mixed(codes(), none, one.kept(), ROWS)) for one in (plain, weighted)]
-    for before, after in zip(*fits, strict=True):
-        ratios = [two.weight / one.weight for one, two in zip(before.terms, after.terms, strict=True)]
-        np.testing.assert_allclose(sorted(ratios), [1.0] * (len(ratios) - 1) + [9.0])
-
-
 @pytest.mark.parametrize("ruled", [False, True])
 @pytest.mark.parametrize("rho", [1e-4, 0.01, 1.0, 100.0])
 def test_rows_keep_the_one_way_marginals(rho: float, ruled: bool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,6 @@ UNBOUND = {
     "Nothing that asks, accounts or optimizes reaches the records": {
         "dpopt.__main__",
         "dpopt.algorithms",
-        "dpopt.answers",  # reads releases
         "dpopt.cli",
         "dpopt.comparison",  # runs releases
         "dpopt.private",

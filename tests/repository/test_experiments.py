@@ -221,6 +221,7 @@ def test_the_schema_of_nist_acs_declares_the_values_of_the_public_dictionary(dat
         ("means", "| adult-raw | 10 | 24 |"),
         ("error_falls", "| all | 3 | 45 |"),
         ("answers_cover", "| counts | 10 | 76 |"),
+        ("default_and_peers", "| made up | 10 | unshrunken | 2 |"),
         ("rules_cost_nothing", "| tic-tac-toe | with | 3 |"),
         ("formulation_strength", "| kdd99 | gscip | clique |"),
         ("solver_ladder", "| kdd99 | cp-sat | first |"),

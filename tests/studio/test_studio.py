@@ -21,9 +21,11 @@ pytest.importorskip("starlette", reason="the studio's libraries are not installe
 
 from starlette.testclient import TestClient
 
+import dpopt
 from dpopt.algorithms.replay import differing_files, replay
 from dpopt.errors import FIELDS, PlanError, SchemaError
 from dpopt.files.json_files import read_json_object
+from dpopt.html_pages.shown import answer_in_words
 from dpopt.studio.application import Studio
 from dpopt.studio.forms import ColumnForm, Curve, rules_of
 from dpopt.studio.tables import ending_of
@@ -260,6 +262,7 @@ def test_a_release_is_planned_run_reported_and_downloaded(studio: Studio, owner:
     started(owner, table)
     page = ended(owner, table)
     assert "May be handed on" in page
+    _answers_as_the_function_does(owner, studio, table)
     packed = zipfile.ZipFile(BytesIO(owner.get(f"{table}/release.zip").content))
     packed.extractall(tmp_path)
     folder = next(path for path in tmp_path.iterdir() if (path / "release.json").exists())
@@ -271,6 +274,24 @@ def test_a_release_is_planned_run_reported_and_downloaded(studio: Studio, owner:
     assert "for the owner of the table only" not in owner.get(f"{table}/public.html").text
     for name in ("task.json", "plan.json", "..%2F..%2Fetc%2Fpasswd", "transcript.jsonl"):
         assert owner.get(f"{table}/{name}").status_code == 404
+
+
+def _answers_as_the_function_does(owner: TestClient, studio: Studio, table: str) -> None:
+    assert f'href="{studio.base}{table}/answers"' in owner.get(f"{table}/run").text
+    assert "<textarea" in owner.get(f"{table}/answers").text
+    out = studio.tables[table.rpartition("/")[2]].out
+    assert out is not None
+    for together in (False, True):
+        form = {"questions": "share of sex\n\nmean(age)\n", **({"simultaneous": "yes"} if together else {})}
+        page = owner.post(f"{table}/answers", data=form).text
+        found = dpopt.answer(out, ["share of sex", "mean(age)"], simultaneous=together)
+        rows: list[dict[Any, Any]] = found.to_dict("records")
+        for row in rows:
+            assert all(f">{one}<" in page for one in answer_in_words(row))
+    wrong = owner.post(f"{table}/answers", data={"questions": "mean(<b>)"})
+    assert wrong.status_code == 400
+    assert "expected a column" in wrong.text
+    assert "mean(&lt;b&gt;)" in wrong.text
 
 
 def test_two_runs_at_once_are_two_and_a_stopped_one_goes_on(studio: Studio, owner: TestClient) -> None:

@@ -36,6 +36,7 @@ from dpopt.algorithms.measured.fitting import (
 from dpopt.algorithms.measured.plan import (
     FitPlan,
     MeasuredPlan,
+    PlannedFigures,
     PlannedMeasurement,
     PlannedSelections,
     PlannedStage,
@@ -90,10 +91,11 @@ class MeasuredAlgorithm(Algorithm[OptionsT, MeasuredPlan]):
         selections: PlannedSelections | None = None
         measurements: tuple[PlannedMeasurement, ...] = ()
         stages: tuple[PlannedStage, ...] = ()
+        figures: PlannedFigures | None = None
         if isinstance(asked, Projection):
             what = asked.measure or maker.suited(asked)
             if what == RESIDUALS:
-                stages, chosen = maker.residuals()
+                stages, figures, chosen = maker.residuals(asked)
             elif what == SELECTED:
                 measurements, selections, chosen = maker.selected(asked.selections)
             else:
@@ -117,6 +119,7 @@ class MeasuredAlgorithm(Algorithm[OptionsT, MeasuredPlan]):
             chosen_by=chosen,
             pricing_solver=asked.pricing_name if isinstance(asked, Projection) else LOCAL_SEARCH,
             stages=stages,
+            figures=figures,
         )
         refuse_costs_beyond(request.budget, plan.charges(), "measurements")
         return plan

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from dpopt.algorithms.measured.plan import MeasuredPlan
-from dpopt.algorithms.measured.stages import best_precisions, bound_for, factors_of, measurable, sets_of
+from dpopt.algorithms.measured.stages import best_precisions, bound_for, factors_of, for_figures, measurable, sets_of
 from dpopt.algorithms.prediction import BASELINES, PredictedError
 from dpopt.inference.interactions import PUBLIC_DISTANCES, QUANTILES, scales_at_distances
 from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, prices
@@ -200,14 +200,14 @@ def predict_residuals(
     known = {sets.attributes_of(place): place for place in range(len(sets))}
     places = np.array([known[parts.sets.attributes_of(place)] for place in range(len(parts.sets))])
     rho = sum(stage.rho for stage in plan.stages if not stage.distances)
-    if plan.replaced:
-        rho *= _kept_if_replaced(marginals, sets, plan, rho)
+    kept = _kept_if_replaced(marginals, sets, plan, rho) if plan.replaced else 1.0
+    rho *= kept
     levels = [(seed, level) for seed, level in enumerate(LEVELS * max(1, runs), start=1)]
     populations = [Population.public(sets, seed, density) for seed, _ in levels]
     scales = [one.scales(sets, level) for one, (_, level) in zip(populations, levels, strict=True)]
     counts = size * independent_shares(parts.sets, np.array([one.shares for one in populations]))
-    orders = (sets.attributes.shape[1], 1)
-    precisions = [[_precisions_of(marginals, sets, t, size, rho, order)[places] for order in orders] for t in scales]
+    orders = ((sets.attributes.shape[1], kept * for_figures(sets, plan.figures)), (1, 0.0))
+    precisions = [[_precisions_of(marginals, sets, t, size, rho, one)[places] for one in orders] for t in scales]
     looked = np.array(scales)[:, places]
     ones = np.where(parts.sets.widths() == 1, 0.0, looked)
     # Of each population: with all that is bought, with one-way marginals alone, and with nothing (the uniform distribution).
@@ -241,14 +241,19 @@ def predict_residuals(
 
 
 def _precisions_of(
-    marginals: MarginalSet, sets: MarginalSet, scales: Numbers, size: float, rho: float, order: int
+    marginals: MarginalSet,
+    sets: MarginalSet,
+    scales: Numbers,
+    size: float,
+    rho: float,
+    order: tuple[int, Numbers | float],
 ) -> Numbers:
-    """Return the precisions bought, (S,), of sets of up to so many attributes whose scales distances give."""
+    """Return the precisions bought, (S,), of sets of up to so many attributes whose scales distances give; some first."""
     public = ResidualPrior.public(sets, size)
     variances = (size**2 * scales / sets.cells() / prices(sets))[:, None]
     values = np.where((sets.widths() == 1)[:, None], public.variances, variances)
     prior = ResidualPrior(values, public.chances)
-    return best_precisions(marginals, prior, np.zeros(len(sets)), measurable(sets, order), rho)
+    return best_precisions(marginals, prior, np.zeros(len(sets)), measurable(sets, order[0]), rho, figures=order[1])
 
 
 def _kept_if_replaced(marginals: MarginalSet, sets: MarginalSet, plan: MeasuredPlan, rho: float) -> float:

@@ -14,9 +14,11 @@ from scipy.special import ndtri
 
 from dpopt.algorithms.measured.plan import MeasuredPlan, PlannedStage
 from dpopt.algorithms.measured.stages import (
+    NOTHING,
     best_precisions,
     coarse_precisions,
     factors_of,
+    for_figures,
     measurable,
     sets_of,
     typical_variances,
@@ -30,6 +32,7 @@ from dpopt.inference.interactions import (
     likely_distances,
     onto_simplices,
     predicted_counts,
+    says_something,
     shrunken_counts,
 )
 from dpopt.inference.measured_residuals import MeasuredResiduals
@@ -110,8 +113,6 @@ class Known:
     """Shape (codes,). The part of each code in the coarse tables that were measured."""
     coarse: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     """Noisy residuals of the coarse tables of all pairs, in records, and s^2 of each, infinite where none was measured."""
-    weights: NDArray[np.float64] = field(default_factory=lambda: np.ones(1))
-    """Shape (A,), or (1,) for all. What a squared error in each set counts in the fits, beside others; public."""
 
     def __post_init__(self) -> None:
         self.marginals, self.sets = sets_of(self.job.workload)
@@ -124,7 +125,6 @@ class Known:
             places = self.of_order(order)
             self.expected_distances[places] = likely_distances(self.likelihoods[places], order) @ DISTANCES
         self.prior = ResidualPrior.public(self.sets, self.plan.size)
-        self.weights = np.broadcast_to(self.weights, number)
 
     def of_order(self, order: int) -> NDArray[np.int64]:
         """Return the places of the sets of so many attributes."""
@@ -140,13 +140,14 @@ class Known:
         """Return the factors k_A, (A,), with which sets of up to `order` attributes are worth measuring; 0: not at all.
 
         Of one attribute all are measured: one of its codes may hold nearly every record, and no public prior knows of
-        which.
+        which. Sets behind figures are measured whatever they are worth.
         """
         allowed = measurable(self.sets, order)
         rho = bound / (2 * scale * scale)
         prior = ResidualPrior.nothing(self.sets) if order == 1 else self.prior
         uneven = PUBLIC_UNEVENNESS if order == 1 else self._unevenness()
-        precisions = best_precisions(self.marginals, prior, self.precision, allowed, rho, uneven)
+        figures = np.where(self.sets.widths() == order, for_figures(self.sets, self.plan.figures), 0.0)
+        precisions = best_precisions(self.marginals, prior, self.precision, allowed, rho, uneven, figures=figures)
         return factors_of(self.sets, precisions, scale, bound, replaced=self.plan.replaced)
 
     def choice(self, planned: PlannedStage) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
@@ -228,7 +229,9 @@ class Known:
         likely = likely_distances(np.where(most[:, None] >= DISTANCES, likelihoods, -np.inf), order)
         self.expected_distances[places] = likely @ DISTANCES
         values = np.array(self.prior.variances)
-        values[places] = typical_variances(likely, sets, predicted, size)[:, None]
+        values[places] = NOTHING
+        if says_something(noisy / UNIT, scale / UNIT, own):
+            values[places] = typical_variances(likely, sets, predicted, size)[:, None]
         self.prior = ResidualPrior(values, self.prior.chances)
 
     def _noise_of_independence(self, sets: MarginalSet, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -311,7 +314,7 @@ class Known:
         known = scales[several & (scales > 0)]
         strength = float(1 / np.quantile(known, TYPICAL)) if known.size else 0.0
         pull = np.where(several, np.clip(strength * scales, _LEAST_PULL, _MOST_PULL), 1.0)
-        problem = self._fitting(sets, values, self.weights[used] * pull / spread**2)
+        problem = self._fitting(sets, values, pull / spread**2)
         return problem, strength, self._one_way(problem)
 
     def thinned(self, seed: int) -> tuple[Known, NDArray[np.float64]]:
@@ -324,7 +327,7 @@ class Known:
         with np.errstate(divide="ignore"):
             spread = np.repeat(np.where(self.precision > 0, self.precision**-0.5, 0.0), cells)
         drawn = residuals_of(self.sets, spread * normals(seed, spread.size))
-        other = Known(self.job, self.plan, parts=self.parts, coarse=self.coarse, weights=self.weights)
+        other = Known(self.job, self.plan, parts=self.parts, coarse=self.coarse)
         other.estimates, other.precision = self.estimates + drawn / 2, self.precision / 1.25
         other.likelihoods = self.likelihoods
         other.update(int(self.sets.widths().max()))
@@ -359,7 +362,7 @@ class Known:
         limits = np.maximum(near - reach, 0.0), np.maximum(near + reach, 0.0)
         one_way = kept.nearest(shares[: kept.values.size], number)
         values = np.clip(self._with_margins(sets, np.clip(values, *limits), one_way), *limits)
-        return replace(self._fitting(sets, values, self.weights[places] * float(self.plan.size) ** 2), kept=kept)
+        return replace(self._fitting(sets, values, np.full(len(sets), float(self.plan.size) ** 2)), kept=kept)
 
     def kept(self) -> KeptMarginals:
         """Return the one-way marginals that rows keep: the nearest feasible ones, within half a deviation of their noise.

@@ -108,6 +108,19 @@ class PlannedStage:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedFigures:
+    """What the owner said to matter, all of it public."""
+
+    questions: tuple[str, ...]
+    target: str | None
+    """A column that matters with each other one."""
+    sets: tuple[tuple[int, ...], ...]
+    """Attributes of the marginals that they need, increasing: these are measured whatever they are worth."""
+    rho: float
+    """What that costs."""
+
+
+@dataclass(frozen=True, slots=True)
 class FitPlan:
     """How records are fitted to the measured counts; all of it post-processing."""
 
@@ -169,7 +182,8 @@ class MeasuredPlan(Plan):
     pricing_solver: str = LOCAL_SEARCH
     stages: tuple[PlannedStage, ...] = ()
     """Distances and residuals, measured in this order, in place of counts."""
-    left_out: ClassVar[Mapping[str, Any]] = {"pricing_solver": LOCAL_SEARCH, "stages": []}
+    figures: PlannedFigures | None = None
+    left_out: ClassVar[Mapping[str, Any]] = {"pricing_solver": LOCAL_SEARCH, "stages": [], "figures": None}
 
     def __post_init__(self) -> None:
         constrain(self, PlanError)
@@ -210,6 +224,11 @@ class MeasuredPlan(Plan):
         if any(stage.distances for stage in self.stages):
             return "is found, and warned of, if it is far off"
         return f"is found if it is far too small; if it is too large, it {NOT_FOUND}"
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The questions that the owner said to matter."""
+        return () if self.figures is None else self.figures.questions
 
     @property
     def answers_only(self) -> bool:

@@ -14,11 +14,13 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import ONE_WAY, amount_for, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_range
+from dpopt.algorithms.measured.figures import planned_figures
 from dpopt.algorithms.measured.fitting import PLAIN_RECORDS, most_records
 from dpopt.algorithms.measured.plan import (
     MOST_CELLS,
     WORKLOAD,
     FitPlan,
+    PlannedFigures,
     PlannedMeasurement,
     PlannedSelections,
     PlannedStage,
@@ -154,6 +156,8 @@ class Maker:
         large.
         """
         marginals = self._workload.marginals
+        if (asked.figures, asked.target) != (None, None):
+            return RESIDUALS
         if marginals is None:
             return COUNTS
         if asked.selections is not None:
@@ -165,21 +169,22 @@ class Maker:
         signal = self._request.size / self._scale(record_sensitivity(len(marginals), self._request.relation), 1)
         return SELECTED if signal < LEAST_SIGNAL or self._many(marginals.number_of_cells) else COUNTS
 
-    def residuals(self) -> tuple[tuple[PlannedStage, ...], str]:
-        """Residuals of marginals, order by order, those that say most."""
+    def residuals(self, asked: Projection) -> tuple[tuple[PlannedStage, ...], PlannedFigures | None, str]:
+        """Residuals of marginals, order by order, those that say most, and those behind figures."""
         if not self.gaussian:
             raise PlanError(
-                "--measure residuals needs the Gaussian noise of --accountant zcdp, which takes a delta; use --measure "
-                "counts"
+                "--measure residuals, --figures and --target need the Gaussian noise of --accountant zcdp, which takes a "
+                "delta; use --measure counts"
             )
         marginals, sets = sets_of(self._workload)
         replaced = self._request.relation is NeighbouringRelation.REPLACE_ONE
-        stages = planned_stages(marginals, sets, self._request.size, self._amount, replaced=replaced)
+        figures = planned_figures(self._workload, self._amount, asked)
+        stages = planned_stages(marginals, sets, self._request.size, self._amount, replaced=replaced, figures=figures)
         widest = int(sets.widths().max())
         how = (
             f"residuals of {len(sets):,} sets of up to {widest} attributes, which had the least errors on public tables"
         )
-        return stages, how
+        return stages, figures, how
 
     def counts(self) -> tuple[tuple[PlannedMeasurement, ...], str]:
         """Marginals of the workload and their parts, by the convex program of the least predicted error; or all clauses."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.measurements import measurement_scale
-from dpopt.algorithms.measured.plan import PlannedStage
+from dpopt.algorithms.measured.plan import PlannedFigures, PlannedStage
 from dpopt.errors import PlanError, WorkloadError
 from dpopt.inference.coarse_tables import PARTS
 from dpopt.inference.interactions import scales_at_distances
@@ -54,6 +54,8 @@ def best_precisions(
     allowed: NDArray[np.bool_],
     rho: float,
     unevenness: NDArray[np.float64] | float = PUBLIC_UNEVENNESS,
+    *,
+    figures: NDArray[np.float64] | float = 0.0,
 ) -> NDArray[np.float64]:
     """Return precisions (S,) to buy for rho; 0 for sets that are not allowed, or not worth it.
 
@@ -67,12 +69,15 @@ def best_precisions(
         The budget, above 0.
     unevenness : (d,) float64 or float
         g_a of each attribute (RA-3); that of public tables where it is not known.
+    figures : (S,) float64 or float
+        Precisions that are bought first, whatever they are worth (`for_figures`).
     """
     values = np.where(allowed[:, None], prior.variances, NOTHING)
     program = residual_program(
-        marginals, rho=rho, prior=ResidualPrior(values, prior.chances), known=known, unevenness=unevenness
+        marginals, rho=rho, prior=ResidualPrior(values, prior.chances), known=known + figures, unevenness=unevenness
     )
-    return np.where(allowed, solve_residuals(program)[0], 0.0)
+    program = replace(program, budget=program.budget - float((program.prices * figures).sum()))
+    return figures + np.where(allowed, solve_residuals(program)[0], 0.0)
 
 
 def coarse_precisions(
@@ -180,17 +185,42 @@ def measurable(sets: MarginalSet, order: int) -> NDArray[np.bool_]:
     return np.asarray((sets.widths() <= order) & (sets.cells() <= MOST_OF_ONE))
 
 
+def for_figures(sets: MarginalSet, figures: PlannedFigures | None) -> NDArray[np.float64]:
+    """Return the precisions that figures get of sets of attributes, (S,); 0 where they need none.
+
+    Answers have no bias, so that the variance of the noise counts, whatever is expected: these minimize the sum over the
+    marginals behind figures of the mean squared error of their cells (RA-1 with g = 1, and no prior).
+    """
+    result = np.zeros(len(sets))
+    if figures is not None:
+        rows = np.full((len(figures.sets), max(map(len, figures.sets))), -1, dtype=np.int32)
+        for row, one in zip(rows, figures.sets, strict=True):
+            row[: len(one)] = one
+        known, behind = {sets.attributes_of(at): at for at in range(len(sets))}, MarginalSet(sets.domains, rows)
+        if not known.keys() >= set(figures.sets):
+            raise PlanError("the plan has figures of columns that are not measured together; the plan was changed")
+        program = residual_program(behind, rho=figures.rho, weights=1 / behind.cells())
+        places = [known[program.sets.attributes_of(place)] for place in range(len(program.sets))]
+        result[places] = solve_residuals(program)[0]
+    return result
+
+
 def planned_stages(
-    marginals: MarginalSet, sets: MarginalSet, size: int, rho: float, *, replaced: bool
+    marginals: MarginalSet, sets: MarginalSet, size: int, rho: float, *, replaced: bool, figures: PlannedFigures | None
 ) -> tuple[PlannedStage, ...]:
     """Return what is measured of marginals, whose sets of attributes are given, for rho; only public values are read.
 
     One-way marginals come first, then coarse tables of pairs where they are worth it. Then, order by order, distances from
     predictions tell which sets are worth measuring, and residuals of sets up to this order are measured. What each order
-    gets is what it is worth under a public prior, less a part for the last stage.
+    gets is what it is worth under a public prior, less a part for the last stage; and what figures cost of rho.
     """
-    shares = _shares(sets, marginals, size, rho)
-    most = max(1, sum(shares[order:].sum() >= LEAST_SHARE for order in range(len(shares))))
+    costs = np.bincount(sets.widths(), prices(sets) * for_figures(sets, figures)) / 2
+    rho -= float(costs.sum())
+    shares, widest = _shares(sets, marginals, size, rho), int(np.flatnonzero(costs).max(initial=1))
+    if widest > 1:
+        shares[1:widest] = np.maximum(shares[1:widest], LEAST_SHARE)
+        shares /= shares.sum()
+    most = max(widest, sum(shares[order:].sum() >= LEAST_SHARE for order in range(len(shares))))
     stages: list[PlannedStage] = []
     left = 1.0
     for order in range(1, most + 1):
@@ -202,9 +232,8 @@ def planned_stages(
         share = left
         if order < most:
             share *= (1.0 if order == 1 else 1 - KEPT_BACK) * float(shares[order - 1])
-        stages.append(
-            _stage(f"residuals up to order {order}", order, bound_for(len(sets)), share * rho, distances=False)
-        )
+        amount = share * rho + float(costs[order])
+        stages.append(_stage(f"residuals up to order {order}", order, bound_for(len(sets)), amount, distances=False))
         left -= share
         if order == 1 < most:
             parts = np.minimum(sets.domains.counts, PARTS)

@@ -43,25 +43,23 @@ def answer(
     The answers are those of the table as it was counted, without bias. Questions about columns that were not measured
     together are answered by the synthetic rows, without an interval.
     """
-    from dpopt.answers.release_answers import Answering, frame
     from dpopt.releases.folder_files import check_new, write_whole
+    from dpopt.synopses.release_answers import Answering, frame
 
     folders = []
     for one in given:
         if not Path(one).exists():
             break
         folders.append(one)
-    asked = given[len(folders) :] + _lines(file)
+    asked = given[len(folders) :] + _lines(file) + (regress or [])
     if not folders:
         fail(f"found no release at {given[0]!r}; name the folder of a release first, then questions")
-    if not asked and not regress:
+    if not asked:
         fail("found no question; give one behind the release, as 'count where sex = female', or --regress, or --file")
     if out is not None:
         check_new(out)
     answering = Answering.of(folders)
     rows = answering.answers(asked, confidence=confidence, simultaneous=simultaneous, population=population)
-    for formula in regress or ():
-        rows += answering.coefficients(formula, confidence=confidence, simultaneous=simultaneous)
     if out is not None:
         write_whole(out, partial(frame(rows).to_csv, index=False), "answers")
         typer.echo(f"{len(rows):,} answers written to {out}")
@@ -75,14 +73,9 @@ def answer(
 
 
 def _lines(file: Path | None) -> list[str]:
-    from dpopt.errors import QuestionError
-    from dpopt.files.reading import read_text
+    from dpopt.answers.questions import read_questions
 
-    if file is None:
-        return []
-    text = read_text(file, "questions", QuestionError)
-    lines = (line.partition("#")[0].strip() for line in text.splitlines())
-    return [line for line in lines if line]
+    return [] if file is None else list(read_questions(file))
 
 
 def _plain(found: object) -> object:
@@ -94,18 +87,12 @@ def _show(rows: list[dict[str, object]], title: str) -> None:
     from itertools import groupby
 
     from dpopt.cli.reports.reports import console, print_table
+    from dpopt.html_pages.shown import figure
 
     console().print(title)
     for asked, group in groupby(rows, key=lambda row: str(row.get("question", row.get("regression")))):
         found = [{name: one for name, one in row.items() if name not in ("question", "regression")} for row in group]
         how = {str(row.pop("how")) for row in found}
         names = [name.replace("_", " ") for name in found[0]]
-        shown = [[one if isinstance(one, str) else _digits(one) for one in row.values()] for row in found]
+        shown = [[one if isinstance(one, str) else figure(one) for one in row.values()] for row in found]
         print_table(names, shown, title=f"{asked} ({', '.join(sorted(how))})")
-
-
-def _digits(found: object) -> str:
-    number = float(str(found))
-    if math.isnan(number):
-        return ""
-    return f"{number:,.0f}" if 1e4 <= abs(number) < 1e15 else f"{number:.4g}" if math.isfinite(number) else "unbounded"

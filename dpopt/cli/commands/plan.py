@@ -124,19 +124,25 @@ def plan(
     if as_json:
         print_json(made.explained)
     else:
-        from dpopt.cli.reports.reports import report_accuracy, report_plan
+        _report(made, details=details, compare=compare, predict=terms.predict)
 
-        chosen_for_them = made.explained["chosen"] is not None and terms.predict
-        if details or compare or not chosen_for_them:
-            report_plan(made.plan.describe(), made.explained)
-        report_accuracy(
-            made.explained["accuracy"],
-            made.plan.size,
-            len(made.request.workload),
-            made.like_a_sample_of,
-            details=details,
-        )
-        typer.echo(f"protection: {made.protects}")
+
+def _report(made: Planned, *, details: bool, compare: bool, predict: bool) -> None:
+    """Print a plan: how accurate it is, how wide the intervals of its figures will be, and what it protects."""
+    from dpopt.cli.reports.reports import report_accuracy, report_plan
+
+    explained = made.explained
+    if details or compare or explained["chosen"] is None or not predict:
+        report_plan(made.plan.describe(), explained)
+    queries = len(made.request.workload)
+    report_accuracy(explained["accuracy"], made.plan.size, queries, made.like_a_sample_of, details=details)
+    if figures := explained.get("figures", ()):
+        from dpopt.algorithms.measured.figures import width_in_words
+
+        typer.echo("figures:    95 % intervals, foreseen; how many records a group has is private")
+        for one in figures:
+            typer.echo(f"            {width_in_words(one)}")
+    typer.echo(f"protection: {made.protects}")
 
 
 def _numbers(text: str) -> list[float]:

@@ -368,6 +368,8 @@ def report_errors(found: Evaluation, reweighted: Evaluation | None = None, *, de
         out.print(visible(line))
     if found.dependence is not None:
         out.print(found.dependence["words"])
+    if found.intervals is not None:
+        out.print(visible(found.intervals["words"]))
     if found.scores is not None:
         _print_scores(found.scores, details=details)
     out.print(

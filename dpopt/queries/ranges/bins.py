@@ -77,6 +77,23 @@ class Bins:
         edges = tuple(map(float, attribute.edges)) if attribute.kind is AttributeKind.NUMERIC else None
         return cls(attribute.name, attribute.size, labels, edges, attribute.date_format)
 
+    def attribute(self) -> Attribute:
+        """Return an attribute that has the bins as its codes: numbers or dates by their edges, positions as whole numbers."""
+        if self.labels is not None and self.edges is None:
+            return Attribute(self.name, AttributeKind.CATEGORICAL, self.labels)
+        edges: Any = tuple(range(self.number + 1))
+        if self.edges is not None:
+            edges = tuple(map(self.edge_text, range(len(self.edges)))) if self.date_format else self.edges
+        missing = None if self.intervals == self.number else ""
+        return Attribute(
+            self.name,
+            AttributeKind.NUMERIC,
+            edges=edges,
+            missing=missing,
+            date_format=self.date_format,
+            integer=self.edges is None,
+        )
+
     def label(self, position: int) -> str:
         """Return a bin in words."""
         return str(position) if self.labels is None else self.labels[position]

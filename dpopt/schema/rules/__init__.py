@@ -8,6 +8,7 @@ Out      `Rule`, its description in words, its JSON form; `compile_rules`, which
 | threshold_circuit.py, circuit_kernels.py | the circuit: hard rules as solvers read them |
 | rule.py, formula.py, values.py, builders.py | rules as users declare them, and short functions that make them |
 | rule_json.py | their JSON form, read strictly and written canonically |
+| condition_text.py | conditions in text, as questions have them |
 | compile_rules.py, translation.py | rules to gates: the passage, formula by formula, form by form |
 | nodes.py, code_sets.py | what gates are made of: monotone nodes, sets of codes, exact comparisons |
 

@@ -1,0 +1,250 @@
+"""Answers of releases: from a release or its folder and texts of questions to a table of estimates with intervals."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpopt.algorithms.replay import finished_release
+from dpopt.algorithms.synthetic_release import SyntheticRelease
+from dpopt.answers.answer import Answer, Estimated, answers_of
+from dpopt.answers.estimates import CountedCells, Measured, RowTables
+from dpopt.answers.questions import parse_question
+from dpopt.answers.regression import Regression, regress
+from dpopt.constraints import Number
+from dpopt.errors import QuestionError
+from dpopt.inference.measured_residuals import MeasuredResiduals, pooled
+from dpopt.queries.counting.answers import RecordAnswers
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.schema.domains import Domains
+from dpopt.schema.rules.condition_text import QUOTED
+from dpopt.schema.schema import Schema
+from dpopt.synopses.any_synopsis import read_synopsis
+from dpopt.synopses.histograms.histogram import Histogram
+from dpopt.synopses.synopsis import Synopsis
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+AnyRelease = SyntheticRelease | Synopsis | str | os.PathLike[str]
+Row = dict[str, object]
+
+
+MOST_BINS = 2_000
+"""Bins of a histogram that is asked, at most: the covariances of all are computed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answering:
+    """What answers questions: what one release measured of a table, or several, and the rows of the first; or a histogram."""
+
+    schema: Schema
+    measured: Measured
+    rows: RowTables | None
+    """None of a histogram, which has none and lacks nothing."""
+    persons: bool
+    """Whether privacy is that of persons, whose records are not independent."""
+
+    @classmethod
+    def of(cls, releases: Sequence[AnyRelease]) -> Answering:
+        """Read releases of one table, or one histogram.
+
+        Raises QuestionError if they have not the same schema and number of records, or are a synopsis that has no counts of
+        cells.
+        """
+        if not releases:
+            raise QuestionError("found no release; expected one, or several of one table")
+        synopses = [made for one in releases if (made := _synopsis(one)) is not None]
+        if synopses and len(releases) > 1:
+            raise QuestionError("found a synopsis beside other releases; ask each by itself")
+        if synopses:
+            return cls._of_histogram(synopses[0])
+        finished = [finished_release(one) for one in releases if not isinstance(one, Synopsis)]
+        first = finished[0]
+        schema, size = first.job.schema, float(first.job.plan.size)
+        found = [measured for one in finished if (measured := one.measured()) is not None]
+        numbers = {one.records for one in found if one.records_variance == 0}
+        if any(one.job.schema.to_json() != schema.to_json() for one in finished) or len(numbers) > 1:
+            raise QuestionError(
+                "found releases with other columns or another number of records; expected releases of one table: ask each "
+                "by itself"
+            )
+        measured = pooled(found) if found else MeasuredResiduals.nothing(Domains.of(schema, occurring=False), size)
+        written = first.written
+        answers = RecordAnswers(written.held, written.multiplicity.astype(np.float64))
+        return cls(
+            schema,
+            measured,
+            RowTables(answers, measured.domains, schema.sizes, size),
+            _of_persons(first.statement["privacy"]),
+        )
+
+    @classmethod
+    def _of_histogram(cls, made: Synopsis) -> Answering:
+        """Return what asks the least-squares counts of a histogram."""
+        if not isinstance(made, Histogram) or made.plan.round_levels or made.bins.number > MOST_BINS:
+            raise QuestionError(
+                f"found a {made.WHAT}, released by {made.MADE_BY}; questions are answered by releases of records and by "
+                f"histograms of one column of at most {MOST_BINS:,} bins that were not measured in rounds. Ask it by the "
+                f"'answer' of its own commands"
+            )
+        schema = Schema((made.bins.attribute(),))
+        starts, stops = np.triu_indices(made.bins.number + 1, 1)
+        ranges = np.zeros((made.bins.number + 1,) * 2)  # variances of the counts from one edge to another
+        ranges[starts, stops] = ranges[stops, starts] = made.plan.range_variances(starts, stops)
+        below = (ranges[0] + ranges[0][:, None] - ranges) / 2  # covariances of the counts below edges
+        covariance = np.diff(np.diff(below, axis=0), axis=1)
+        cells = CountedCells(Domains.of(schema, occurring=False), made.least_squares, covariance, made.plan.gaussian)
+        return cls(schema, cells, None, _of_persons(made.privacy))
+
+    def answers(
+        self,
+        questions: Sequence[str],
+        *,
+        confidence: float = 0.95,
+        simultaneous: bool = False,
+        population: bool = False,
+    ) -> list[Row]:
+        """Return the answers to questions and the coefficients of regressions, one after the other; see `answer`."""
+        Number("the confidence", above=0, below=1)(confidence, QuestionError)
+        if population and self.persons:
+            raise QuestionError(
+                "this release protects persons, whose records are not independent, so that the error of sampling does not "
+                "follow from them; leave --population out"
+            )
+        asked = [self._asked(text, population=population) for text in questions]
+        together = sum(map(len, asked)) if simultaneous else 1
+        return [_row(found) for one in asked for found in one.answers(confidence, together)]
+
+    def _asked(self, text: str, *, population: bool) -> Estimated | Regression:
+        if "~" not in re.sub(QUOTED, "", text):
+            question = parse_question(text, self.schema)
+            return answers_of(question, self.schema, self.measured, self.rows, population=population)
+        if population:
+            raise QuestionError(f"{text!r}: intervals of coefficients are those of the table; leave --population out")
+        if self.rows is None or isinstance(self.measured, CountedCells):
+            raise QuestionError(f"{text!r}: a histogram has one column, and no regression; ask a release of records")
+        return regress(text, self.schema, self.measured, self.rows)
+
+
+def answer(
+    release: AnyRelease | Sequence[AnyRelease],
+    questions: str | Sequence[str],
+    *,
+    confidence: float = 0.95,
+    simultaneous: bool = False,
+    population: bool = False,
+) -> pd.DataFrame:
+    """Answer questions from what a release measured, each with an interval that holds the figure of the table.
+
+    Parameters
+    ----------
+    release
+        A release or its folder; or several of one table, whose measurements are taken together by their precision; or a
+        histogram of one column, or its file.
+    questions
+        As "count where sex = female", "share of smoker by education", "mean(income) by sector where age >= 40",
+        "median(income) by sex", "mean(income) of retired - mean(income) of employed"; or a linear regression, as
+        "income ~ age + sex" (docs: answers).
+    confidence
+        Probability with which each interval holds the figure of the table as counted, over the noise.
+    simultaneous
+        Whether all intervals of this call hold together with this probability.
+    population
+        Whether intervals hold the figure of the population that the table was drawn from, record by record.
+
+    Returns
+    -------
+    DataFrame
+        A row for each figure: "question", the values of the columns that make groups, "value" (of a share of values), or
+        "regression" and "term"; "estimate", "low", "high", "standard_error", for a mean "least" and "greatest" (ends for
+        the mean of the numbers themselves, wherever in their bins they are), and "how" it was found. An end is infinite
+        where noise may hide a denominator, or how the terms of a regression depend on each other.
+
+    Raises
+    ------
+    QuestionError
+        If a question cannot be read, or not be answered from this release.
+
+    Examples
+    --------
+    >>> import dpopt, pandas
+    >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+    >>> made = dpopt.release(pandas.DataFrame({"smoker": [True, False] * 500}), schema, n0=1000, epsilon=5)
+    >>> found = dpopt.answer(made, "count where smoker = true", confidence=0.9999)
+    >>> bool(found.low[0] <= 500 <= found.high[0])
+    True
+    """
+    single = isinstance(release, SyntheticRelease | Synopsis | str | os.PathLike)
+    answering = Answering.of([release] if single else list(release))  # type: ignore[arg-type,list-item]  # by that type
+    texts = [questions] if isinstance(questions, str) else list(questions)
+    how = {"confidence": confidence, "simultaneous": simultaneous, "population": population}
+    return frame(answering.answers(texts, **how))  # type: ignore[arg-type]  # of the names' types
+
+
+def regression(
+    release: AnyRelease | Sequence[AnyRelease], formula: str, *, confidence: float = 0.95, simultaneous: bool = False
+) -> pd.DataFrame:
+    """Return the coefficients of a linear regression, each with its interval: the answer to a formula, see `answer`.
+
+    Numbers count as they are (a bin as its representative); of other columns each value but the first has a coefficient of
+    its own. The outcome has numbers, or two values, which count 0 and 1.
+
+    Examples
+    --------
+    >>> import dpopt, pandas
+    >>> schema = dpopt.Schema(tuple(dpopt.Attribute(name, dpopt.AttributeKind.BOOLEAN) for name in ("smoker", "ill")))
+    >>> table = pandas.DataFrame({"smoker": [True, False] * 500, "ill": [True, False, False, False] * 250})
+    >>> made = dpopt.release(table, schema, n0=1000, epsilon=5)
+    >>> found = dpopt.regression(made, "ill ~ smoker", confidence=0.9999)
+    >>> list(found.term), bool(found.low[1] <= 0.5 <= found.high[1])
+    (['constant', 'smoker = true'], True)
+    """
+    if "~" not in formula:
+        raise QuestionError(f"found the regression {formula!r}; expected OUTCOME ~ COLUMN + COLUMN")
+    return answer(release, formula, confidence=confidence, simultaneous=simultaneous)
+
+
+def frame(rows: list[Row]) -> pd.DataFrame:
+    """Return rows as a table, what names a figure first."""
+    import pandas as pd
+
+    names = list(dict.fromkeys(name for row in rows for name in row if name not in _FIGURES))
+    names += [name for name in _FIGURES if any(name in row for row in rows)]
+    return pd.DataFrame(rows, columns=names)
+
+
+_FIGURES = ("value", "estimate", "low", "high", "standard_error", "least", "greatest", "how")
+"""Columns that stand behind those that name a figure, in this order."""
+
+
+def _row(found: Answer) -> Row:
+    """Return an answer as a row of a table."""
+    interval, within = found.interval, found.within
+    ends = {} if within is None else {"least": within[0], "greatest": within[1]}
+    return {
+        **dict(found.names),
+        "estimate": interval.estimate,
+        "low": interval.low,
+        "high": interval.high,
+        "standard_error": interval.deviation,
+        **ends,
+        "how": found.how,
+    }
+
+
+def _synopsis(one: AnyRelease) -> Synopsis | None:
+    """Return a synopsis, or that of a file; None of a release of records and of a folder."""
+    if isinstance(one, SyntheticRelease | Synopsis):
+        return one if isinstance(one, Synopsis) else None
+    return read_synopsis(one) if Path(one).is_file() else None
+
+
+def _of_persons(privacy: Mapping[str, Any]) -> bool:
+    return privacy["budget"].get("rows_per_person") is not None
