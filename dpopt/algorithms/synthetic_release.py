@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -276,7 +277,12 @@ class SyntheticRelease(Shown):
         measured = None if self.synthetic is None else self.measured()
         asked = [] if measured is None else [*self.job.plan.asked, *default_questions(self.job.schema, measured)]
         found = self.answer(list(dict.fromkeys(asked))) if asked else None
-        return [] if found is None else [row.dropna().to_dict() for _, row in found[found.how == MEASURED].iterrows()]
+        rows = [] if found is None else found[found.how == MEASURED].to_dict("records")
+        ends = ("estimate", "low", "high")  # there where nothing is estimated; NaN else is a column of other questions
+        return [
+            {name: one for name, one in row.items() if name in ends or not (isinstance(one, float) and isnan(one))}
+            for row in rows
+        ]
 
     def regression(self, formula: str, **how: Any) -> pd.DataFrame:
         """Return the coefficients of a linear regression: `dpopt.regression` of this release, with its parameters.

@@ -155,12 +155,11 @@ def answers_of(
         noise = _blocks(sums, lambda one, two: covariances(measured, one, two))
     if known and population:
         noise = noise + _positive(_blocks(sums, lambda one, two: sampling_covariances(measured, rows, one, two)))
-    text = question.text if question.minus is None else f"{question.text} - {question.minus.text}"
     labels = [
         [(schema.names[one], schema.attributes[one].label(int(code))) for code in domains.codes_of(one)] for one in by
     ]
     return Estimated(
-        [(("question", text), *group) for group in product(*labels)],
+        [(("question", question.text), *group) for group in product(*labels)],
         list(zip(*figures, strict=True)),
         estimates,
         np.broadcast_to(noise, (*estimates.shape, number)),

@@ -94,7 +94,7 @@ def parse_question(text: str, schema: Schema) -> Question:
                 f"{text!r}: both sides of a difference have the same groups; found "
                 f"by {', '.join(question.by) or 'nothing'} and by {', '.join(other.by) or 'nothing'}"
             )
-        question = replace(question, minus=other)
+        question = replace(question, text=text.strip(), minus=other)
     if reader.rest:
         raise reader.problem("'where', 'by', 'of', '- ' and another question, or the end")
     return question

@@ -21,7 +21,6 @@ from dpopt.constraints import Number
 from dpopt.errors import QuestionError
 from dpopt.inference.measured_residuals import MeasuredResiduals, pooled
 from dpopt.queries.counting.answers import RecordAnswers
-from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.domains import Domains
 from dpopt.schema.rules.condition_text import QUOTED
 from dpopt.schema.schema import Schema

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 import dpopt
 from dpopt.algorithms.measured.known import Known
 from dpopt.algorithms.measured.plan import MeasuredPlan
-from dpopt.answers.release_answers import Answering
 from dpopt.errors import AccuracyWarning
 from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.queries.counting.kernels import shares_on_records
 from dpopt.queries.residuals import Residuals, residuals_of
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
+from dpopt.synopses.release_answers import Answering
 from experiments.answers_cover.questions import COEFFICIENTS, KINDS, OUTER, Answers, Asked, asked_of, rows_of, schema_of
 from experiments.experiment import Result
 from experiments.one_estimator.tables import Table, load

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from dpopt.answers.answer import numbers_of
 from dpopt.answers.estimates import RowTables
-from dpopt.answers.release_answers import Answering
 from dpopt.errors import QuestionError
 from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
+from dpopt.synopses.release_answers import Answering
 from experiments.one_estimator.tables import CLASSES, FOLDER, KDD_COLUMNS, QUICK, Table, load
 from experiments.tables import SCHEMAS, data_file
 
@@ -84,10 +84,7 @@ class Answers:
 
 def answers(asked: Text, answering: Answering, *, confidence: float = 0.95) -> Answers:
     """Return what is answered to a question."""
-    if asked.kind == COEFFICIENTS:
-        rows = answering.coefficients(asked.text, confidence=confidence)
-    else:
-        rows = answering.answers([asked.text], confidence=confidence)
+    rows = answering.answers([asked.text], confidence=confidence)
 
     def column(name: str) -> NDArray[np.float64]:
         return np.array([row.get(name, np.nan) for row in rows], dtype=np.float64)

@@ -13,9 +13,9 @@ import pandas as pd
 
 import dpopt
 from dpopt.answers.estimates import RowTables
-from dpopt.answers.release_answers import Answering
 from dpopt.errors import AccuracyWarning
-from dpopt.inference.measured_residuals import Numbers
+from dpopt.inference.measured_residuals import MeasuredResiduals, Numbers
+from dpopt.synopses.release_answers import Answering
 from experiments.answers_cover.measuring import (
     HELD,
     OF,
@@ -65,16 +65,19 @@ def released(setting: tuple[str, float, int]) -> Result:
     name, epsilon, seed = setting
     table, questions, schema = load(name), questions_of(name), schema_of(name)
     answering = Answering.of([release_of(table, epsilon)])
+    rows, known_residuals = answering.rows, answering.measured
+    if rows is None or not isinstance(known_residuals, MeasuredResiduals):
+        raise TypeError(f"{name}: found a release without rows or residuals; expected one of records")
     found: Tally = defaultdict(Counter)
     naive: Tally = defaultdict(Counter)
     widths = defaultdict[str, list[float]](list)
     resampled = Resampled(
-        answering.rows.rows, answering.rows.domains, schema.sizes, float(len(table.codes)),
+        rows.rows, rows.domains, schema.sizes, float(len(table.codes)),
         np.random.default_rng([seed, *name.encode()]),
     )  # fmt: skip
     naively = by_rows(schema, resampled)
     for one in questions:
-        known = is_measured(one, answering.measured)
+        known = is_measured(one, known_residuals)
         if known:
             answers = one.answers(answering)
             tally_of(found, one, answers)

@@ -12,9 +12,9 @@ import numpy as np
 
 from dpopt.algorithms.measured.known import Known
 from dpopt.answers.answer import numbers_of
-from dpopt.answers.release_answers import Answering
 from dpopt.inference.measured_residuals import MeasuredResiduals, Numbers
 from dpopt.schema.schema import Schema
+from dpopt.synopses.release_answers import Answering
 from experiments.answers_cover.measuring import Draws, is_measured, questions_of
 from experiments.answers_cover.questions import COUNTS, MEANS, Text, rows_of, schema_of
 from experiments.experiment import Result

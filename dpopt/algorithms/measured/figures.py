@@ -101,7 +101,7 @@ def predict_widths(plan: MeasuredPlan, workload: Workload) -> list[dict[str, Any
         widths = {name: scale * _half_width(one, schema, even, part / share)[0] for name, part in parts.items()}
         result.append(
             {
-                "question": one.text if one.minus is None else f"{one.text} - {one.minus.text}",
+                "question": one.text,
                 "unit": {COUNT: "records", SHARE: "points"}.get(one.measure),
                 "half_width": {name: width if np.isfinite(width) else None for name, width in widths.items()},
             }
