@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +15,9 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.release_folder import create_folder
 from dpopt.algorithms.statement import release_statement, spending_in_words, workload_answers
-from dpopt.answers.answer import MEASURED
+from dpopt.answers.answer import answers_of
 from dpopt.answers.default_questions import default_questions
+from dpopt.answers.questions import parse_question
 from dpopt.errors import PlanError
 from dpopt.html_pages.shown import Shown, answer_in_words
 from dpopt.inference.measured_residuals import MeasuredResiduals
@@ -274,15 +274,12 @@ class SyntheticRelease(Shown):
 
     def figures(self) -> list[dict[Any, Any]]:
         """Return the rows of `dpopt.answer` that README.txt and reports show, with intervals of 95 %; without records none."""
-        measured = None if self.synthetic is None else self.measured()
-        asked = [] if measured is None else [*self.job.plan.asked, *default_questions(self.job.schema, measured)]
-        found = self.answer(list(dict.fromkeys(asked))) if asked else None
-        rows = [] if found is None else found[found.how == MEASURED].to_dict("records")
-        ends = ("estimate", "low", "high")  # there where nothing is estimated; NaN else is a column of other questions
-        return [
-            {name: one for name, one in row.items() if name in ends or not (isinstance(one, float) and isnan(one))}
-            for row in rows
-        ]
+        measured, schema = None if self.synthetic is None else self.measured(), self.job.schema
+        if measured is None:
+            return []
+        asked = dict.fromkeys([*self.job.plan.asked, *default_questions(schema, measured)])
+        found = [answers_of(parse_question(text, schema), schema, measured, None) for text in asked]
+        return [answer.row() for one in found if one.known for answer in one.answers()]
 
     def regression(self, formula: str, **how: Any) -> pd.DataFrame:
         """Return the coefficients of a linear regression: `dpopt.regression` of this release, with its parameters.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import nan, prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,22 @@ class Answer:
     """Of a mean: ends of an interval of the mean itself, whatever values of their bins the numbers have."""
     how: str
     """"measured", or "by the rows: no interval"."""
+
+    def row(self) -> dict[str, Any]:
+        """Return it as a row of a table, by the names of columns."""
+        interval, ends = (
+            self.interval,
+            {} if self.within is None else {"least": self.within[0], "greatest": self.within[1]},
+        )
+        return {
+            **dict(self.names),
+            "estimate": interval.estimate,
+            "low": interval.low,
+            "high": interval.high,
+            "standard_error": interval.deviation,
+            **ends,
+            "how": self.how,
+        }
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpopt.algorithms.replay import finished_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
-from dpopt.answers.answer import Answer, Estimated, answers_of
+from dpopt.answers.answer import Estimated, answers_of
 from dpopt.answers.estimates import CountedCells, Measured, RowTables
 from dpopt.answers.questions import parse_question
 from dpopt.answers.regression import Regression, regress
@@ -119,7 +119,7 @@ class Answering:
             )
         asked = [self._asked(text, population=population) for text in questions]
         together = sum(map(len, asked)) if simultaneous else 1
-        return [_row(found) for one in asked for found in one.answers(confidence, together)]
+        return [found.row() for one in asked for found in one.answers(confidence, together)]
 
     def _asked(self, text: str, *, population: bool) -> Estimated | Regression:
         if "~" not in re.sub(QUOTED, "", text):
@@ -221,21 +221,6 @@ def frame(rows: list[Row]) -> pd.DataFrame:
 
 _FIGURES = ("value", "estimate", "low", "high", "standard_error", "least", "greatest", "how")
 """Columns that stand behind those that name a figure, in this order."""
-
-
-def _row(found: Answer) -> Row:
-    """Return an answer as a row of a table."""
-    interval, within = found.interval, found.within
-    ends = {} if within is None else {"least": within[0], "greatest": within[1]}
-    return {
-        **dict(found.names),
-        "estimate": interval.estimate,
-        "low": interval.low,
-        "high": interval.high,
-        "standard_error": interval.deviation,
-        **ends,
-        "how": found.how,
-    }
 
 
 def _synopsis(one: AnyRelease) -> Synopsis | None:
