@@ -142,7 +142,7 @@ def factors_of(
         factor *= min(sqrt(bound / found), 1 - 1e-6)
 
 
-MOST_SETS, MOST_CELLS, MOST_OF_ONE = 10_000, 5_000_000, 250_000
+MOST_SETS, MOST_CELLS, MOST_OF_ONE = 10_000, 15_000_000, 250_000
 """Sets of attributes that are looked at, cells of all of them, and cells of one that is measured."""
 
 LEAST_BOUND, MOST_BOUND = 2**40, 2**44
