@@ -11,7 +11,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.plan import LARGEST_SPARSE_DENSITY
-from dpopt.algorithms.measured.stages import MOST_CELLS, MOST_SETS
+from dpopt.algorithms.measured.stages import MOST_SETS
 from dpopt.algorithms.options import AUTO, Auto, Options, PlanRequest, Projection
 from dpopt.algorithms.registry import OPTIONS, algorithm_of, options_named, plan_of, predict
 from dpopt.algorithms.terms import AlgorithmKeywords, Keywords, ReadingKeywords, ReleaseTerms
@@ -269,8 +269,8 @@ GUESS = 10_000
 _GUESSED = (
     f"; chosen as for {GUESS:,} records, since their number is not known yet; --n0, or a plan for --n, takes another"
 )
-WIDTH = 3
-"""Attributes of a marginal at most."""
+WIDTH, MOST_OF_TRIPLES = 3, 5_000_000
+"""Attributes of a marginal, and cells of all of three attributes, that are asked by default, at most."""
 CLEARLY = 1.25
 """How many times smaller than that of independent columns the predicted mean error of three-way marginals must be."""
 WIDE = "conjunctions:3,count=100000,seed=0"
@@ -325,8 +325,8 @@ def _workload_in_words(text: str, because: str) -> str:
 def _too_many(schema: Schema) -> str | None:
     """Return why there are too many three-way marginals; None if there are not."""
     cells = _cells_of_triples(schema)
-    if cells > MOST_CELLS:
-        return f"those of three columns have {cells:,} cells, more than {MOST_CELLS:,}"
+    if cells > MOST_OF_TRIPLES:
+        return f"those of three columns have {cells:,} cells, more than {MOST_OF_TRIPLES:,}"
     sets = sum(comb(len(schema), order) for order in range(1, WIDTH + 1))
     if sets > MOST_SETS:
         return f"there are {sets:,} sets of up to three columns, more than the {MOST_SETS:,} that are measured together"

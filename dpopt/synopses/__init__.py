@@ -9,6 +9,7 @@ plan, a release, and the answers of one kind.
 | synopsis.py | what every kind is, and its file |
 | solved.py | estimates that are models, solved by a solver that the user names |
 | any_synopsis.py | the table of kinds; a file whose kind is not known |
+| release_answers.py | questions answered by releases of records and by histograms |
 | decision_lists/ | tables whose rows are decision lists |
 | halfspaces/ | halfspaces of points |
 | histograms/ | histograms of ordered columns |

@@ -207,7 +207,7 @@ def test_an_evaluation_is_printed_as_json_and_for_people(tmp_path: Path) -> None
     expected = (
         "private note queries max_error mean_error worst_query baselines columns changed differences marginals weakest "
     )
-    expected += "dependence scores unseen"
+    expected += "dependence intervals scores unseen"
     assert set(found) == set(words(expected))
     assert set(found["baselines"]) == {"zeros", "uniform"}
     assert set(found["baselines"]["zeros"]) == {"max_error", "mean_error"}

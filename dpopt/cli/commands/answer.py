@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -64,9 +63,7 @@ def answer(
         write_whole(out, partial(frame(rows).to_csv, index=False), "answers")
         typer.echo(f"{len(rows):,} answers written to {out}")
     elif as_json:
-        print_json(
-            {"confidence": confidence, "answers": [{name: _plain(one) for name, one in row.items()} for row in rows]}
-        )
+        print_json({"confidence": confidence, "answers": rows})
     else:
         whose = "the population that the table was drawn from" if population else "the table as it was counted"
         _show(rows, f"{100 * confidence:g} % intervals{' of all together' if simultaneous else ''}, of {whose}")
@@ -76,10 +73,6 @@ def _lines(file: Path | None) -> list[str]:
     from dpopt.answers.questions import read_questions
 
     return [] if file is None else list(read_questions(file))
-
-
-def _plain(found: object) -> object:
-    return None if isinstance(found, float) and not math.isfinite(found) else found
 
 
 def _show(rows: list[dict[str, object]], title: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -213,8 +214,16 @@ def _report_epsilons(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def print_json(obj: dict[str, Any]) -> None:
-    """Print a JSON object on standard output."""
-    typer.echo(json.dumps(obj, indent=1, ensure_ascii=False))
+    """Print a JSON object on standard output; of numbers that are not finite, which JSON has none of, null."""
+    typer.echo(json.dumps(_finite(obj), indent=1, ensure_ascii=False))
+
+
+def _finite(found: object) -> object:
+    if isinstance(found, dict):
+        return {name: _finite(one) for name, one in found.items()}
+    if isinstance(found, list | tuple):
+        return [_finite(one) for one in found]
+    return None if isinstance(found, float) and not math.isfinite(found) else found
 
 
 def _report_accuracy(explained: dict[str, Any]) -> None:
