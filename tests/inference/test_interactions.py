@@ -7,7 +7,15 @@ import pytest
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.inference.interactions import DOUBTS, interaction_scales, onto_simplices, predicted_counts, shrunken_counts
+from dpopt.inference.interactions import (
+    DOUBTS,
+    UNHEARD,
+    interaction_scales,
+    onto_simplices,
+    predicted_counts,
+    says_something,
+    shrunken_counts,
+)
 from dpopt.models.noise_budgets.residual_allocation import prices
 from dpopt.queries.residuals import residuals_of
 from tests.queries.test_residuals import counts_of, sets_of
@@ -81,6 +89,21 @@ def test_predictions_stay_where_an_order_says_nothing() -> None:
     expected = 2 * DOUBTS[1] * 1000
     assert differ <= expected + 3 * np.sqrt(expected)
     assert differ > 0
+
+
+def test_noise_alone_seldom_counts_as_a_distance() -> None:
+    """4,000 draws of 15 noisy distances; right code fails once in a million runs.
+
+    Noise counted at half of what it is would be noticed with a power above .999.
+    """
+    random, own = np.random.default_rng(5), np.full(15, 100.0)
+    noise = random.normal(own, np.hypot(50.0, 15.0), (4_000, 15))
+    rate = np.mean([says_something(one, 50.0, own) for one in noise])
+    bound = 2 * UNHEARD
+    assert rate <= bound + 5 * np.sqrt(bound / 4_000)
+    assert np.mean([says_something(own + 2 * (one - own), 50.0, own) for one in noise]) > 2 * bound
+    assert np.mean([says_something(one + 4 * 52 * (np.arange(15) == 3), 50.0, own) for one in noise]) > 0.8
+    assert np.mean([says_something(one + 52.0, 50.0, own) for one in noise]) > 0.95
 
 
 def test_what_is_not_measured_stays_as_it_was_predicted() -> None:
