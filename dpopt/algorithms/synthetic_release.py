@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.release_folder import create_folder
 from dpopt.algorithms.statement import release_statement, spending_in_words, workload_answers
-from dpopt.answers.answer import answers_of
+from dpopt.answers.answer import MEASURED, answers_of
 from dpopt.answers.default_questions import default_questions
 from dpopt.answers.questions import parse_question
 from dpopt.errors import PlanError
@@ -279,7 +279,7 @@ class SyntheticRelease(Shown):
             return []
         asked = dict.fromkeys([*self.job.plan.asked, *default_questions(schema, measured)])
         found = [answers_of(parse_question(text, schema), schema, measured, None) for text in asked]
-        return [answer.row() for one in found if one.known for answer in one.answers()]
+        return [answer.row() for one in found if one.how == MEASURED for answer in one.answers()]
 
     def regression(self, formula: str, **how: Any) -> pd.DataFrame:
         """Return the coefficients of a linear regression: `dpopt.regression` of this release, with its parameters.

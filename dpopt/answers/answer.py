@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import nan, prod
@@ -40,7 +40,7 @@ class Answer:
     within: Within
     """Of a mean: ends of an interval of the mean itself, whatever values of their bins the numbers have."""
     how: str
-    """"measured", or "by the rows: no interval"."""
+    """"measured", or "by the rows: no interval", with the columns that were not measured together."""
 
     def row(self) -> dict[str, Any]:
         """Return it as a row of a table, by the names of columns."""
@@ -112,7 +112,7 @@ class Estimated:
     """Shape (*groups, K). Estimates of sums."""
     noise: Numbers
     """Shape (*groups, K, K). Their covariances."""
-    known: bool
+    how: str
     gaussian: bool
 
     def __len__(self) -> int:
@@ -128,10 +128,10 @@ class Estimated:
         for names, group in zip(self.groups, np.ndindex(self.sums.shape[:-1]), strict=True):
             for sides in self.sides:
                 interval, within = _interval(sides, self.sums[group], self.noise[group], *reach)
-                if not self.known:
+                if self.how != MEASURED:
                     interval, within = Interval(interval.estimate, nan, nan, nan), None
                 value = (("value", sides[0].value),) if sides[0].value is not None else ()
-                answers.append(Answer((*names, *value), interval, within, MEASURED if self.known else BY_ROWS))
+                answers.append(Answer((*names, *value), interval, within, self.how))
         return answers
 
 
@@ -164,7 +164,8 @@ def answers_of(
         raise QuestionError(
             f"{question.text!r}: both sides of a difference are shares of the same values, or of conditions"
         )
-    known = all(measured.missing(one.attributes) is None for one in sums)
+    how = how_found(schema, (measured.missing(one.attributes) for one in sums))
+    known = how == MEASURED
     estimates = np.concatenate([one.estimates(measured if known or rows is None else rows) for one in sums], axis=-1)
     number = estimates.shape[-1]
     noise = np.zeros((number, number))
@@ -180,9 +181,18 @@ def answers_of(
         list(zip(*figures, strict=True)),
         estimates,
         np.broadcast_to(noise, (*estimates.shape, number)),
-        known,
+        how,
         measured.gaussian,
     )
+
+
+def how_found(schema: Schema, missing: Iterable[tuple[int, ...] | None]) -> str:
+    """Return how a figure is found, given for each table that it needs a set of attributes that was not measured, if any."""
+    lacking = next((one for one in missing if one is not None), None)
+    if lacking is None:
+        return MEASURED
+    names = " and ".join(schema.names[one] for one in lacking)
+    return f"{BY_ROWS} ({names} {'was not measured' if len(lacking) == 1 else 'were not measured together'})"
 
 
 def _interval(

@@ -19,12 +19,13 @@ from math import nan
 
 import numpy as np
 
-from dpopt.answers.answer import BY_ROWS, MEASURED, Answer, numbers_of
+from dpopt.answers.answer import MEASURED, Answer, how_found, numbers_of
 from dpopt.answers.estimates import RowTables, Sums
 from dpopt.answers.intervals import Interval, deviations_of
-from dpopt.errors import QuestionError
+from dpopt.errors import QuestionError, SchemaError
 from dpopt.inference.measured_residuals import MeasuredResiduals, Numbers
 from dpopt.schema.attribute import Attribute
+from dpopt.schema.rules.condition_text import unquoted
 from dpopt.schema.schema import Schema
 
 MOST_TERMS = 60
@@ -62,6 +63,7 @@ class Regression:
     beta: Numbers
     noise: Numbers | None
     """Shape (p, p + 1, p, p + 1). The covariances of the entries of A, b in the last column; None: by the rows."""
+    how: str
     gaussian: bool
 
     def __len__(self) -> int:
@@ -76,7 +78,7 @@ class Regression:
                 (("regression", self.formula), ("term", term)),
                 Interval(float(self.beta[at]), nan, nan, nan) if self.noise is None else self.interval(at, z),
                 None,
-                BY_ROWS if self.noise is None else MEASURED,
+                self.how,
             )
             for at, term in enumerate(self.terms)
         ]
@@ -140,7 +142,8 @@ def regress(formula: str, schema: Schema, measured: MeasuredResiduals, rows: Row
     """
     terms = _terms(formula, schema, measured)
     columns = [one for each in terms for one in each.column]
-    known = all(measured.missing(pair) is None for pair in combinations(columns, 2))
+    how = how_found(schema, map(measured.missing, combinations(columns, 2)))
+    known = how == MEASURED
     tables, sizes = measured if known else rows, [len(one.names) for one in terms]
     products = [[one.products(two) for two in terms] for one in terms]
     moments = np.block(
@@ -167,7 +170,7 @@ def regress(formula: str, schema: Schema, measured: MeasuredResiduals, rows: Row
         noise += entries @ entries.T
     names = tuple(name for one in terms[:-1] for name in one.names)
     shaped = None if noise is None else noise.reshape(right.size, width, right.size, width)
-    return Regression(formula, names, matrix, right, beta, shaped, measured.gaussian)
+    return Regression(formula, names, matrix, right, beta, shaped, how, measured.gaussian)
 
 
 def _terms(formula: str, schema: Schema, measured: MeasuredResiduals) -> list[_Terms]:
@@ -175,7 +178,10 @@ def _terms(formula: str, schema: Schema, measured: MeasuredResiduals) -> list[_T
     sides = formula.split("~")
     if len(sides) != 2 or not all(side.strip() for side in sides):
         raise QuestionError(f"found the regression {formula!r}; expected OUTCOME ~ COLUMN + COLUMN")
-    places = [schema.index(one.strip()) for one in [sides[0], *sides[1].split("+")]]
+    try:
+        places = [schema.index(unquoted(one.strip())) for one in [sides[0], *sides[1].split("+")]]
+    except SchemaError as problem:
+        raise QuestionError(f"{formula!r}: {problem}") from None
     if len(set(places)) < len(places):
         raise QuestionError(f"{formula!r} names a column twice; name each once")
     outcome = schema.attributes[places[0]]

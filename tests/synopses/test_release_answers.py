@@ -52,7 +52,7 @@ def test_every_family_answers_alike_everywhere(family: str, tmp_path: Path) -> N
     assert list(found.columns)[:2] == ["question", "smoker"]
     assert len(found) == 1 + 4 + 1
     if family in ROWS_ALONE:
-        assert set(found.how) == {BY_ROWS}
+        assert found.how.str.startswith(BY_ROWS).all()
         assert found.low.isna().all()
     else:
         truth = [600, 2 / 3, 1 / 3, 2 / 3, 1 / 3, 30.0]  # ages as representatives of their bins

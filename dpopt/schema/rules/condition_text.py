@@ -61,7 +61,7 @@ class ConditionReader:
             return inner
         if name is None and (low := self.take(_START_OF_RANGE)):
             name = self.column()
-            value = value_of(self.attributes[name], _unquoted(low[1]))
+            value = value_of(self.attributes[name], unquoted(low[1]))
             parts.append(literal(name, _MIRRORED[low[2].replace("==", "=")], value))
         if name is None:
             name = self.column()
@@ -85,7 +85,7 @@ class ConditionReader:
             found = self.take(f"{QUOTED}|{_WORD}")
             if found is None:
                 raise self.problem(f"a value of {attribute.name!r}")
-            text = _unquoted(found[0])
+            text = unquoted(found[0])
         return value_of(attribute, text)
 
     def column(self) -> str:
@@ -99,7 +99,7 @@ class ConditionReader:
         """Take the longest of the texts that stands here, as it is or in quotes; None where none does."""
         rest, known = self.rest, set(texts)
         if quoted := re.match(QUOTED, rest):
-            found = _unquoted(quoted[0])
+            found = unquoted(quoted[0])
             return found if found in known and self.take(re.escape(quoted[0])) else None
         fitting = [text for text in known if text and rest.startswith(text) and not _cuts(text, rest)]
         if not fitting:
@@ -168,5 +168,6 @@ def _cuts(text: str, rest: str) -> bool:
     return re.match(r"\w", text[-1]) is not None and re.match(r"\w", rest[len(text) :]) is not None
 
 
-def _unquoted(text: str) -> str:
+def unquoted(text: str) -> str:
+    """Return a name or value without the quotes around it, if there are any."""
     return text[1:-1] if re.fullmatch(QUOTED, text) else text
