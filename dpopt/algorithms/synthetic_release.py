@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.release_folder import create_folder
 from dpopt.algorithms.statement import release_statement, spending_in_words, workload_answers
 from dpopt.answers.answer import MEASURED, answers_of
-from dpopt.answers.default_questions import default_questions
+from dpopt.answers.default_questions import MOST_FIGURES, default_questions
 from dpopt.answers.questions import parse_question
 from dpopt.errors import PlanError
 from dpopt.html_pages.shown import Shown, answer_in_words
@@ -277,9 +278,16 @@ class SyntheticRelease(Shown):
         measured, schema = None if self.synthetic is None else self.measured(), self.job.schema
         if measured is None:
             return []
-        asked = dict.fromkeys([*self.job.plan.asked, *default_questions(schema, measured)])
-        found = [answers_of(parse_question(text, schema), schema, measured, None) for text in asked]
-        return [answer.row() for one in found if one.how == MEASURED for answer in one.answers()]
+        rows: dict[str, list[dict[Any, Any]]] = {}
+        named, about = self.job.plan.asked(schema)
+        for texts, most in ((named, inf), (about, MOST_FIGURES), (default_questions(schema, measured), MOST_FIGURES)):
+            number = 0
+            for text in texts:
+                found = answers_of(parse_question(text, schema), schema, measured, None)
+                if text not in rows and found.how == MEASURED and number + len(found) <= most:
+                    rows[text] = [answer.row() for answer in found.answers()]
+                    number += len(found)
+        return [row for each in rows.values() for row in each]
 
     def regression(self, formula: str, **how: Any) -> pd.DataFrame:
         """Return the coefficients of a linear regression: `dpopt.regression` of this release, with its parameters.

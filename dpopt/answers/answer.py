@@ -26,6 +26,9 @@ from dpopt.schema.schema import Schema
 MOST_CELLS = 4_000_000
 """Cells of all columns of a question, at most."""
 MEASURED, BY_ROWS = "measured", "by the rows: no interval"
+NAMES = ("question", "regression", "term", "value")
+FIGURES = ("estimate", "low", "high", "standard_error", "least", "greatest", "real", "held", "how")
+"""Columns of answers beside those of groups: what names a figure, and what stands behind, in this order."""
 Within = tuple[float, float] | None
 
 
@@ -70,12 +73,13 @@ class _Figure:
     """The sum that it is divided by."""
     value: str | None = None
     edges: Numbers | None = None
-    """Of the bins, for a quantile."""
+    level: float = nan
+    """Edges of the bins, and the level, of a quantile."""
 
     def interval(self, sums: Numbers, covariance: Numbers, z: float) -> tuple[Interval, Within]:
         """Return it with its interval, and for a mean the ends of that of the numbers themselves."""
         if self.edges is not None:
-            return of_quantile(sums[self.own], np.diag(covariance)[self.own], self.edges, z), None
+            return of_quantile(sums[self.own], np.diag(covariance)[self.own], self.edges, self.level, z), None
         start, under = self.own.start, self.under
         if under is None:
             return of_sum(float(sums[start]), float(covariance[start, start]), z), None
@@ -174,7 +178,8 @@ def answers_of(
     if known and population:
         noise = noise + _positive(_blocks(sums, lambda one, two: sampling_covariances(measured, rows, one, two)))
     labels = [
-        [(schema.names[one], schema.attributes[one].label(int(code))) for code in domains.codes_of(one)] for one in by
+        [(_column_of(schema.names[one]), schema.attributes[one].label(int(code))) for code in domains.codes_of(one)]
+        for one in by
     ]
     return Estimated(
         [(("question", question.text), *group) for group in product(*labels)],
@@ -184,6 +189,11 @@ def answers_of(
         how,
         measured.gaussian,
     )
+
+
+def _column_of(name: str) -> str:
+    """Return the column of answers that names a group; another than those that all answers have."""
+    return f"{name} (group)" if name in NAMES or name in FIGURES else name
 
 
 def how_found(schema: Schema, missing: Iterable[tuple[int, ...] | None]) -> str:
@@ -280,7 +290,7 @@ def _of_column(
         return [*(among * numbers[:, codes]), among], [_Figure(MEAN, slice(start, start + 3), start + 3)]
     edges = np.append(numbers[1, shown[:1]], numbers[2, shown])
     below = [(among & (codes <= code)) - question.level * among for code in shown]
-    return below, [_Figure(QUANTILE, slice(start, start + len(shown)), edges=edges)]
+    return below, [_Figure(QUANTILE, slice(start, start + len(shown)), edges=edges, level=question.level)]
 
 
 def _holds(

@@ -47,6 +47,15 @@ def default_questions(schema: Schema, measured: MeasuredResiduals) -> list[str]:
     return found
 
 
+def questions_about(target: str | None, schema: Schema) -> list[str]:
+    """Return questions about the mean of a column, or the shares of its values, by each other column; None asks none."""
+    if target is None:
+        return []
+    name, numbers = _quoted(target), schema.attributes[schema.index(target)].kind is AttributeKind.NUMERIC
+    asked = f"mean({name})" if numbers else f"share of {name}"
+    return [f"{asked} by {_quoted(other)}" for other in schema.names if other != target]
+
+
 def _values(schema: Schema, measured: MeasuredResiduals, place: int) -> list[str]:
     """Return the values of a column that may occur, as questions have them; none of numbers, or of many."""
     attribute, domains = schema.attributes[place], measured.domains

@@ -75,7 +75,7 @@ def of_ratio(sums: Numbers, covariance: Numbers, z: float) -> Interval:
     return Interval(ratio, (b - root) / a, (b + root) / a, deviation)
 
 
-def of_quantile(below: Numbers, variances: Numbers, edges: Numbers, z: float) -> Interval:
+def of_quantile(below: Numbers, variances: Numbers, edges: Numbers, level: float, z: float) -> Interval:
     """Return the interval of a quantile by inverting counts.
 
     Parameters
@@ -84,7 +84,10 @@ def of_quantile(below: Numbers, variances: Numbers, edges: Numbers, z: float) ->
         For each bin the estimated count up to its upper edge, less the level times the count of all.
     variances : (b,) float64
     edges : (b + 1,) float64
-        Of the bins. The quantile lies in the first bin at whose upper edge the true number is not negative.
+        Of the bins. The quantile lies in the first bin at whose upper edge the true number is not negative, and is
+        estimated as if numbers were spread evenly over it.
+    level
+        Above 0 and below 1.
     """
     spread = z * np.sqrt(variances)
     not_below = np.flatnonzero(below >= -spread)
@@ -93,7 +96,7 @@ def of_quantile(below: Numbers, variances: Numbers, edges: Numbers, z: float) ->
     last = int(not_above[-1]) + 1 if not_above.size else 0
     rising = np.maximum.accumulate(below)
     at = min(int(np.searchsorted(rising, 0.0)), below.size - 1)
-    before = rising[at - 1] if at else min(0.0, rising[0])
+    before = rising[at - 1] if at else -level / (1 - level) * max(below[-1], 0.0)  # none is below the first edge
     part = 0.5 if rising[at] <= before else float(np.clip(-before / (rising[at] - before), 0.0, 1.0))
     estimate = float(edges[at] + part * (edges[at + 1] - edges[at]))
     return Interval(estimate, float(edges[min(first, at)]), float(edges[max(last, at) + 1]), float("nan"))

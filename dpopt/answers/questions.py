@@ -9,6 +9,7 @@ Conditions are those of `dpopt.schema.rules.condition_text`.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -16,7 +17,7 @@ from dpopt.errors import QuestionError
 from dpopt.files.reading import read_text
 from dpopt.schema.attribute import AttributeKind
 from dpopt.schema.rules.builders import all_of, literal
-from dpopt.schema.rules.condition_text import ConditionReader, value_of
+from dpopt.schema.rules.condition_text import QUOTED, ConditionReader, value_of
 from dpopt.schema.rules.formula import Formula, Literal, parts_of
 from dpopt.schema.schema import Schema
 
@@ -61,9 +62,16 @@ def literals_of(formula: Formula | None) -> Iterator[Literal]:
 
 
 def read_questions(path: str | os.PathLike[str]) -> tuple[str, ...]:
-    """Read questions from a file, one on each line; '#' begins a remark. Raises QuestionError if it cannot be read."""
+    """Read questions from a file, one on each line; '#' begins a remark, at the start or behind a space.
+
+    Raises QuestionError if it cannot be read.
+    """
     text = read_text(path, f"questions {os.fspath(path)}", QuestionError)
-    return tuple(line for one in text.splitlines() if (line := one.partition("#")[0].strip()))
+    found = []
+    for line in text.splitlines():
+        remark = re.search(r"(^|\s)#", re.sub(QUOTED, lambda quoted: "x" * len(quoted[0]), line))
+        found.append(line[: None if remark is None else remark.start()].strip())
+    return tuple(filter(None, found))
 
 
 def parse_question(text: str, schema: Schema) -> Question:

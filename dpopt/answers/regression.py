@@ -216,6 +216,8 @@ def _terms_of(attribute: Attribute, column: int, measured: MeasuredResiduals) ->
         names, values = [attribute.name], [numbers[0][codes]]
         indicated = [code for code in indicated if code == attribute.missing_code]
     names += [f"{attribute.name} = {attribute.label(code)}" for code in indicated]
+    if not names:
+        raise QuestionError(f"{attribute.name!r} has one value, which says nothing in a regression; leave it out")
     return _Terms(
         tuple(names), (column,), np.array([*values, *((codes == code).astype(np.float64) for code in indicated)])
     )

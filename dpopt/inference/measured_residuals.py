@@ -54,10 +54,10 @@ class MeasuredResiduals:
         object.__setattr__(self, "places", {self.sets.attributes_of(place): place for place in known})
 
     @classmethod
-    def nothing(cls, domains: Domains, size: float) -> MeasuredResiduals:
-        """Return that nothing was measured of so many records."""
+    def nothing(cls, domains: Domains, size: float, variance: float = 0.0) -> MeasuredResiduals:
+        """Return that nothing was measured but the number of records, with this variance."""
         none = MarginalSet(domains, np.zeros((0, 1), dtype=np.int32))
-        return cls(none, np.zeros(0), np.zeros(0), size, float("inf"))
+        return cls(none, np.zeros(0), np.zeros(0), size, variance)
 
     @property
     def domains(self) -> Domains:

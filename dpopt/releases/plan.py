@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_DOWN, Decimal
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dpopt.constraints import Number, Whole
 from dpopt.errors import PlanError
+from dpopt.schema.schema import Schema
 
 if TYPE_CHECKING:  # the help of the command line reads this file, and loads no numbers for that
     from dpopt.accounting.budget import Budget
@@ -94,10 +95,9 @@ class Plan(ABC):
         """Whether `auto` takes it wherever it can be had, without comparing predictions."""
         return False
 
-    @property
-    def asked(self) -> tuple[str, ...]:
-        """The questions that the owner said to matter."""
-        return ()
+    def asked(self, schema: Schema) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the questions that the owner said to matter, and those about a target."""
+        return (), ()
 
     @property
     def answers_only(self) -> bool:

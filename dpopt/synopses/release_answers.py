@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from dpopt.algorithms.replay import finished_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
-from dpopt.answers.answer import Estimated, answers_of
+from dpopt.answers.answer import FIGURES, Estimated, answers_of
 from dpopt.answers.estimates import CountedCells, Measured, RowTables
 from dpopt.answers.questions import parse_question
 from dpopt.answers.regression import Regression, regress
@@ -21,6 +22,7 @@ from dpopt.constraints import Number
 from dpopt.errors import QuestionError
 from dpopt.inference.measured_residuals import MeasuredResiduals, pooled
 from dpopt.queries.counting.answers import RecordAnswers
+from dpopt.releases.measured_size import size_deviation
 from dpopt.schema.domains import Domains
 from dpopt.schema.rules.condition_text import QUOTED
 from dpopt.schema.schema import Schema
@@ -74,7 +76,11 @@ class Answering:
                 "found releases with other columns or another number of records; expected releases of one table: ask each "
                 "by itself"
             )
-        measured = pooled(found) if found else MeasuredResiduals.nothing(Domains.of(schema, occurring=False), size)
+        if any(np.array_equal(one.estimates, two.estimates) for one, two in combinations(found, 2)):
+            raise QuestionError("found the same noisy values twice, of a copy or a replay; name each release once")
+        variance = size_deviation(first.job.plan.budget) ** 2
+        nothing = MeasuredResiduals.nothing(Domains.of(schema, occurring=False), size, variance)
+        measured = pooled(found) if found else nothing
         written = first.written
         answers = RecordAnswers(written.held, written.multiplicity.astype(np.float64))
         return cls(
@@ -214,13 +220,10 @@ def frame(rows: list[Row]) -> pd.DataFrame:
     """Return rows as a table, what names a figure first."""
     import pandas as pd
 
-    names = list(dict.fromkeys(name for row in rows for name in row if name not in _FIGURES))
-    names += [name for name in _FIGURES if any(name in row for row in rows)]
+    behind = ("value", *FIGURES)
+    names = list(dict.fromkeys(name for row in rows for name in row if name not in behind))
+    names += [name for name in behind if any(name in row for row in rows)]
     return pd.DataFrame(rows, columns=names)
-
-
-_FIGURES = ("value", "estimate", "low", "high", "standard_error", "least", "greatest", "how")
-"""Columns that stand behind those that name a figure, in this order."""
 
 
 def _synopsis(one: AnyRelease) -> Synopsis | None:

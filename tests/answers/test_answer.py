@@ -225,9 +225,12 @@ def test_a_ratio_is_in_its_interval_if_noise_explains_it() -> None:
 def test_a_quantile_without_noise_is_in_its_bin() -> None:
     counts = np.array([10.0, 20.0, 5.0, 65.0])
     below = np.cumsum(counts) - 0.5 * counts.sum()
-    found = of_quantile(below, np.zeros(4), np.arange(5.0), 1.96)
+    found = of_quantile(below, np.zeros(4), np.arange(5.0), 0.5, 1.96)
     assert (found.low, found.high) == (3.0, 4.0)
     assert found.low <= found.estimate <= found.high
+    first = of_quantile(np.array([20.0, 40.0]), np.zeros(2), np.array([0.0, 50.0, 100.0]), 0.6, 1.96)
+    assert (first.low, first.high) == (0.0, 50.0)  # of 100 records 80 lie in the first bin: 60 of them at 37.5
+    assert first.estimate == pytest.approx(37.5)
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.8, 0.88, 0.91, 0.95, 0.99, 0.999])

@@ -14,6 +14,7 @@ from dpopt.algorithms.measured.known import Known
 from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.replay import load
 from dpopt.answers.answer import BY_ROWS, MEASURED
+from dpopt.answers.questions import read_questions
 from dpopt.errors import QuestionError
 from tests.cli.command_line import flat, refuse, succeed, told
 
@@ -135,6 +136,32 @@ def test_the_shell_reads_files_and_writes_tables(tmp_path: Path) -> None:
     assert found.question.dropna().tolist() == ["count where ill = true", *["median(age) by smoker"] * 2]
     assert found.term.dropna().tolist() == ["constant", "smoker = true"]
     assert "answers.csv" in refuse(*asked, "-o", tmp_path / "answers.csv")
+
+
+def test_a_release_and_its_copy_are_not_two(tmp_path: Path) -> None:
+    made = released("residuals", out=tmp_path / "release")
+    again = dpopt.replay(tmp_path / "release", tmp_path / "again")
+    with pytest.raises(dpopt.DpoptError, match="the same noisy values twice"):
+        dpopt.answer([made, again], "count where ill = true")
+    assert len(dpopt.answer([made, released("residuals")], "count where ill = true")) == 1
+
+
+def test_columns_named_as_those_of_answers_are_groups_all_the_same() -> None:
+    names = ("value", "how", "question")
+    schema = dpopt.Schema(tuple(dpopt.Attribute(name, dpopt.AttributeKind.BOOLEAN) for name in names))
+    table = pd.DataFrame({name: [True, False] * 300 for name in names})
+    found = dpopt.answer(
+        dpopt.release(table, schema, n0=600, epsilon=50, predict=False), "share of value by how, question"
+    )
+    assert list(found.columns)[:4] == ["question", "how (group)", "question (group)", "value"]
+    assert found["how (group)"].tolist() == ["false"] * 4 + ["true"] * 4
+    assert set(found.question) == {"share of value by how, question"}
+
+
+def test_a_remark_begins_behind_a_space_and_outside_quotes(tmp_path: Path) -> None:
+    path = tmp_path / "questions.txt"
+    path.write_text("# all\ncount where lang = C# # of C#\ncount where lang = 'D # E'\n")
+    assert read_questions(path) == ("count where lang = C#", "count where lang = 'D # E'")
 
 
 @pytest.mark.parametrize(

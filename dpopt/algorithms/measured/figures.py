@@ -6,6 +6,7 @@ from questions, schema and budget; no record is read.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -17,12 +18,13 @@ from dpopt.algorithms.measured.plan import MeasuredPlan, PlannedFigures
 from dpopt.algorithms.measured.stages import measurable, sets_of
 from dpopt.algorithms.options import Projection
 from dpopt.answers.answer import answers_of
-from dpopt.answers.questions import COUNT, MEAN, SHARE, Question, parse_question
+from dpopt.answers.default_questions import questions_about
+from dpopt.answers.questions import COUNT, SHARE, Question, parse_question
 from dpopt.errors import PlanError
 from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
-from dpopt.schema.attribute import AttributeKind
+from dpopt.schema.rules.condition_text import QUOTED
 from dpopt.schema.schema import Schema
 
 FIGURES_SHARE = 1 / 3
@@ -60,14 +62,19 @@ def planned_figures(workload: Workload, rho: float, asked: Projection) -> Planne
 
 def _asked(schema: Schema, texts: Sequence[str], target: str | None) -> list[Question]:
     """Return the questions, and for a target its mean, or the shares of its values, by each other column."""
+    for text in texts:
+        if "~" in re.sub(QUOTED, "", text):
+            raise PlanError(
+                f"{text!r} is a regression, which no figure buys; ask for its pairs, as 'mean(income) by age'"
+            )
     asked = [parse_question(text, schema) for text in texts]
     if target not in (None, *schema.names):
         raise PlanError(f"--target is a column of the schema, found {target!r}; there are {', '.join(schema.names)}")
-    for other in schema.names if target is not None else ():
-        numbers = schema.attributes[schema.index(str(target))].kind is AttributeKind.NUMERIC
-        measure, text = (MEAN, f"mean({target})") if numbers else (SHARE, f"share of {target}")
-        asked += [Question(f"{text} by {other}", measure, target, by=(other,))] if other != target else []
-    return asked
+    if target is not None and (schema.attributes[schema.index(target)].size < 2 or len(schema) < 2):
+        raise PlanError(
+            f"--target: {target!r} has one value, or is the only column; name a column that others depend on"
+        )
+    return asked + [parse_question(text, schema) for text in questions_about(target, schema)]
 
 
 def _half_width(question: Question, schema: Schema, even: MeasuredResiduals, part: float = 1.0) -> tuple[float, float]:

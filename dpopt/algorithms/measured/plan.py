@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations
@@ -18,6 +18,7 @@ from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.options import LOCAL_SEARCH, MOST_SELECTIONS, Noise, Projection, refuse_two_aims
+from dpopt.answers.default_questions import questions_about
 from dpopt.arrays import freeze
 from dpopt.constraints import Number, OneOf, Whole, constrain
 from dpopt.errors import PlanError
@@ -30,6 +31,7 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import NOT_FOUND, SEED, SIZE, Plan, whole_number
 from dpopt.schema.domains import Domains
+from dpopt.schema.schema import Schema
 
 NOISE, PROJECTION = MEASURED = (Noise.algorithm, Projection.algorithm)
 _FORMER = "adaptive"  # projection onto selected marginals, on file
@@ -225,10 +227,11 @@ class MeasuredPlan(Plan):
             return "is found, and warned of, if it is far off"
         return f"is found if it is far too small; if it is too large, it {NOT_FOUND}"
 
-    @property
-    def asked(self) -> tuple[str, ...]:
-        """The questions that the owner said to matter."""
-        return () if self.figures is None else self.figures.questions
+    def asked(self, schema: Schema) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the questions that the owner said to matter, and those about a target."""
+        return (
+            ((), ()) if self.figures is None else (self.figures.questions, questions_about(self.figures.target, schema))
+        )
 
     @property
     def answers_only(self) -> bool:
