@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dpopt.constraints import Number, Whole
 from dpopt.errors import PlanError
-from dpopt.schema.schema import Schema
 
 if TYPE_CHECKING:  # the help of the command line reads this file, and loads no numbers for that
     from dpopt.accounting.budget import Budget
     from dpopt.accounting.charges import Charge
     from dpopt.accounting.relations import NeighbouringRelation
+    from dpopt.schema.schema import Schema
 
 PLAN_VERSION = 1
 LARGEST_SIZE = 2**53

@@ -202,7 +202,9 @@ def test_the_shell_says_what_the_plan_foresees(folder: Path) -> None:
     assert re.search(rf"{re.escape(PAIR)}: within [\d,.]+ for a group of 10 %, [\d,.]+ for a group of 1 %", shown)
     assert re.search(r"count where sex = male: within [\d.]+ \(records\)", shown)
     found = json.loads(succeed(*asked, "--target", "age", "--json"))["figures"]
-    assert [one["question"] for one in found] == [f"mean(age) by {one}" for one in SCHEMA.names if one != "age"]
+    assert [one["question"].replace('"', "") for one in found] == [
+        f"mean(age) by {one}" for one in SCHEMA.names if one != "age"
+    ]
     assert "figures" not in json.loads(succeed(*asked, "--json"))
 
 

@@ -229,9 +229,8 @@ class MeasuredPlan(Plan):
 
     def asked(self, schema: Schema) -> tuple[Sequence[str], Sequence[str]]:
         """Return the questions that the owner said to matter, and those about a target."""
-        return (
-            ((), ()) if self.figures is None else (self.figures.questions, questions_about(self.figures.target, schema))
-        )
+        figures = self.figures
+        return ((), ()) if figures is None else (figures.questions, questions_about(figures.target, schema))
 
     @property
     def answers_only(self) -> bool:
