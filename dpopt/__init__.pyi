@@ -22,6 +22,8 @@ from dpopt.algorithms.release import resume as resume
 from dpopt.algorithms.replay import replay as replay
 from dpopt.algorithms.synthesizer import Synthesizer as Synthesizer
 from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRelease
+from dpopt.algorithms.sweep import Sweep as Sweep
+from dpopt.algorithms.sweep import sweep as sweep
 from dpopt.errors import DpoptError as DpoptError
 from dpopt.private.drafts.infer_schema import SchemaDraft as SchemaDraft
 from dpopt.private.drafts.infer_schema import infer_schema as infer_schema

@@ -9,7 +9,7 @@ import itertools
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Annotated, Any, NoReturn, ParamSpec, TextIO, TypeVar, get_args, get_type_hints
@@ -103,6 +103,19 @@ class NamedAlgorithm:
     def options(self) -> Options:
         """Return the options of the algorithm; raises as `dpopt.algorithms.registry.options_named`."""
         return options_named(self.name, self.given)
+
+
+class SweptAlgorithm(NamedAlgorithm):
+    """The same, of a command that takes several numbers, with commas between them, where `SWEPT` names the option."""
+
+    @property
+    def swept(self) -> bool:
+        """Whether some option has several numbers."""
+        return any(isinstance(value, list) for value in self.given.values())
+
+
+SWEPT = ("rounds", "draws", "step")
+"""Options that a `SweptAlgorithm` takes several numbers of."""
 
 
 def _options_of_algorithms() -> dict[str, tuple[Any, Option]]:
@@ -229,13 +242,15 @@ def _with_bundles_unfolded(function: Callable[..., _Result]) -> Callable[..., _R
     bundles: dict[str, type[Any]] = {
         name: hint
         for name, hint in hints.items()
-        if isinstance(hint, type) and is_dataclass(hint) and hint is not NamedAlgorithm
+        if isinstance(hint, type) and is_dataclass(hint) and not issubclass(hint, NamedAlgorithm)
     }
-    algorithms = [name for name, hint in hints.items() if hint is NamedAlgorithm]
+    algorithms: dict[str, type[NamedAlgorithm]] = {
+        name: hint for name, hint in hints.items() if isinstance(hint, type) and issubclass(hint, NamedAlgorithm)
+    }
     parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(function).parameters.items():
         if name in algorithms:
-            parameters += _of_algorithms(name)
+            parameters += _of_algorithms(name, SWEPT if algorithms[name] is SweptAlgorithm else ())
         elif name in bundles:
             parameters += _options_of(bundles[name])
         else:
@@ -248,10 +263,10 @@ def _with_bundles_unfolded(function: Callable[..., _Result]) -> Callable[..., _R
             name: bundle(**{field.name: given.pop(field.name) for field in fields(bundle)})
             for name, bundle in bundles.items()
         }
-        for name in algorithms:
+        for name, kind in algorithms.items():
             said = {option: given.pop(option) for option in _options_of_algorithms()}
             chosen = {option: value for option, value in said.items() if value is not None}
-            own[name] = NamedAlgorithm(given.pop(name), chosen)
+            own[name] = kind(given.pop(name), chosen)
         return function(**own, **given)
 
     folded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
@@ -259,8 +274,11 @@ def _with_bundles_unfolded(function: Callable[..., _Result]) -> Callable[..., _R
     return folded
 
 
-def _of_algorithms(name: str) -> list[inspect.Parameter]:
-    """Return the parameters of `--algorithm`, and of every option of every algorithm; what is not given is None."""
+def _of_algorithms(name: str, several: Sequence[str]) -> list[inspect.Parameter]:
+    """Return the parameters of `--algorithm`, and of every option of every algorithm; what is not given is None.
+
+    Those in `several` take several numbers.
+    """
     named = typer.Option(
         "--algorithm",
         help=f"{AUTO} (the least predicted mean error), {', '.join(list(OPTIONS)[1:-1])}, or {list(OPTIONS)[-1]} (answers "
@@ -271,7 +289,10 @@ def _of_algorithms(name: str) -> list[inspect.Parameter]:
     for option, (hint, meaning) in _options_of_algorithms().items():
         kinds = get_args(hint) or (hint,)
         kind: Any = next((one for one in (bool, str, int, float) if one in kinds), str)
-        typed = Annotated[kind | None, typer.Option(f"--{option.replace('_', '-')}", help=meaning.text)]
+        declared = typer.Option(f"--{option.replace('_', '-')}", help=meaning.text)
+        if option in several:
+            declared.parser, declared.metavar = _list_of(kind), "NUMBER[,...]"
+        typed = Annotated[kind | None, declared]
         found.append(inspect.Parameter(option, keyword, default=None, annotation=typed))
     return found
 
@@ -289,7 +310,7 @@ def _as_option(parameter: inspect.Parameter) -> inspect.Parameter:
         flags = texts[:-1] or [f"--{parameter.name.replace('_', '-')}"]
         option = typer.Option(*flags, help=texts[-1])
     number = next((one for one in (float, int) if one in (get_args(kind) or (kind,))), None)
-    if number is not None and isinstance(option, typer.models.OptionInfo):
+    if number is not None and isinstance(option, typer.models.OptionInfo) and option.parser is None:
         option.parser, option.metavar = _number_of(number), {float: "FLOAT", int: "INTEGER"}[number]
     panel = next((title for title, names in PANELS.items() if parameter.name in names), None)
     if panel is not None:
@@ -310,6 +331,17 @@ def _number_of(kind: type[float | int]) -> Callable[[str], float]:
             raise typer.BadParameter(f"found {text!r}, expected {what}{hint}") from None
 
     return number
+
+
+def _list_of(kind: type[Any]) -> Callable[[str], Any]:
+    """Return what reads one number of an option, or a list of them from a text with commas."""
+    one = _number_of(kind) if kind is int else str.strip
+
+    def several(text: str) -> Any:
+        found = [one(part) for part in text.split(",") if part.strip()]
+        return found if len(found) > 1 else one(text)
+
+    return several
 
 
 def _options_of(bundle: type[Any]) -> list[inspect.Parameter]:

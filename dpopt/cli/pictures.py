@@ -124,6 +124,35 @@ def draw_errors(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         axes.legend()
 
 
+def draw_sweep(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Draw cost, predicted mean error and seconds of plans over rounds, draws or steps: the first that has several values.
+
+    The other two tell the lines apart. The path ends with the format.
+    """
+    if path.suffix not in _FORMATS:
+        raise PlanError(f"the picture of plans ends with .svg, .png or .pdf, a table with .csv; found {path.name!r}")
+    words = {"rounds": "rounds T", "draws": "draws s", "step": "step eta"}
+    rows = [row for row in rows if "refused" not in row]
+    across = next((name for name in words if len({row[name] for row in rows}) > 1), "rounds")
+    others = [name for name in words if name != across and len({row[name] for row in rows}) > 1]
+    lines: dict[tuple[float, ...], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        lines.setdefault(tuple(row[name] for name in others), []).append(row)
+    shown = {"epsilon": "epsilon", "mean_error": "predicted mean error", "seconds": "seconds of the rounds"}
+    with picture(path, (11, 3.8), 1, 3) as (panels,):
+        for panel, (name, label) in zip(panels, shown.items(), strict=True):
+            for number, (values, line) in enumerate(lines.items()):
+                said = ", ".join(f"{words[other]} = {value:g}" for other, value in zip(others, values, strict=True))
+                known = [(row[across], row[name]) for row in line if row[name] is not None]
+                panel.plot(*zip(*known, strict=True), **series(number), label=said or None) if known else None
+            panel.set(xlabel=words[across], ylabel=label)
+            logarithmic(panel.xaxis, sorted({row[across] for row in rows}))
+            if panel.has_data():
+                logarithmic(panel.yaxis)
+        if others:
+            panels[0].legend()
+
+
 _LEAST_SECONDS = 0.01
 _MOST_PER_CENT = 20.0
 

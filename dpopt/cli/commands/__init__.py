@@ -2,7 +2,7 @@
 
 | file | what it holds |
 |---|---|
-| plan.py, release.py, demo.py | `dpopt plan`; `release` and `resume`; `demo` |
+| plan.py, plan_sweep.py, release.py, demo.py | `dpopt plan`, and what it shows of several plans; `release` and `resume`; `demo` |
 | schema.py | `dpopt schema infer` and `schema check`, and what the owner sees of rules |
 | answer.py | `dpopt answer` |
 | inspect.py, compare.py | `dpopt replay`, `evaluate` and `solvers`; `compare` |

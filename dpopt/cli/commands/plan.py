@@ -14,7 +14,8 @@ import typer
 
 from dpopt.algorithms.terms import Keywords, PlanTerms
 from dpopt.cli import options
-from dpopt.cli.application import NamedAlgorithm, command
+from dpopt.cli.application import SweptAlgorithm, command
+from dpopt.cli.commands.plan_sweep import show_sweep
 from dpopt.cli.reports.declared import declared_schema
 from dpopt.errors import PlanError
 
@@ -49,7 +50,7 @@ def plan(
         "and what each accountant charges for them.",
     ] = None,
     confidence_of_error: Annotated[float, "--confidence", "Probability with which the error of --error holds."] = 0.95,
-    algorithm: NamedAlgorithm,
+    algorithm: SweptAlgorithm,
     terms: PlanTerms,
     compare: Annotated[
         bool, "--compare", "With auto, predict also the errors of algorithms that it would not take; takes longer."
@@ -58,12 +59,17 @@ def plan(
         Path | None,
         "-o",
         "--out",
-        "Write the plan to this file, for 'dpopt release --plan'; with --epsilons a picture (.svg, .png or .pdf).",
+        "Write the plan to this file, for 'dpopt release --plan'; with --epsilons a picture (.svg, .png or .pdf), and "
+        "with several --rounds, --draws or --step a picture or a table (.csv).",
     ] = None,
     details: options.DetailsOption = False,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Plan a run: its cost, the proven bound, and the predicted errors. Reads no record."""
+    """Plan a run: its cost, the proven bound, and the predicted errors. Reads no record.
+
+    Of dualquery, --rounds, --draws and --step without a budget have a cost, which is stated and is then the budget.
+    Several of them, with commas, give a table.
+    """
     from dpopt.accounting.budget import DEFAULT_DELTA
     from dpopt.accounting.relations import NeighbouringRelation
     from dpopt.algorithms import planned
@@ -101,10 +107,21 @@ def plan(
         )
         print_json(explained) if as_json else _report_accuracy(explained)
         return
-    if out is not None and epsilons is None:
+    if algorithm.swept and (epsilons is not None or accuracy is not None or compare):
+        raise PlanError("several --rounds, --draws or --step go without --epsilons and --compare; leave these out")
+    if out is not None and epsilons is None and not algorithm.swept:
         check_replaceable(out, planned.PLAN_BEGINS, "plan of dpopt")
     progress = TerminalProgress(details=details)
     asked: Keywords = {**asdict(terms), "reading": reading}  # type: ignore[typeddict-item]  # its fields are such keywords
+    if algorithm.swept:
+        from dpopt.algorithms.sweep import sweep
+
+        if algorithm.name != "dualquery":
+            raise PlanError(f"several --rounds, --draws or --step are for dualquery, found {algorithm.name!r}")
+        with progress:
+            found = sweep(declared, workload, n=n, progress=progress, **{**asked, **algorithm.given})
+        show_sweep(found, out, as_json=as_json)
+        return
     if epsilons is not None:
         from dpopt.cli.reports.reports import listed
 

@@ -1,0 +1,62 @@
+"""What chosen rounds, draws and step cost: the budget of a request that names T, s and eta, and no budget."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dpopt.accounting.accountants import BEYOND
+from dpopt.accounting.dualquery import dualquery_epsilon
+from dpopt.algorithms.options import DualQuery
+from dpopt.errors import PlanError
+from dpopt.releases.plan import FreeAttributes
+
+if TYPE_CHECKING:
+    from dpopt.algorithms.request import Terms
+    from dpopt.releases.progress import Progress
+
+_SHARES = "takes a share of a budget, and none is given: name one by --epsilon or --rho, or leave it out"
+
+
+def with_cost_as_budget(terms: Terms, size: int | None, progress: Progress) -> Terms:
+    """Return the terms with what their rounds cost as the budget, where T, s and eta are given and no budget is.
+
+    Nothing else is paid from it: numbers within bins, one-way marginals and a measured number of records are shares of
+    a budget that is given. Other terms are returned as they are. Reads public values only.
+
+    Parameters
+    ----------
+    size
+        The public number of records; None where it is not known before the table is read.
+    """
+    asked = terms.algorithm
+    if terms.epsilon is not None or terms.rho is not None or not isinstance(asked, DualQuery):
+        return terms
+    rounds, draws, step = asked.numbers
+    if rounds is None or draws is None or step is None:
+        raise PlanError(
+            "found no budget: give it as --epsilon or --rho, and --rounds, --draws and --step are fitted to it; or give "
+            "these three, and no budget, and the plan states what they cost"
+        )
+    if terms.values_share:
+        raise PlanError(f"--values-share {_SHARES}")
+    if asked.free_attributes == FreeAttributes.ESTIMATED.value:
+        raise PlanError(f"--free-attributes estimated {_SHARES}")
+    if size is None or terms.measures_size:
+        raise PlanError(
+            "T, s and eta are given, and no budget: what they cost depends on the number of records, which is private. "
+            "Declare a public one by --n0 (with --neighbours replace: by --n, in a plan that the release takes), or give "
+            "--epsilon, of which a part measures it"
+        )
+    budget = replace(terms, epsilon=1.0).budget()  # its accountant, delta and unit; its epsilon is found here
+    cost = dualquery_epsilon(
+        rounds, draws, float(step), size, terms.relation, budget.accountant, budget.delta, group=budget.group
+    )
+    what = f"T = {rounds:,}, s = {draws:,} and eta = {step}"
+    if not 0 < cost < math.inf:
+        found = "nothing, and do not depend on the records: take 2 rounds or more" if cost == 0 else BEYOND
+        raise PlanError(f"{what} cost {found}")
+    priced = replace(terms, epsilon=cost, values_share=0.0)
+    progress.note(f"no budget is given: {what} cost {priced.budget().describe()}, which is the budget")
+    return priced
