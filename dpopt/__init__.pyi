@@ -19,6 +19,7 @@ from dpopt.algorithms.planned import plan as plan
 from dpopt.algorithms.planned import recommended_epsilon as recommended_epsilon
 from dpopt.algorithms.release import release as release
 from dpopt.algorithms.release import resume as resume
+from dpopt.algorithms.replay import read_release as read_release
 from dpopt.algorithms.replay import replay as replay
 from dpopt.algorithms.synthesizer import Synthesizer as Synthesizer
 from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRelease

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
+from dpopt.algorithms.dualquery.rounds_table import round_rows, rounds_table
 from dpopt.algorithms.release_folder import create_folder
 from dpopt.algorithms.statement import release_statement, spending_in_words, workload_answers
 from dpopt.answers.answer import MEASURED, answers_of
@@ -59,8 +60,8 @@ class SyntheticRelease(Shown):
     ----------
     job : Job
         The public inputs.
-    rounds : list of Round
-        Draw, record and certificate of each round of DualQuery.
+    played : sequence of Round
+        Draw, record and certificate of each round of DualQuery; `rounds` shows them as a table.
     synthetic : SyntheticRecords or None
         The distinct records of the run and their multiplicities; None where noisy answers alone are released.
     picked : SyntheticRecords or None
@@ -77,6 +78,8 @@ class SyntheticRelease(Shown):
         Gives what was measured of marginals; None where nothing was.
     transcript : MemoryJournal or path
         What was charged, drawn and made, in order.
+    ended : bool
+        Whether the run has ended; of one that has not (`dpopt.read_release`) there are rounds and no records.
 
     Examples
     --------
@@ -98,7 +101,7 @@ class SyntheticRelease(Shown):
     """
 
     job: Job
-    rounds: Sequence[Round]
+    played: Sequence[Round]
     synthetic: SyntheticRecords | None
     picked: SyntheticRecords | None
     noisy: NDArray[np.float64] | None
@@ -107,10 +110,11 @@ class SyntheticRelease(Shown):
     values: Values = field(default_factory=dict)
     measured: Callable[[], MeasuredResiduals | None] = lambda: None
     transcript: MemoryJournal | Path = field(default_factory=MemoryJournal)
+    ended: bool = True
 
     def _said(self) -> list[str]:
         rows = "" if self.picked is None else f"{int(self.picked.multiplicity.sum()):,} rows, "
-        held = "answers only" if self.synthetic is None else f"{len(self.synthetic)} distinct records"
+        held = f"not ended, {len(self.played)} rounds so far" if not self.ended else "answers only" if self.synthetic is None else f"{len(self.synthetic)} distinct records"
         accuracy = self.statement["accuracy"]
         which = next((one for one in ("expected", "predicted") if accuracy.get(one)), None)
         error = [] if which is None else [f"{which} mean error={accuracy[which]['mean_error']:.2g}"]
@@ -134,6 +138,8 @@ class SyntheticRelease(Shown):
 
         Raises ReleaseFolderError if the folder holds something, or cannot be written.
         """
+        if not self.ended:
+            raise PlanError("the run has not ended, and there is nothing to save; continue it with dpopt.resume")
         folder, kept = Path(path), self.transcript
         entries = kept.entries if isinstance(kept, MemoryJournal) else read_journal(kept).entries
         with new_folder(folder):
@@ -148,12 +154,25 @@ class SyntheticRelease(Shown):
             _write_statement(folder, replace(self, statement={**self.statement, **there}))
 
     @property
+    def rounds(self) -> pd.DataFrame:
+        """The rounds of DualQuery as a table, one line each; empty for other algorithms.
+
+        value: of the record, over its drawn queries; proven_bound: no record is worth more, shown without any solver's
+        word; reported_bound: the same as the solver states it; gap: value to the smaller bound; seconds: of the solver,
+        known where the run was made in this process alone; solver: the plan's; answered_by: who found the record;
+        stopped: why the solver stopped; fallback: why it did not answer.
+        """
+        return rounds_table(round_rows(self.played, self.job.plan.solver))
+
+    @property
     def records(self) -> SyntheticRecords:
         """The distinct records and their multiplicities.
 
         Raises PlanError if the release holds noisy answers alone.
         """
         if self.synthetic is None:
+            if not self.ended:
+                raise PlanError(f"the run has not ended, after {len(self.played):,} rounds; continue it with dpopt.resume")
             raise PlanError(
                 f"a release of {self.job.plan.algorithm!r} holds answers and no records; use another algorithm for "
                 f"records"
@@ -349,10 +368,10 @@ class SyntheticRelease(Shown):
         """
         from dpopt.models.best_responses.best_response import best_response, round_program
 
-        played = next((played for played in self.rounds if played.sampled.round == number), None)
+        played = next((played for played in self.played if played.sampled.round == number), None)
         if played is None:
             raise PlanError(
-                f"found round {number}; this release of {self.job.plan.algorithm} has {len(self.rounds):,} rounds of "
+                f"found round {number}; this release of {self.job.plan.algorithm} has {len(self.played):,} rounds of "
                 f"DualQuery"
             )
         job, schema = self.job, self.job.schema
@@ -390,6 +409,7 @@ def finish_release(
         outcome.values,
         outcome.measured,
         transcript,
+        outcome.ended,
     )
     if folder is not None:
         _write_statement(folder, finished)

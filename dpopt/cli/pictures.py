@@ -153,6 +153,24 @@ def draw_sweep(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
             panels[0].legend()
 
 
+def draw_rounds(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Draw over the rounds what each record is worth and its bounds, divided by the draws; the path ends with the format."""
+    if path.suffix not in _FORMATS:
+        raise PlanError(f"the picture of rounds ends with .svg, .png or .pdf, a table with .csv; found {path.name!r}")
+    lines = {"proven_bound": ("proven bound", ":"), "reported_bound": ("reported bound", "--"), "value": ("record", "-")}
+    with picture(path, (8, 4)) as ((axes,),):
+        for number, (name, (label, style)) in enumerate(lines.items()):
+            known = [(row["round"], row[name] / row["draws"]) for row in rows if row[name] is not None]
+            if known:
+                axes.plot(*zip(*known, strict=True), style, color=COLOURS[number], label=label)
+        answered = [row for row in rows if row["fallback"] is not None]
+        if answered:
+            places = [row["round"] for row in answered], [row["value"] / row["draws"] for row in answered]
+            axes.plot(*places, "x", color=COLOURS[6], label="answered by the fallback")
+        axes.set(xlabel="round", ylabel="worth of the record per draw")
+        axes.legend()
+
+
 _LEAST_SECONDS = 0.01
 _MOST_PER_CENT = 20.0
 

@@ -73,14 +73,14 @@ def cases_from_transcript(folder: Path, rounds: str) -> list[Case]:
     finished = load(folder)
     job = finished.job
     clauses, sizes, rules = job.workload.clauses, job.schema.sizes, job.schema.circuit()
-    wanted = set(parse_rounds(rounds, [played.sampled.round for played in finished.rounds]))
+    wanted = set(parse_rounds(rounds, [played.sampled.round for played in finished.played]))
     return [
         Case(
             f"round {played.sampled.round}",
             round_program(clauses, sizes, played.sampled, rules),
             played.certificate.objective,
         )
-        for played in finished.rounds
+        for played in finished.played
         if played.sampled.round in wanted
     ]
 

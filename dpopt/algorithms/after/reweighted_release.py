@@ -59,8 +59,8 @@ class ReweightedRelease:
         """
         plan = DualQueryPlan.of(release.job.plan)
         clauses = release.job.workload.clauses
-        found = reweight(release.rounds, clauses, plan, solver=solver, seconds=seconds)
-        return cls(release, found, weighted_records(release.rounds, found.weights))
+        found = reweight(release.played, clauses, plan, solver=solver, seconds=seconds)
+        return cls(release, found, weighted_records(release.played, found.weights))
 
     @property
     def distinct(self) -> int:

@@ -188,7 +188,7 @@ def run(
     each torn draw on file: part of it may have been seen, so its round was charged again, and the last round given up
     to pay for it.
     """
-    rounds: list[Round] = []
+    rounds = walk.rounds
     charges = list(plan.charges()[-plan.rounds :])
     while len(rounds) < len(charges):
         sampled = _drawn(walk, plan, len(rounds) + 1, charges)  # charged, then drawn, then on file

@@ -143,7 +143,7 @@ def certify(
     )
     finished = load(folder)
     known = [] if out is None else _known(out, folder, finished)
-    wanted = parse_rounds(rounds, [played.sampled.round for played in finished.rounds])
+    wanted = parse_rounds(rounds, [played.sampled.round for played in finished.played])
     done, interrupted, newly = list(known), False, 0
     left = len(certifier.left(wanted, known))
     with TerminalProgress(quiet=as_json, figure="mean gap") as progress:

@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from dpopt.algorithms.dualquery.rounds_table import round_rows
 from dpopt.algorithms.planned import read_planned
 from dpopt.algorithms.registry import read_plan
 from dpopt.algorithms.release_folder import read_begun
-from dpopt.algorithms.replay import load
+from dpopt.algorithms.replay import load, read_release
+from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import DpoptError, ReleaseFolderError
 from dpopt.files.json_files import read_json_object
 from dpopt.files.reading import damage_as
@@ -27,12 +29,14 @@ from dpopt.transcript.journal import read_journal
 
 @dataclass(frozen=True)
 class Held:
-    """What is there, in words; what was spent on it, if it says so; and of a synopsis how its models were solved."""
+    """What is there, in words; what was spent on it, if it says so; of a synopsis how its models were solved."""
 
     holds: str
     says: tuple[str, ...] = ()
     privacy: Mapping[str, Any] | None = None
     solved: tuple[str, ...] | None = None
+    rounds: tuple[Mapping[str, Any], ...] | None = None
+    """The rounds of a run of DualQuery, as `dpopt.algorithms.dualquery.rounds_table` lists them."""
 
 
 def _count(key: str, what: str) -> Callable[[Path, dict[str, Any]], str]:
@@ -130,15 +134,21 @@ def _journal(path: Path) -> Held:
     return Held("transcript of a run", (f"{len(found.entries):,} entries{torn}",))
 
 
+def _rounds(made: SyntheticRelease) -> tuple[Mapping[str, Any], ...] | None:
+    return tuple(round_rows(made.played, made.job.plan.solver)) or None
+
+
 def _folder(folder: Path) -> Held:
     if (folder / RELEASE).exists():
         made = load(folder)
-        return Held("release folder", (repr(made),), made.statement["privacy"])
+        return Held("release folder", (repr(made),), made.statement["privacy"], rounds=_rounds(made))
     if (folder / TRANSCRIPT).exists():
-        begun = (
-            _planned(folder / REQUEST, {}) if (folder / REQUEST).exists() else _plan(folder, read_json(folder / PLAN))
-        )
-        return Held("release folder of a run that has not ended", (begun, f"go on with 'dpopt resume {folder} TABLE'"))
+        begun, rounds = _planned(folder / REQUEST, {}) if (folder / REQUEST).exists() else "", None
+        if not begun:
+            made = read_release(folder)
+            begun, rounds = _plan(folder, read_json(folder / PLAN)), _rounds(made)
+        says = begun, f"go on with 'dpopt resume {folder} TABLE'"
+        return Held("release folder of a run that has not ended", says, rounds=rounds)
     found = []
     for path in sorted(folder.iterdir()):
         with suppress(DpoptError):
