@@ -1,8 +1,14 @@
 # The public names, once: type checkers read them here, and `__init__.py` imports each one when it is first used.
 
+from dpopt import models as models
+from dpopt import polynomials as polynomials
+from dpopt import programs as programs
+from dpopt import solvers as solvers
 from dpopt.accounting.accountants import Accountant as Accountant
 from dpopt.accounting.budget import Budget as Budget
 from dpopt.accounting.relations import NeighbouringRelation as NeighbouringRelation
+from dpopt.algorithms.after.certified import Certified as Certified
+from dpopt.algorithms.after.certified import certify as certify
 from dpopt.algorithms.after.reweighted_release import reweight_release as reweight_release
 from dpopt.algorithms.evaluate import evaluate as evaluate
 from dpopt.algorithms.evaluation import Evaluation as Evaluation
@@ -25,6 +31,8 @@ from dpopt.algorithms.synthesizer import Synthesizer as Synthesizer
 from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRelease
 from dpopt.algorithms.sweep import Sweep as Sweep
 from dpopt.algorithms.sweep import sweep as sweep
+from dpopt.comparison.comparing import compare as compare
+from dpopt.comparison.parts import Comparison as Comparison
 from dpopt.errors import DpoptError as DpoptError
 from dpopt.private.drafts.infer_schema import SchemaDraft as SchemaDraft
 from dpopt.private.drafts.infer_schema import infer_schema as infer_schema

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import io
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from dpopt.html_pages.shown import Shown
 
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
 from dpopt.models.best_responses.rewarded_clauses import Formulation
@@ -12,6 +16,9 @@ from dpopt.programs.certificate import TOLERANCE
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Solver
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,14 +158,55 @@ def slack(value: float, *, whole: bool) -> float:
     return 0.0 if whole else TOLERANCE * max(1.0, abs(value))
 
 
-@dataclass(slots=True)
-class Comparison:
-    """Rows and facts, growing while a comparison runs."""
+@dataclass(slots=True, repr=False)
+class Comparison(Shown):
+    """Rows and facts, growing while a comparison runs; see `dpopt.compare`.
+
+    Attributes
+    ----------
+    limits : SolveLimits
+        The same for all.
+    labels : tuple of str
+        Solvers, as they were named.
+    rows : list of Row
+        What each solver did on each problem.
+    facts : list of CaseFacts
+        What is known of each problem.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> found = dpopt.compare(dpopt.models.isotonic_regression([2, 1], total=3), ["clarabel"], seconds=5)
+    >>> found, found.to_json()["solvers"], len(found.to_pandas())
+    (Comparison(1 problem, clarabel), ['clarabel'], 1)
+    """
 
     limits: SolveLimits
     labels: tuple[str, ...]
     rows: list[Row] = field(default_factory=list)
     facts: list[CaseFacts] = field(default_factory=list)
+
+    def _said(self) -> list[str]:
+        number = len(self.facts)
+        return [f"{number} problem{'s' if number != 1 else ''}", ", ".join(self.labels)]
+
+    def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        frame = self.to_pandas()[["case", "solver", "status", "value", "reported_bound", "proven_bound", "seconds"]]
+        return list(frame.columns), frame.itertuples(index=False)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a line for each row, as results.csv has it."""
+        import pandas as pd
+
+        from dpopt.comparison.tables import to_csv
+
+        return pd.read_csv(io.StringIO(to_csv(self)))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything that is known, as results.json has it."""
+        from dpopt.comparison.tables import to_json
+
+        return to_json(self)
 
 
 FALSE = "FALSE: "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from dpopt.algorithms.synthetic_release import SyntheticRelease, write_synthetic
 from dpopt.errors import PlanError
 from dpopt.models.records.reweighting import (
     CLOSE,
+    MOST_STEPS,
     Reweighted,
     TranscriptLikelihood,
     likelihood_maximized_by,
@@ -30,6 +32,7 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.releases.folder_files import check_empty, new_folder, write_json
 from dpopt.releases.kept_records import Round
+from dpopt.releases.progress import Progress, shown_progress, stage
 from dpopt.releases.records import SyntheticRecords, merged
 from dpopt.releases.solver_choice import require_solver
 
@@ -51,7 +54,12 @@ class ReweightedRelease:
 
     @classmethod
     def of(
-        cls, release: SyntheticRelease, *, solver: str | Solver | None = None, seconds: float | None = None
+        cls,
+        release: SyntheticRelease,
+        *,
+        solver: str | Solver | None = None,
+        seconds: float | None = None,
+        progress: Progress | None = None,
     ) -> ReweightedRelease:
         """Find the weights under which the transcript is most likely (`dpopt.algorithms.after.reweighted_release`).
 
@@ -59,7 +67,8 @@ class ReweightedRelease:
         """
         plan = DualQueryPlan.of(release.job.plan)
         clauses = release.job.workload.clauses
-        found = reweight(release.played, clauses, plan, solver=solver, seconds=seconds)
+        how = {"solver": solver, "seconds": seconds, "progress": progress}
+        found = reweight(release.played, clauses, plan, **how)
         return cls(release, found, weighted_records(release.played, found.weights))
 
     @property
@@ -109,6 +118,7 @@ def reweight_release(
     rows: int | None = None,
     solver: str | Solver | None = None,
     seconds: float | None = None,
+    progress: Progress | bool | None = None,
 ) -> ReweightedRelease:
     """Give the records of a DualQuery release the weights under which its transcript is most likely; no privacy is spent.
 
@@ -126,6 +136,8 @@ def reweight_release(
         Who solves the program in place of Newton's method: one that takes cones, such as clarabel; for small releases.
     seconds : float, optional
         Its time limit.
+    progress : Progress or bool, optional
+        As of `dpopt.release`.
 
     Raises
     ------
@@ -159,8 +171,11 @@ def reweight_release(
         raise PlanError(f"the number of rows must be a whole number, at least 1, found {rows!r}")
     if solver is not None:
         require_solver(solver, Capability.CONES)
-    finished = release if isinstance(release, SyntheticRelease) else load(release)
-    reweighted = ReweightedRelease.of(finished, solver=solver, seconds=seconds)
+    progress = shown_progress(progress)
+    with stage(progress, "reading the release"):
+        finished = release if isinstance(release, SyntheticRelease) else load(release)
+    with stage(progress, "re-weighting"):
+        reweighted = ReweightedRelease.of(finished, solver=solver, seconds=seconds, progress=progress)
     if folder is not None:
         reweighted.write(folder, rows=rows)
     return reweighted
@@ -183,6 +198,7 @@ def reweight(
     gap: float = CLOSE,
     solver: str | Solver | None = None,
     seconds: float | None = None,
+    progress: Progress | None = None,
 ) -> Reweighted:
     """Return weights for the records of all rounds that maximize the likelihood of the released draws.
 
@@ -201,6 +217,8 @@ def reweight(
         Enough accuracy, in units of log-likelihood.
     solver, seconds
         Who solves the program in place of Newton's method, and its time limit.
+    progress
+        Hears of each Newton step, and of the gap that is left.
     """
     if not 1 <= len(rounds) <= MOST_ROUNDS:
         raise PlanError(f"re-weighting takes 1 to {MOST_ROUNDS:,} rounds, found {len(rounds):,}")
@@ -214,8 +232,21 @@ def reweight(
         clauses, records, [done.sampled for done in rounds], draws=plan.draws, step=float(plan.step)
     )
     if solver is None:
-        return maximize_likelihood(likelihood, gap=gap)
+        return maximize_likelihood(likelihood, gap=gap, on_step=_Share(progress or Progress(), gap))
     return likelihood_maximized_by(solver, likelihood, SolveLimits(seconds=seconds))
+
+
+class _Share:
+    """Tells how far Newton's method is: by the logarithm of the gap, or by its steps, whichever is further."""
+
+    def __init__(self, progress: Progress, goal: float) -> None:
+        self._progress, self._goal, self._largest, self._done = progress, goal, 0.0, 0.0
+
+    def __call__(self, step: int, gap: float) -> None:
+        self._largest = max(self._largest, gap)
+        by_gap = log(self._largest / gap) / log(self._largest / self._goal) if self._largest > self._goal else 1.0
+        self._done = max(self._done, by_gap, step / MOST_STEPS)
+        self._progress.share(min(self._done, 1.0))
 
 
 def weighted_records(rounds: Sequence[Round], weights: NDArray[np.float64]) -> SyntheticRecords:

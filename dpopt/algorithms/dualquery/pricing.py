@@ -35,9 +35,11 @@ def with_cost_as_budget(terms: Terms, size: int | None, progress: Progress) -> T
         return terms
     rounds, draws, step = asked.numbers
     if rounds is None or draws is None or step is None:
+        if asked.numbers == (None, None, None):
+            return terms
         raise PlanError(
-            "found no budget: give it as --epsilon or --rho, and --rounds, --draws and --step are fitted to it; or give "
-            "these three, and no budget, and the plan states what they cost"
+            "found no budget: give the budget as --epsilon (with --delta, or without), or as --rho, and what is left out "
+            "of --rounds, --draws and --step is fitted to it; or give all three, and the plan states what they cost"
         )
     if terms.values_share:
         raise PlanError(f"--values-share {_SHARES}")

@@ -59,16 +59,16 @@ def plan(
         Path | None,
         "-o",
         "--out",
-        "Write the plan to this file, for 'dpopt release --plan'; with --epsilons a picture (.svg, .png or .pdf), and "
-        "with several --rounds, --draws or --step a picture or a table (.csv).",
+        "Write the plan to this file, for 'dpopt release --plan'; with --epsilons, or several rounds, draws or "
+        "steps, a picture (.svg, .png or .pdf); of these also a table (.csv).",
     ] = None,
     details: options.DetailsOption = False,
     as_json: options.JsonOption = False,
 ) -> None:
     """Plan a run: its cost, the proven bound, and the predicted errors. Reads no record.
 
-    Of dualquery, --rounds, --draws and --step without a budget have a cost, which is stated and is then the budget.
-    Several of them, with commas, give a table.
+    Rounds, draws and step of dualquery without a budget have a cost, which is stated and is then the budget. Several
+    numbers of these, with commas, give a table.
     """
     from dpopt.accounting.budget import DEFAULT_DELTA
     from dpopt.accounting.relations import NeighbouringRelation
