@@ -33,6 +33,8 @@ from dpopt.algorithms.sweep import Sweep as Sweep
 from dpopt.algorithms.sweep import sweep as sweep
 from dpopt.comparison.comparing import compare as compare
 from dpopt.comparison.parts import Comparison as Comparison
+from dpopt.comparison.releases import ReleaseComparison as ReleaseComparison
+from dpopt.comparison.releases import compare_releases as compare_releases
 from dpopt.errors import DpoptError as DpoptError
 from dpopt.private.drafts.infer_schema import SchemaDraft as SchemaDraft
 from dpopt.private.drafts.infer_schema import infer_schema as infer_schema

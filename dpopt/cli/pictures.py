@@ -171,6 +171,28 @@ def draw_rounds(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         axes.legend()
 
 
+def draw_releases(
+    rounds: Sequence[Mapping[str, Any]],
+    errors: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, Any]],
+    path: Path,
+) -> None:
+    """Draw releases of a public table by several solvers: worth by round, error by rounds, and error beside seconds."""
+    with picture(path, (11, 3.8), 1, 3) as ((worth, error, both),):
+        for number, label in enumerate(dict.fromkeys(row["compared"] for row in rounds)):
+            style = series(number)
+            own = [row for row in rounds if row["compared"] == label]
+            worth.plot([row["round"] for row in own], [row["value"] / row["draws"] for row in own], color=style["color"])
+            points = [(row["rounds"], row["mean_error"]) for row in errors if row["compared"] == label]
+            error.plot(*zip(*points, strict=True), **style, label=label)
+            whole = next(row for row in rows if row["solver"] == label)
+            both.plot([whole["seconds"]], [whole["mean_error"]], **style)
+        worth.set(xlabel="round", ylabel="worth of the record per draw")
+        error.set(xlabel="rounds", ylabel="mean error on the table", xscale="log")
+        both.set(xlabel="seconds of the release", ylabel="mean error on the table", xscale="log")
+        error.legend()
+
+
 _LEAST_SECONDS = 0.01
 _MOST_PER_CENT = 20.0
 
