@@ -10,6 +10,7 @@ from dpopt.accounting.relations import NeighbouringRelation as NeighbouringRelat
 from dpopt.algorithms.after.certified import Certified as Certified
 from dpopt.algorithms.after.certified import certify as certify
 from dpopt.algorithms.after.reweighted_release import reweight_release as reweight_release
+from dpopt.algorithms.dualquery.sweep import sweep as sweep
 from dpopt.algorithms.evaluate import evaluate as evaluate
 from dpopt.algorithms.evaluation import Evaluation as Evaluation
 from dpopt.algorithms.options import FEM as FEM
@@ -29,12 +30,8 @@ from dpopt.algorithms.replay import read_release as read_release
 from dpopt.algorithms.replay import replay as replay
 from dpopt.algorithms.synthesizer import Synthesizer as Synthesizer
 from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRelease
-from dpopt.algorithms.sweep import Sweep as Sweep
-from dpopt.algorithms.sweep import sweep as sweep
 from dpopt.comparison.comparing import compare as compare
 from dpopt.comparison.parts import Comparison as Comparison
-from dpopt.comparison.releases import ReleaseComparison as ReleaseComparison
-from dpopt.comparison.releases import compare_releases as compare_releases
 from dpopt.errors import DpoptError as DpoptError
 from dpopt.private.drafts.infer_schema import SchemaDraft as SchemaDraft
 from dpopt.private.drafts.infer_schema import infer_schema as infer_schema

@@ -85,15 +85,8 @@ def load(folder: str | os.PathLike[str]) -> SyntheticRelease:
 def read_release(folder: str | os.PathLike[str]) -> SyntheticRelease:
     """Look into the folder of a run, which may have been interrupted or go on: everything is computed again from it.
 
-    Nothing is written, and neither table nor solver is needed. Of a run that has not ended, the rounds on file and what
-    was reserved are there, and no records.
-
-    Raises
-    ------
-    ReleaseFolderError
-        If the folder holds no run, or one without a plan yet.
-    TranscriptError
-        If what is on file contradicts itself.
+    Nothing is written, and neither table nor solver is needed. Of a run that has not ended there are the rounds on file,
+    and no records. Raises ReleaseFolderError if there is no run with a plan, TranscriptError if it contradicts itself.
 
     Examples
     --------

@@ -114,7 +114,13 @@ class SyntheticRelease(Shown):
 
     def _said(self) -> list[str]:
         rows = "" if self.picked is None else f"{int(self.picked.multiplicity.sum()):,} rows, "
-        held = f"not ended, {len(self.played)} rounds so far" if not self.ended else "answers only" if self.synthetic is None else f"{len(self.synthetic)} distinct records"
+        held = (
+            f"not ended, {len(self.played)} rounds so far"
+            if not self.ended
+            else "answers only"
+            if self.synthetic is None
+            else f"{len(self.synthetic)} distinct records"
+        )
         accuracy = self.statement["accuracy"]
         which = next((one for one in ("expected", "predicted") if accuracy.get(one)), None)
         error = [] if which is None else [f"{which} mean error={accuracy[which]['mean_error']:.2g}"]
@@ -155,12 +161,10 @@ class SyntheticRelease(Shown):
 
     @property
     def rounds(self) -> pd.DataFrame:
-        """The rounds of DualQuery as a table, one line each; empty for other algorithms.
+        """The rounds of DualQuery as a table; empty for other algorithms.
 
-        value: of the record, over its drawn queries; proven_bound: no record is worth more, shown without any solver's
-        word; reported_bound: the same as the solver states it; gap: value to the smaller bound; seconds: of the solver,
-        known where the run was made in this process alone; solver: the plan's; answered_by: who found the record;
-        stopped: why the solver stopped; fallback: why it did not answer.
+        value: of the record, in drawn queries; proven_bound and reported_bound: no record is worth more, as shown here and
+        as the solver states; gap: value to the smaller one; seconds: of the solver, where this process made the run.
         """
         return rounds_table(round_rows(self.played, self.job.plan.solver))
 
@@ -172,7 +176,9 @@ class SyntheticRelease(Shown):
         """
         if self.synthetic is None:
             if not self.ended:
-                raise PlanError(f"the run has not ended, after {len(self.played):,} rounds; continue it with dpopt.resume")
+                raise PlanError(
+                    f"the run has not ended, after {len(self.played):,} rounds; continue it with dpopt.resume"
+                )
             raise PlanError(
                 f"a release of {self.job.plan.algorithm!r} holds answers and no records; use another algorithm for "
                 f"records"

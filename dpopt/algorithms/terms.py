@@ -110,17 +110,12 @@ class ReadingKeywords(TypedDict, total=False):
     n0_counted: bool
 
 
-class RoundKeywords(TypedDict, total=False):
-    """The numbers that a run of rounds is made of; `dpopt.sweep` takes several of each."""
+class AlgorithmKeywords(TypedDict, total=False):
+    """The options of all algorithms (`dpopt.algorithms.options`), which check them. None: left out."""
 
     rounds: int | None
     draws: int | None
     step: Decimal | str | float | None
-
-
-class OtherKeywords(TypedDict, total=False):
-    """All other options of algorithms."""
-
     solver: str | Solver | None
     work: int | None
     seconds: float | None
@@ -144,12 +139,8 @@ class OtherKeywords(TypedDict, total=False):
     alpha: float | None
 
 
-class AlgorithmKeywords(RoundKeywords, OtherKeywords, total=False):
-    """The options of all algorithms (`dpopt.algorithms.options`), which check them. None: left out."""
-
-
-class SweepKeywords(ReadingKeywords, OtherKeywords, total=False):
-    """Keywords of `dpopt.sweep`; `ReleaseTerms` says what those without an algorithm mean."""
+class Keywords(ReadingKeywords, AlgorithmKeywords, total=False):
+    """Keywords of `dpopt.release` and `dpopt.plan`; `ReleaseTerms` says what its own mean."""
 
     epsilon: float | None
     delta: float | None
@@ -165,10 +156,6 @@ class SweepKeywords(ReadingKeywords, OtherKeywords, total=False):
     weights: bool
     format: str | None
     reading: TableReading | None
-
-
-class Keywords(RoundKeywords, SweepKeywords, total=False):
-    """Keywords of `dpopt.release` and `dpopt.plan`."""
 
 
 _Function = TypeVar("_Function", bound=Callable[..., object])

@@ -9,7 +9,7 @@ import itertools
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Annotated, Any, NoReturn, ParamSpec, TextIO, TypeVar, get_args, get_type_hints
@@ -105,17 +105,8 @@ class NamedAlgorithm:
         return options_named(self.name, self.given)
 
 
-class SweptAlgorithm(NamedAlgorithm):
-    """The same, of a command that takes several numbers, with commas between them, where `SWEPT` names the option."""
-
-    @property
-    def swept(self) -> bool:
-        """Whether some option has several numbers."""
-        return any(isinstance(value, list) for value in self.given.values())
-
-
 SWEPT = ("rounds", "draws", "step")
-"""Options that a `SweptAlgorithm` takes several numbers of."""
+"""Options that take several numbers with commas between them, for plans side by side; other commands refuse a list."""
 
 
 def _options_of_algorithms() -> dict[str, tuple[Any, Option]]:
@@ -242,15 +233,13 @@ def _with_bundles_unfolded(function: Callable[..., _Result]) -> Callable[..., _R
     bundles: dict[str, type[Any]] = {
         name: hint
         for name, hint in hints.items()
-        if isinstance(hint, type) and is_dataclass(hint) and not issubclass(hint, NamedAlgorithm)
+        if isinstance(hint, type) and is_dataclass(hint) and hint is not NamedAlgorithm
     }
-    algorithms: dict[str, type[NamedAlgorithm]] = {
-        name: hint for name, hint in hints.items() if isinstance(hint, type) and issubclass(hint, NamedAlgorithm)
-    }
+    algorithms = [name for name, hint in hints.items() if hint is NamedAlgorithm]
     parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(function).parameters.items():
         if name in algorithms:
-            parameters += _of_algorithms(name, SWEPT if algorithms[name] is SweptAlgorithm else ())
+            parameters += _of_algorithms(name)
         elif name in bundles:
             parameters += _options_of(bundles[name])
         else:
@@ -263,10 +252,10 @@ def _with_bundles_unfolded(function: Callable[..., _Result]) -> Callable[..., _R
             name: bundle(**{field.name: given.pop(field.name) for field in fields(bundle)})
             for name, bundle in bundles.items()
         }
-        for name, kind in algorithms.items():
+        for name in algorithms:
             said = {option: given.pop(option) for option in _options_of_algorithms()}
             chosen = {option: value for option, value in said.items() if value is not None}
-            own[name] = kind(given.pop(name), chosen)
+            own[name] = NamedAlgorithm(given.pop(name), chosen)
         return function(**own, **given)
 
     folded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
@@ -274,11 +263,8 @@ def _with_bundles_unfolded(function: Callable[..., _Result]) -> Callable[..., _R
     return folded
 
 
-def _of_algorithms(name: str, several: Sequence[str]) -> list[inspect.Parameter]:
-    """Return the parameters of `--algorithm`, and of every option of every algorithm; what is not given is None.
-
-    Those in `several` take several numbers.
-    """
+def _of_algorithms(name: str) -> list[inspect.Parameter]:
+    """Return the parameters of `--algorithm`, and of every option of every algorithm; what is not given is None."""
     named = typer.Option(
         "--algorithm",
         help=f"{AUTO} (the least predicted mean error), {', '.join(list(OPTIONS)[1:-1])}, or {list(OPTIONS)[-1]} (answers "
@@ -290,7 +276,7 @@ def _of_algorithms(name: str, several: Sequence[str]) -> list[inspect.Parameter]
         kinds = get_args(hint) or (hint,)
         kind: Any = next((one for one in (bool, str, int, float) if one in kinds), str)
         declared = typer.Option(f"--{option.replace('_', '-')}", help=meaning.text)
-        if option in several:
+        if option in SWEPT:
             declared.parser, declared.metavar = _list_of(kind), "NUMBER[,...]"
         typed = Annotated[kind | None, declared]
         found.append(inspect.Parameter(option, keyword, default=None, annotation=typed))
@@ -336,12 +322,7 @@ def _number_of(kind: type[float | int]) -> Callable[[str], float]:
 def _list_of(kind: type[Any]) -> Callable[[str], Any]:
     """Return what reads one number of an option, or a list of them from a text with commas."""
     one = _number_of(kind) if kind is int else str.strip
-
-    def several(text: str) -> Any:
-        found = [one(part) for part in text.split(",") if part.strip()]
-        return found if len(found) > 1 else one(text)
-
-    return several
+    return lambda text: [one(part) for part in text.split(",")] if "," in text else one(text)
 
 
 def _options_of(bundle: type[Any]) -> list[inspect.Parameter]:

@@ -106,8 +106,7 @@ def draw_errors(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
 
     The path ends with the format.
     """
-    if path.suffix not in _FORMATS:
-        raise PlanError(f"the picture of errors ends with .svg, .png or .pdf; found {path.name!r}")
+    _check_format(path)
     epsilons = [row["epsilon"] for row in rows]
     with picture(path, (7, 4.2)) as ((axes,),):
         axes.plot(epsilons, [row["mean_error"] for row in rows], "o-", label="this plan")
@@ -124,73 +123,52 @@ def draw_errors(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         axes.legend()
 
 
+WORDS = {"rounds": "rounds T", "draws": "draws s", "step": "step eta"}
+
+
 def draw_sweep(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Draw cost, predicted mean error and seconds of plans over rounds, draws or steps: the first that has several values.
 
     The other two tell the lines apart. The path ends with the format.
     """
-    if path.suffix not in _FORMATS:
-        raise PlanError(f"the picture of plans ends with .svg, .png or .pdf, a table with .csv; found {path.name!r}")
-    words = {"rounds": "rounds T", "draws": "draws s", "step": "step eta"}
-    rows = [row for row in rows if "refused" not in row]
-    across = next((name for name in words if len({row[name] for row in rows}) > 1), "rounds")
-    others = [name for name in words if name != across and len({row[name] for row in rows}) > 1]
-    lines: dict[tuple[float, ...], list[Mapping[str, Any]]] = {}
-    for row in rows:
-        lines.setdefault(tuple(row[name] for name in others), []).append(row)
+    _check_format(path)
+    rows = [row for row in rows if row.get("refused") is None]
+    varied = [name for name in WORDS if len({row[name] for row in rows}) > 1] or ["rounds"]
+    across, others = varied[0], varied[1:]
+    lines = dict.fromkeys(tuple(row[name] for name in others) for row in rows)
     shown = {"epsilon": "epsilon", "mean_error": "predicted mean error", "seconds": "seconds of the rounds"}
     with picture(path, (11, 3.8), 1, 3) as (panels,):
         for panel, (name, label) in zip(panels, shown.items(), strict=True):
-            for number, (values, line) in enumerate(lines.items()):
-                said = ", ".join(f"{words[other]} = {value:g}" for other, value in zip(others, values, strict=True))
-                known = [(row[across], row[name]) for row in line if row[name] is not None]
-                panel.plot(*zip(*known, strict=True), **series(number), label=said or None) if known else None
-            panel.set(xlabel=words[across], ylabel=label)
-            logarithmic(panel.xaxis, sorted({row[across] for row in rows}))
-            if panel.has_data():
-                logarithmic(panel.yaxis)
+            for number, values in enumerate(lines):
+                own = [row for row in rows if tuple(row[other] for other in others) == values]
+                points = [(row[across], np.nan if row[name] is None else row[name]) for row in own]
+                said = ", ".join(f"{WORDS[other]} = {value:g}" for other, value in zip(others, values, strict=True))
+                panel.plot(*zip(*points, strict=True), **series(number), label=said or None)
+            panel.set(xlabel=WORDS[across], ylabel=label, xscale="log", yscale="log")
         if others:
             panels[0].legend()
 
 
 def draw_rounds(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Draw over the rounds what each record is worth and its bounds, divided by the draws; the path ends with the format."""
-    if path.suffix not in _FORMATS:
-        raise PlanError(f"the picture of rounds ends with .svg, .png or .pdf, a table with .csv; found {path.name!r}")
-    lines = {"proven_bound": ("proven bound", ":"), "reported_bound": ("reported bound", "--"), "value": ("record", "-")}
+    _check_format(path)
+    lines = {
+        "proven_bound": ("proven bound", ":"),
+        "reported_bound": ("reported bound", "--"),
+        "value": ("record", "-"),
+    }
     with picture(path, (8, 4)) as ((axes,),):
-        for number, (name, (label, style)) in enumerate(lines.items()):
+        for name, (label, style) in lines.items():
             known = [(row["round"], row[name] / row["draws"]) for row in rows if row[name] is not None]
             if known:
-                axes.plot(*zip(*known, strict=True), style, color=COLOURS[number], label=label)
-        answered = [row for row in rows if row["fallback"] is not None]
-        if answered:
-            places = [row["round"] for row in answered], [row["value"] / row["draws"] for row in answered]
-            axes.plot(*places, "x", color=COLOURS[6], label="answered by the fallback")
+                axes.plot(*zip(*known, strict=True), style, label=label)
         axes.set(xlabel="round", ylabel="worth of the record per draw")
         axes.legend()
 
 
-def draw_releases(
-    rounds: Sequence[Mapping[str, Any]],
-    errors: Sequence[Mapping[str, Any]],
-    rows: Sequence[Mapping[str, Any]],
-    path: Path,
-) -> None:
-    """Draw releases of a public table by several solvers: worth by round, error by rounds, and error beside seconds."""
-    with picture(path, (11, 3.8), 1, 3) as ((worth, error, both),):
-        for number, label in enumerate(dict.fromkeys(row["compared"] for row in rounds)):
-            style = series(number)
-            own = [row for row in rounds if row["compared"] == label]
-            worth.plot([row["round"] for row in own], [row["value"] / row["draws"] for row in own], color=style["color"])
-            points = [(row["rounds"], row["mean_error"]) for row in errors if row["compared"] == label]
-            error.plot(*zip(*points, strict=True), **style, label=label)
-            whole = next(row for row in rows if row["solver"] == label)
-            both.plot([whole["seconds"]], [whole["mean_error"]], **style)
-        worth.set(xlabel="round", ylabel="worth of the record per draw")
-        error.set(xlabel="rounds", ylabel="mean error on the table", xscale="log")
-        both.set(xlabel="seconds of the release", ylabel="mean error on the table", xscale="log")
-        error.legend()
+def _check_format(path: Path) -> None:
+    if path.suffix not in _FORMATS:
+        raise PlanError(f"a picture ends with .svg, .png or .pdf, a table with .csv; found {path.name!r}")
 
 
 _LEAST_SECONDS = 0.01

@@ -55,17 +55,13 @@ def compare(
     Parameters
     ----------
     problems
-        A model, weighted clauses, a run of DualQuery (its rounds) or its folder, a file or folder of instances; or
+        A model, weighted clauses, a run of DualQuery (its `rounds`) or its folder, a file or folder of instances; or
         several of one kind: best responses, or models.
     solvers : str or sequence, optional
         Names with commas, or a list of names and of objects with the methods of Solver: "cp-sat,highs:clique" for best
         responses, "closed-form,clarabel" for models.
-    rounds : str or sequence of int
-        Rounds of a run: "all", "1,10,20-25", or numbers from 1.
     seconds, threads, seed
         Limits of each solver on each problem.
-    progress : Progress or bool, optional
-        As of `dpopt.release`.
 
     Raises
     ------
@@ -84,28 +80,22 @@ def compare(
     listed = [problems] if isinstance(problems, Posed) else list(problems)
     named = rounds if isinstance(rounds, str) else ",".join(map(str, rounds))
     cases = [case for place, one in enumerate(listed, start=1) for case in _cases(one, named, place)]
-    models = {isinstance(case.problem, Model) for case in cases}
-    if len(models) != 1:
+    of_models = bool(cases) and isinstance(cases[0].problem, Model)
+    if not cases or any(isinstance(case.problem, Model) is not of_models for case in cases):
         raise PlanError(f"found {'models and best responses together' if cases else 'no problem'}; compare on one kind")
-    of_models = models.pop()
-    contestants = contestants_named(SOLVERS[of_models] if solvers is None else solvers, models=of_models)
-    total = len(cases) * len(contestants)
+    contestants = contestants_named(solvers or SOLVERS[of_models], models=of_models)
+    total, limits = len(cases) * len(contestants), SolveLimits(seconds=seconds, threads=threads, seed=seed)
+
+    def show(so_far: Comparison) -> None:
+        progress.step(len(so_far.rows), total, so_far.rows[-1].solver)
+
     with stage(progress, "comparing solvers"):
-        return run_comparison(
-            cases,
-            contestants,
-            SolveLimits(seconds=seconds, threads=threads, seed=seed),
-            on_row=lambda so_far: progress.step(len(so_far.rows), total, so_far.rows[-1].solver),
-        )
+        return run_comparison(cases, contestants, limits, on_row=show)
 
 
 def _cases(problem: Posed, rounds: str, place: int) -> list[Case]:
-    if isinstance(problem, SyntheticRelease):
-        return cases_of_rounds(problem, rounds)
     if isinstance(problem, Model | MaxCsp):
-        name = problem.name if isinstance(problem, Model) else "best response"
-        return [Case(f"{name} {place}", problem)]
-    path = Path(problem)
-    if (path / TRANSCRIPT).exists():
-        return cases_of_rounds(read_release(path), rounds)
-    return cases_from_instances([path])
+        return [Case(f"{problem.name if isinstance(problem, Model) else 'best response'} {place}", problem)]
+    if not isinstance(problem, SyntheticRelease) and not (Path(problem) / TRANSCRIPT).exists():
+        return cases_from_instances([Path(problem)])
+    return cases_of_rounds(problem if isinstance(problem, SyntheticRelease) else read_release(problem), rounds)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dpopt.html_pages.shown import Shown
-
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.model import Model
@@ -160,25 +159,14 @@ def slack(value: float, *, whole: bool) -> float:
 
 @dataclass(slots=True, repr=False)
 class Comparison(Shown):
-    """Rows and facts, growing while a comparison runs; see `dpopt.compare`.
-
-    Attributes
-    ----------
-    limits : SolveLimits
-        The same for all.
-    labels : tuple of str
-        Solvers, as they were named.
-    rows : list of Row
-        What each solver did on each problem.
-    facts : list of CaseFacts
-        What is known of each problem.
+    """Rows (what each solver did on each problem) and facts of the problems, growing while it runs; see `dpopt.compare`.
 
     Examples
     --------
     >>> import dpopt
     >>> found = dpopt.compare(dpopt.models.isotonic_regression([2, 1], total=3), ["clarabel"], seconds=5)
     >>> found, found.to_json()["solvers"], len(found.to_pandas())
-    (Comparison(1 problem, clarabel), ['clarabel'], 1)
+    (Comparison(problems=1, clarabel), ['clarabel'], 1)
     """
 
     limits: SolveLimits
@@ -187,12 +175,7 @@ class Comparison(Shown):
     facts: list[CaseFacts] = field(default_factory=list)
 
     def _said(self) -> list[str]:
-        number = len(self.facts)
-        return [f"{number} problem{'s' if number != 1 else ''}", ", ".join(self.labels)]
-
-    def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
-        frame = self.to_pandas()[["case", "solver", "status", "value", "reported_bound", "proven_bound", "seconds"]]
-        return list(frame.columns), frame.itertuples(index=False)
+        return [f"problems={len(self.facts)}", ", ".join(self.labels)]
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a line for each row, as results.csv has it."""

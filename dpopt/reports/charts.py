@@ -139,24 +139,17 @@ def _bin_label(attribute: Attribute, first: int, last: int) -> str:
     return f"{attribute.number_text(attribute.edges[first])} to {attribute.number_text(attribute.edges[last])}"
 
 
-def line_chart(rows: Sequence[Mapping[str, Any]], lines: Mapping[str, str]) -> dict[str, Any]:
-    """Return lines over numbered rows, as the template draws them; where a row has None, its line has no point.
+def line_chart(lines: Mapping[str, Sequence[tuple[float, float]]]) -> dict[str, Any]:
+    """Return named lines of points (x, y), x at least 1 and y at least 0, as the template draws them."""
+    last, top = (max(1e-9, *(point[axis] for line in lines.values() for point in line)) for axis in (0, 1))
 
-    Parameters
-    ----------
-    lines
-        Names of figures in the rows, all of one unit and at least 0, and what to call them.
-    """
-    last = max(row["round"] for row in rows)
-    top = max(1e-9, *(float(row[name]) for row in rows for name in lines if row[name] is not None))
+    def place(x: float, y: float) -> str:
+        return f"{WIDTH * (x - 1) / max(1, last - 1):.1f},{HEIGHT * (1 - max(0.0, y) / top):.1f}"
 
-    def place(row: Mapping[str, Any], name: str) -> str:
-        across = WIDTH * (row["round"] - 1) / max(1, last - 1)
-        return f"{across:.1f},{HEIGHT * (1 - max(0.0, float(row[name])) / top):.1f}"
-
-    drawn = [(label, [place(row, name) for row in rows if row[name] is not None]) for name, label in lines.items()]
-    known = [{"label": label, "points": " ".join(points)} for label, points in drawn if points]
-    return {"lines": known, "last": last, "top": f"{top:.3g}"}
+    drawn = [
+        {"label": name, "points": " ".join(place(*point) for point in line)} for name, line in lines.items() if line
+    ]
+    return {"lines": drawn, "last": last, "top": f"{top:.3g}"}
 
 
 def square_map(

@@ -83,14 +83,13 @@ def rounds_section(finished: SyntheticRelease) -> dict[str, Any] | None:
     found = round_rows(finished.played, finished.job.plan.solver)
     if not found:
         return None
-    figures = ("value", "proven_bound", "reported_bound")
-    per_draw = [
-        {"round": row["round"], **{name: None if row[name] is None else row[name] / row["draws"] for name in figures}}
-        for row in found
-    ]
-    words = {"value": "the record", "reported_bound": "bound that the solver states", "proven_bound": "proven bound"}
+    words = {"the record": "value", "bound that the solver states": "reported_bound", "proven bound": "proven_bound"}
+    lines = {
+        word: [(row["round"], row[name] / row["draws"]) for row in found if row[name] is not None]
+        for word, name in words.items()
+    }
     return {
-        "chart": line_chart(per_draw, words),
+        "chart": line_chart(lines),
         "number": len(found),
         "draws": found[0]["draws"],
         "gap": sum(row["gap"] / row["draws"] for row in found) / len(found),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpopt.algorithms.after.certify import CertifiedRound, Certifier, certify_rounds, parse_rounds, summary
-from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.dualquery.rounds_table import round_rows, rounds_table
 from dpopt.algorithms.replay import read_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
@@ -19,22 +18,10 @@ from dpopt.releases.progress import Progress, shown_progress, stage
 if TYPE_CHECKING:
     import pandas as pd
 
-SOLVERS = "cp-sat,gscip"
-"""Solvers that look for bounds where none are named."""
-NO_SOLVERS = "none"
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Certified(Shown):
-    """Bounds of the rounds of a run, computed afterwards; see `certify`.
-
-    Attributes
-    ----------
-    release : SyntheticRelease
-        The run.
-    certified : sequence of CertifiedRound
-        What was found of each round that was asked for.
-    """
+    """Bounds of the rounds of a run (`release`), computed afterwards (`certified`, one for each); see `certify`."""
 
     release: SyntheticRelease
     certified: Sequence[CertifiedRound]
@@ -43,18 +30,12 @@ class Certified(Shown):
         optimal = self.summary["rounds_proven_optimal"]
         return [f"{len(self.certified)} of {len(self.release.played)} rounds", f"{optimal} proven optimal"]
 
-    def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
-        frame = self.rounds
-        return list(frame.columns), frame.itertuples(index=False)
-
     @property
     def rounds(self) -> pd.DataFrame:
-        """The rounds that were asked for, as `SyntheticRelease.rounds` has them, with the new bounds; seconds of bounding."""
+        """The rounds that were asked for, as `SyntheticRelease.rounds` has them, with these bounds and their seconds."""
         bounds = {one.round: one for one in self.certified}
-        rows = round_rows(
-            [one for one in self.release.played if one.sampled.round in bounds], self.release.job.plan.solver, bounds
-        )
-        return rounds_table([{**row, "seconds": bounds[row["round"]].seconds} for row in rows])
+        played = [one for one in self.release.played if one.sampled.round in bounds]
+        return rounds_table(round_rows(played, self.release.job.plan.solver, bounds))
 
     @property
     def summary(self) -> Mapping[str, Any]:
@@ -69,7 +50,7 @@ def certifier_named(
     from dpopt.releases.solver_choice import formulation_named, solver_with_duals
     from dpopt.solvers.registry import get_solver, require_available
 
-    named = () if solver == NO_SOLVERS else solver.split(",")
+    named = () if solver == "none" else solver.split(",")
     return Certifier(
         lp_solver=solver_with_duals(lp_solver),
         solvers=tuple(require_available(get_solver(name.strip())) for name in named),
@@ -83,7 +64,7 @@ def certify(
     release: SyntheticRelease | str | os.PathLike[str],
     rounds: str | int | Sequence[int] = "all",
     *,
-    solver: str = SOLVERS,
+    solver: str = "cp-sat,gscip",
     formulation: str | None = None,
     seconds: float = 10.0,
     lp_solver: str | None = None,
@@ -94,30 +75,16 @@ def certify(
 ) -> Certified:
     """Bound how far the record of each round of DualQuery is from the best one: proven exactly, and as solvers state it.
 
-    The run may have been interrupted. Nothing is changed, and no privacy is spent.
+    Nothing is changed, and no privacy is spent.
 
     Parameters
     ----------
     release
-        A run, or its folder.
+        A run, or its folder; it may have been interrupted.
     rounds
         "all", a number from 1, several, or a text such as "1,5-9".
-    solver : str
-        Solvers with commas that look for a bound and a better record where the proven bound leaves a gap; "none" for
-        proven bounds alone.
-    formulation : str, optional
-        Rows of the relaxation and of mixed-integer programs; clique if left out.
-    seconds : float
-        Time limit of the search in each round, of all solvers together.
-    lp_solver : str, optional
-        Solver of linear programs, for dual values; the first available one if left out.
-    lift : bool
-        Whether a tighter and larger linear program is solved where the relaxation leaves a gap.
-    threads, seed
-        Of the solvers.
-    progress : Progress or bool, optional
-        As of `dpopt.release`.
-
+    solver, formulation, seconds, lp_solver, lift, threads, seed, progress
+        As of the command `dpopt certify`, and of `dpopt.release`. Solvers by name, with commas; "none" for proven bounds alone.
     Raises
     ------
     DpoptError
@@ -137,7 +104,6 @@ def certify(
     limits = SolveLimits(seconds=seconds, threads=threads, seed=seed)
     certifier = certifier_named(solver, formulation, limits, lp_solver=lp_solver, lift=lift)
     run = release if isinstance(release, SyntheticRelease) else read_release(release)
-    DualQueryPlan.of(run.job.plan)
     named = rounds if isinstance(rounds, str) else ",".join(map(str, [rounds] if isinstance(rounds, int) else rounds))
     wanted = parse_rounds(named, [played.sampled.round for played in run.played])
     with stage(progress, "certifying rounds"):

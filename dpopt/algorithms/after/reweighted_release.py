@@ -67,8 +67,7 @@ class ReweightedRelease:
         """
         plan = DualQueryPlan.of(release.job.plan)
         clauses = release.job.workload.clauses
-        how = {"solver": solver, "seconds": seconds, "progress": progress}
-        found = reweight(release.played, clauses, plan, **how)
+        found = reweight(release.played, clauses, plan, solver=solver, seconds=seconds, progress=progress)
         return cls(release, found, weighted_records(release.played, found.weights))
 
     @property
@@ -232,21 +231,16 @@ def reweight(
         clauses, records, [done.sampled for done in rounds], draws=plan.draws, step=float(plan.step)
     )
     if solver is None:
-        return maximize_likelihood(likelihood, gap=gap, on_step=_Share(progress or Progress(), gap))
+        told, gaps = progress or Progress(), [gap]
+
+        def show(step: int, left: float) -> None:
+            """Tell how far it is: by the logarithm of the gap, or by the steps, whichever is further."""
+            gaps.append(left)
+            done = log(max(gaps) / min(gaps[1:])) / max(log(max(gaps) / gap), 1e-9)
+            told.share(min(1.0, max(done, step / MOST_STEPS)))
+
+        return maximize_likelihood(likelihood, gap=gap, on_step=show)
     return likelihood_maximized_by(solver, likelihood, SolveLimits(seconds=seconds))
-
-
-class _Share:
-    """Tells how far Newton's method is: by the logarithm of the gap, or by its steps, whichever is further."""
-
-    def __init__(self, progress: Progress, goal: float) -> None:
-        self._progress, self._goal, self._largest, self._done = progress, goal, 0.0, 0.0
-
-    def __call__(self, step: int, gap: float) -> None:
-        self._largest = max(self._largest, gap)
-        by_gap = log(self._largest / gap) / log(self._largest / self._goal) if self._largest > self._goal else 1.0
-        self._done = max(self._done, by_gap, step / MOST_STEPS)
-        self._progress.share(min(self._done, 1.0))
 
 
 def weighted_records(rounds: Sequence[Round], weights: NDArray[np.float64]) -> SyntheticRecords:

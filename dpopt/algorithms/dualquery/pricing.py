@@ -16,35 +16,27 @@ if TYPE_CHECKING:
     from dpopt.algorithms.request import Terms
     from dpopt.releases.progress import Progress
 
-_SHARES = "takes a share of a budget, and none is given: name one by --epsilon or --rho, or leave it out"
-
 
 def with_cost_as_budget(terms: Terms, size: int | None, progress: Progress) -> Terms:
     """Return the terms with what their rounds cost as the budget, where T, s and eta are given and no budget is.
 
-    Nothing else is paid from it: numbers within bins, one-way marginals and a measured number of records are shares of
-    a budget that is given. Other terms are returned as they are. Reads public values only.
-
-    Parameters
-    ----------
-    size
-        The public number of records; None where it is not known before the table is read.
+    Nothing else is paid from it: numbers within bins, one-way marginals and a measured number of records take shares of
+    a budget that is given. `size` is the public number of records, None where the table has yet to tell it.
     """
     asked = terms.algorithm
     if terms.epsilon is not None or terms.rho is not None or not isinstance(asked, DualQuery):
         return terms
     rounds, draws, step = asked.numbers
+    if (rounds, draws, step) == (None, None, None):
+        return terms
     if rounds is None or draws is None or step is None:
-        if asked.numbers == (None, None, None):
-            return terms
         raise PlanError(
             "found no budget: give the budget as --epsilon (with --delta, or without), or as --rho, and what is left out "
             "of --rounds, --draws and --step is fitted to it; or give all three, and the plan states what they cost"
         )
-    if terms.values_share:
-        raise PlanError(f"--values-share {_SHARES}")
-    if asked.free_attributes == FreeAttributes.ESTIMATED.value:
-        raise PlanError(f"--free-attributes estimated {_SHARES}")
+    if terms.values_share or asked.free_attributes == FreeAttributes.ESTIMATED.value:
+        what = "--values-share" if terms.values_share else "--free-attributes estimated"
+        raise PlanError(f"{what} takes a share of a budget: give one by --epsilon or --rho, or leave the option out")
     if size is None or terms.measures_size:
         raise PlanError(
             "T, s and eta are given, and no budget: what they cost depends on the number of records, which is private. "
@@ -52,9 +44,8 @@ def with_cost_as_budget(terms: Terms, size: int | None, progress: Progress) -> T
             "--epsilon, of which a part measures it"
         )
     budget = replace(terms, epsilon=1.0).budget()  # its accountant, delta and unit; its epsilon is found here
-    cost = dualquery_epsilon(
-        rounds, draws, float(step), size, terms.relation, budget.accountant, budget.delta, group=budget.group
-    )
+    run = rounds, draws, float(step), size, terms.relation
+    cost = dualquery_epsilon(*run, budget.accountant, budget.delta, group=budget.group)
     what = f"T = {rounds:,}, s = {draws:,} and eta = {step}"
     if not 0 < cost < math.inf:
         found = "nothing, and do not depend on the records: take 2 rounds or more" if cost == 0 else BEYOND

@@ -119,7 +119,12 @@ def _net(signed: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 def on_population(plan: DualQueryPlan, **changes: Any) -> DualQueryPlan:
     """Return a plan as it is played on a public population, which is nobody's data."""
-    stand_in = {"size": ROWS, "relation": NeighbouringRelation.REPLACE_ONE, "budget": AMPLE, "one_way": None}
+    stand_in: dict[str, Any] = {
+        "size": ROWS,
+        "relation": NeighbouringRelation.REPLACE_ONE,
+        "budget": AMPLE,
+        "one_way": None,
+    }
     return replace(plan, **stand_in, free_attributes=simulated_rule(plan), **changes)
 
 

@@ -2,11 +2,10 @@
 
 | file | what it holds |
 |---|---|
-| plan.py, plan_sweep.py, release.py, demo.py | `dpopt plan`, and what it shows of several plans; `release` and `resume`; `demo` |
+| plan.py, release.py, demo.py | `dpopt plan`; `release` and `resume`; `demo` |
 | schema.py | `dpopt schema infer` and `schema check`, and what the owner sees of rules |
 | answer.py | `dpopt answer` |
-| inspect.py | `dpopt replay`, `evaluate`, `report`, `inspect` and `solvers` |
-| compare.py, compare_releases.py | `dpopt compare`: on problems; whole releases of a public table |
+| inspect.py, compare.py | `dpopt replay`, `evaluate` and `solvers`; `compare` |
 | certify.py | `dpopt certify`; `reweight`: maximum-likelihood weights for a finished run |
 | studio.py | `dpopt studio` |
 | model.py | `dpopt model list`, `show`, `export` and `solve` |

@@ -12,6 +12,7 @@ from dpopt.cli import options
 from dpopt.cli.application import command, fail
 from dpopt.cli.commands.plan import print_json
 from dpopt.cli.reports.declared import reading_now
+from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
     from dpopt.algorithms.synthetic_release import SyntheticRelease
@@ -138,13 +139,18 @@ def inspect(
 
     Of a run of dualquery, finished or not, some of its rounds are listed, and with --json all. Costs no privacy.
     """
+    from dpopt.cli.pictures import draw_rounds
     from dpopt.cli.reports.holdings import held_in
     from dpopt.cli.reports.reports import console, print_spent, warn_if_not_private
-    from dpopt.cli.reports.reports_rounds import report_rounds, write_rounds
+    from dpopt.cli.reports.rows import print_rows, write_rows
 
     found = held_in(path)
     if out is not None:
-        write_rounds(found.rounds or (), out)
+        if not found.rounds:
+            raise PlanError(
+                "there are no rounds of dualquery to write; leave --out out, or name the folder of such a run"
+            )
+        write_rows(found.rounds, out, draw_rounds)
     if as_json:
         print_json({name: value for name, value in asdict(found).items() if value is not None})
         return
@@ -155,7 +161,7 @@ def inspect(
     for line in [found.holds, *found.says, *solved]:
         console().print(line, highlight=False, markup=False)
     if found.rounds:
-        report_rounds(found.rounds)
+        print_rows(found.rounds, title=f"some of {len(found.rounds):,} rounds")
 
 
 @command("solvers")

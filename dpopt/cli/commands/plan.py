@@ -14,12 +14,13 @@ import typer
 
 from dpopt.algorithms.terms import Keywords, PlanTerms
 from dpopt.cli import options
-from dpopt.cli.application import SweptAlgorithm, command
-from dpopt.cli.commands.plan_sweep import show_sweep
+from dpopt.cli.application import NamedAlgorithm, command
 from dpopt.cli.reports.declared import declared_schema
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from dpopt.algorithms.planned import Planned
 
 
@@ -50,7 +51,7 @@ def plan(
         "and what each accountant charges for them.",
     ] = None,
     confidence_of_error: Annotated[float, "--confidence", "Probability with which the error of --error holds."] = 0.95,
-    algorithm: SweptAlgorithm,
+    algorithm: NamedAlgorithm,
     terms: PlanTerms,
     compare: Annotated[
         bool, "--compare", "With auto, predict also the errors of algorithms that it would not take; takes longer."
@@ -84,43 +85,33 @@ def plan(
     if accuracy is not None:
         from dpopt.queries.workloads.workload import parse_workload
 
-        if workload is None or n is None:
-            raise PlanError("--error needs --workload and --n")
-        if unit.rows_per_person is not None:
-            raise PlanError(
-                "--error shows the paper's parameters, which are for single records; leave --person and "
-                "--rows-per-person out"
-            )
-        if terms.rho is not None:
-            raise PlanError("--error goes with --epsilon and --delta (or with neither), not with --rho")
-        if algorithm.given:
-            given = next(iter(algorithm.given)).replace("_", "-")
-            raise PlanError(f"--error fixes rounds, draws and step; leave --{given} out")
+        _check_error(workload, n, algorithm, terms, persons=unit.rows_per_person is not None)
         explained = explain_accuracy(
             accuracy,
             confidence_of_error,
-            parse_workload(workload, declared),
-            size=n,
+            parse_workload(str(workload), declared),
+            size=n or 0,
             relation=relation,
             epsilon=1.0 if terms.epsilon is None else terms.epsilon,
             delta=DEFAULT_DELTA if terms.delta is None else terms.delta,
         )
         print_json(explained) if as_json else _report_accuracy(explained)
         return
-    if algorithm.swept and (epsilons is not None or accuracy is not None or compare):
+    over = {name: given for name, given in algorithm.given.items() if isinstance(given, list)}
+    if over and (epsilons is not None or accuracy is not None or compare):
         raise PlanError("several --rounds, --draws or --step go without --epsilons and --compare; leave these out")
-    if out is not None and epsilons is None and not algorithm.swept:
+    if out is not None and epsilons is None and not over:
         check_replaceable(out, planned.PLAN_BEGINS, "plan of dpopt")
     progress = TerminalProgress(details=details)
     asked: Keywords = {**asdict(terms), "reading": reading}  # type: ignore[typeddict-item]  # its fields are such keywords
-    if algorithm.swept:
-        from dpopt.algorithms.sweep import sweep
+    if over:
+        from dpopt.algorithms.dualquery.sweep import sweep
 
         if algorithm.name != "dualquery":
             raise PlanError(f"several --rounds, --draws or --step are for dualquery, found {algorithm.name!r}")
         with progress:
-            found = sweep(declared, workload, n=n, progress=progress, **{**asked, **algorithm.given})
-        show_sweep(found, out, as_json=as_json)
+            found = sweep(declared, workload, over=over, n=n, progress=progress, **{**algorithm.given, **asked})
+        _show_sweep(found, out, as_json=as_json)
         return
     if epsilons is not None:
         from dpopt.cli.reports.reports import listed
@@ -145,6 +136,24 @@ def plan(
         _report(made, details=details, compare=compare, predict=terms.predict)
 
 
+def _check_error(
+    workload: str | None, n: int | None, algorithm: NamedAlgorithm, terms: PlanTerms, *, persons: bool
+) -> None:
+    """Refuse what does not go with --error."""
+    if workload is None or n is None:
+        raise PlanError("--error needs --workload and --n")
+    if persons:
+        raise PlanError(
+            "--error shows the paper's parameters, which are for single records; leave --person and "
+            "--rows-per-person out"
+        )
+    if terms.rho is not None:
+        raise PlanError("--error goes with --epsilon and --delta (or with neither), not with --rho")
+    if algorithm.given:
+        given = next(iter(algorithm.given)).replace("_", "-")
+        raise PlanError(f"--error fixes rounds, draws and step; leave --{given} out")
+
+
 def _report(made: Planned, *, details: bool, compare: bool, predict: bool) -> None:
     """Print a plan: how accurate it is, how wide the intervals of its figures will be, and what it protects."""
     from dpopt.cli.reports.reports import report_accuracy, report_plan
@@ -161,6 +170,24 @@ def _report(made: Planned, *, details: bool, compare: bool, predict: bool) -> No
         for one in figures:
             typer.echo(f"            {width_in_words(one)}")
     typer.echo(f"protection: {made.protects}")
+
+
+def _show_sweep(found: pd.DataFrame, out: Path | None, *, as_json: bool) -> None:
+    """Print plans for several rounds, draws and steps, and write them to a file."""
+    from dpopt.cli.pictures import draw_sweep
+    from dpopt.cli.reports.rows import print_rows, write_rows
+
+    rows: list[Any] = found.astype(object).where(found.notna(), None).to_dict("records")
+    if out is not None:
+        write_rows(rows, out, draw_sweep)
+    if as_json:
+        print_json({"plans": rows})
+        return
+    print_rows(rows, title="plans of dualquery", most=len(rows))
+    typer.echo(
+        "errors: mean and largest predicted on public data, the largest one proven if every best response is optimal\n"
+        "seconds: of all rounds on this machine, judged by the first ones on public data"
+    )
 
 
 def _numbers(text: str) -> list[float]:

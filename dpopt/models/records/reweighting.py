@@ -181,7 +181,10 @@ class Reweighted:
 
 
 def maximize_likelihood(
-    likelihood: TranscriptLikelihood, *, gap: float = CLOSE, on_step: Callable[[int, float], None] = lambda step, gap: None
+    likelihood: TranscriptLikelihood,
+    *,
+    gap: float = CLOSE,
+    on_step: Callable[[int, float], None] = lambda step, gap: None,
 ) -> Reweighted:
     """Return the weights of largest likelihood, from equal ones on; `on_step` hears of each step and its gap."""
     number = likelihood.answers.shape[1]
