@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dpopt.algorithms.registry import algorithm_of
 from dpopt.algorithms.release_folder import read_job
-from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
+from dpopt.algorithms.synthetic_release import NOT_ENDED, SyntheticRelease, finish_release
 from dpopt.errors import PlanError, ReleaseFolderError, TranscriptError
 from dpopt.files.reading import damage_as
 from dpopt.files.written_files import whole_file
@@ -119,7 +119,7 @@ def finished_release(release: object) -> SyntheticRelease:
     """Return a release as it is, or the one of a folder."""
     if isinstance(release, SyntheticRelease):
         if not release.ended:
-            raise PlanError("the run has not ended; continue it with dpopt.resume")
+            raise PlanError(NOT_ENDED)
         return release
     if isinstance(release, str | os.PathLike):
         return load(release)

@@ -42,6 +42,7 @@ from dpopt.schema.lengths import add_lengths
 from dpopt.schema.schema import AttributeKind, Schema
 from dpopt.transcript.journal import MemoryJournal, read_journal
 
+NOT_ENDED = "the run has not ended, and has no records yet; continue it with dpopt.resume"
 WIDEST_SHOWN, ROWS_SHOWN = 40, 5
 """Columns of records that a notebook shows, and rows."""
 
@@ -114,13 +115,9 @@ class SyntheticRelease(Shown):
 
     def _said(self) -> list[str]:
         rows = "" if self.picked is None else f"{int(self.picked.multiplicity.sum()):,} rows, "
-        held = (
-            f"not ended, {len(self.played)} rounds so far"
-            if not self.ended
-            else "answers only"
-            if self.synthetic is None
-            else f"{len(self.synthetic)} distinct records"
-        )
+        held = "answers only" if self.synthetic is None else f"{len(self.synthetic)} distinct records"
+        if not self.ended:
+            held = f"not ended, {len(self.played)} rounds so far"
         accuracy = self.statement["accuracy"]
         which = next((one for one in ("expected", "predicted") if accuracy.get(one)), None)
         error = [] if which is None else [f"{which} mean error={accuracy[which]['mean_error']:.2g}"]
@@ -145,7 +142,7 @@ class SyntheticRelease(Shown):
         Raises ReleaseFolderError if the folder holds something, or cannot be written.
         """
         if not self.ended:
-            raise PlanError("the run has not ended, and there is nothing to save; continue it with dpopt.resume")
+            raise PlanError(NOT_ENDED)
         folder, kept = Path(path), self.transcript
         entries = kept.entries if isinstance(kept, MemoryJournal) else read_journal(kept).entries
         with new_folder(folder):
@@ -176,9 +173,7 @@ class SyntheticRelease(Shown):
         """
         if self.synthetic is None:
             if not self.ended:
-                raise PlanError(
-                    f"the run has not ended, after {len(self.played):,} rounds; continue it with dpopt.resume"
-                )
+                raise PlanError(NOT_ENDED)
             raise PlanError(
                 f"a release of {self.job.plan.algorithm!r} holds answers and no records; use another algorithm for "
                 f"records"

@@ -127,23 +127,20 @@ WORDS = {"rounds": "rounds T", "draws": "draws s", "step": "step eta"}
 
 
 def draw_sweep(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Draw cost, predicted mean error and seconds of plans over rounds, draws or steps: the first that has several values.
-
-    The other two tell the lines apart. The path ends with the format.
-    """
+    """Draw cost, predicted mean error and seconds of plans over the first of rounds, draws and steps that varies."""
     _check_format(path)
     rows = [row for row in rows if row.get("refused") is None]
     varied = [name for name in WORDS if len({row[name] for row in rows}) > 1] or ["rounds"]
     across, others = varied[0], varied[1:]
-    lines = dict.fromkeys(tuple(row[name] for name in others) for row in rows)
+    lines: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        lines.setdefault(", ".join(f"{WORDS[name]} = {row[name]:g}" for name in others), []).append(row)
     shown = {"epsilon": "epsilon", "mean_error": "predicted mean error", "seconds": "seconds of the rounds"}
     with picture(path, (11, 3.8), 1, 3) as (panels,):
         for panel, (name, label) in zip(panels, shown.items(), strict=True):
-            for number, values in enumerate(lines):
-                own = [row for row in rows if tuple(row[other] for other in others) == values]
-                points = [(row[across], np.nan if row[name] is None else row[name]) for row in own]
-                said = ", ".join(f"{WORDS[other]} = {value:g}" for other, value in zip(others, values, strict=True))
-                panel.plot(*zip(*points, strict=True), **series(number), label=said or None)
+            for number, (said, line) in enumerate(lines.items()):
+                values = [np.nan if row[name] is None else row[name] for row in line]
+                panel.plot([row[across] for row in line], values, **series(number), label=said)
             panel.set(xlabel=WORDS[across], ylabel=label, xscale="log", yscale="log")
         if others:
             panels[0].legend()
@@ -152,16 +149,10 @@ def draw_sweep(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
 def draw_rounds(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Draw over the rounds what each record is worth and its bounds, divided by the draws; the path ends with the format."""
     _check_format(path)
-    lines = {
-        "proven_bound": ("proven bound", ":"),
-        "reported_bound": ("reported bound", "--"),
-        "value": ("record", "-"),
-    }
     with picture(path, (8, 4)) as ((axes,),):
-        for name, (label, style) in lines.items():
-            known = [(row["round"], row[name] / row["draws"]) for row in rows if row[name] is not None]
-            if known:
-                axes.plot(*zip(*known, strict=True), style, label=label)
+        for name, style in {"proven_bound": ":", "reported_bound": "--", "value": "-"}.items():
+            points = [(row["round"], row[name] / row["draws"]) for row in rows if row[name] is not None]
+            axes.plot(*zip(*points or [(1, np.nan)], strict=True), style, label=name.replace("_", " "))
         axes.set(xlabel="round", ylabel="worth of the record per draw")
         axes.legend()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dpopt.html_pages.shown import Shown
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
@@ -165,8 +165,8 @@ class Comparison(Shown):
     --------
     >>> import dpopt
     >>> found = dpopt.compare(dpopt.models.isotonic_regression([2, 1], total=3), ["clarabel"], seconds=5)
-    >>> found, found.to_json()["solvers"], len(found.to_pandas())
-    (Comparison(problems=1, clarabel), ['clarabel'], 1)
+    >>> found, len(found.to_pandas())
+    (Comparison(problems=1, clarabel), 1)
     """
 
     limits: SolveLimits
@@ -184,12 +184,6 @@ class Comparison(Shown):
         from dpopt.comparison.tables import to_csv
 
         return pd.read_csv(io.StringIO(to_csv(self)))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return everything that is known, as results.json has it."""
-        from dpopt.comparison.tables import to_json
-
-        return to_json(self)
 
 
 FALSE = "FALSE: "

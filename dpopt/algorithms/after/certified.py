@@ -85,6 +85,7 @@ def certify(
         "all", a number from 1, several, or a text such as "1,5-9".
     solver, formulation, seconds, lp_solver, lift, threads, seed, progress
         As of the command `dpopt certify`, and of `dpopt.release`. Solvers by name, with commas; "none" for proven bounds alone.
+
     Raises
     ------
     DpoptError

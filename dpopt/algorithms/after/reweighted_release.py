@@ -65,8 +65,7 @@ class ReweightedRelease:
 
         Raises as `reweight`.
         """
-        plan = DualQueryPlan.of(release.job.plan)
-        clauses = release.job.workload.clauses
+        plan, clauses = DualQueryPlan.of(release.job.plan), release.job.workload.clauses
         found = reweight(release.played, clauses, plan, solver=solver, seconds=seconds, progress=progress)
         return cls(release, found, weighted_records(release.played, found.weights))
 
@@ -215,9 +214,7 @@ def reweight(
     gap
         Enough accuracy, in units of log-likelihood.
     solver, seconds
-        Who solves the program in place of Newton's method, and its time limit.
-    progress
-        Hears of each Newton step, and of the gap that is left.
+        Who solves the program in place of Newton's method, and its time limit; `progress` hears of each of its steps.
     """
     if not 1 <= len(rounds) <= MOST_ROUNDS:
         raise PlanError(f"re-weighting takes 1 to {MOST_ROUNDS:,} rounds, found {len(rounds):,}")
@@ -234,8 +231,7 @@ def reweight(
         told, gaps = progress or Progress(), [gap]
 
         def show(step: int, left: float) -> None:
-            """Tell how far it is: by the logarithm of the gap, or by the steps, whichever is further."""
-            gaps.append(left)
+            gaps.append(left)  # how far it is: by the logarithm of the gap, or by the steps, whichever is further
             done = log(max(gaps) / min(gaps[1:])) / max(log(max(gaps) / gap), 1e-9)
             told.share(min(1.0, max(done, step / MOST_STEPS)))
 

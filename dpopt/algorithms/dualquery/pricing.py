@@ -39,9 +39,8 @@ def with_cost_as_budget(terms: Terms, size: int | None, progress: Progress) -> T
         raise PlanError(f"{what} takes a share of a budget: give one by --epsilon or --rho, or leave the option out")
     if size is None or terms.measures_size:
         raise PlanError(
-            "T, s and eta are given, and no budget: what they cost depends on the number of records, which is private. "
-            "Declare a public one by --n0 (with --neighbours replace: by --n, in a plan that the release takes), or give "
-            "--epsilon, of which a part measures it"
+            "what T, s and eta cost depends on the number of records: declare a public one by --n0 (with --neighbours "
+            "replace by --n, in a plan that the release takes), or give --epsilon, of which a part measures it"
         )
     budget = replace(terms, epsilon=1.0).budget()  # its accountant, delta and unit; its epsilon is found here
     run = rounds, draws, float(step), size, terms.relation

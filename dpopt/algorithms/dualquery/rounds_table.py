@@ -16,10 +16,7 @@ COLUMNS |= {"seconds": "float64", **dict.fromkeys(("solver", "answered_by", "sto
 
 
 def round_rows(rounds: Sequence[Round], solver: str, bounds: Mapping[int, Any] | None = None) -> list[dict[str, Any]]:
-    """Return a row for each round, with the solver that the plan names.
-
-    `bounds` are those that were computed afterwards (`CertifiedRound`), by number of the round.
-    """
+    """Return a row for each round; `bounds` are `CertifiedRound`s by number, `solver` is the one that the plan names."""
     return [_row(one, solver, (bounds or {}).get(one.sampled.round)) for one in rounds]
 
 

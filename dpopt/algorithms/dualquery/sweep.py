@@ -82,7 +82,7 @@ def sweep(
                 rows.append(_row(planned_for(schema, workload, n, "dualquery", Progress(), {**terms, **given}, runs=1)))
             except DpoptError as error:
                 rows.append({**given, "refused": str(error)})
-                if all("refused" in row for row in rows) and len(rows) == number:
+                if len(rows) == number and all("refused" in row for row in rows):
                     raise
             progress.step(len(rows), number, ", ".join(f"{name} {value}" for name, value in given.items()))
     return pd.DataFrame(rows)
@@ -115,10 +115,9 @@ class _Clock(Progress):
 
 
 def seconds_of_rounds(planned: Planned) -> float | None:
-    """Return the seconds of all rounds of a plan on this machine, as the first ones take on a public population.
+    """Return the seconds of all rounds of a plan, as the first ones take here on a public population, by its own solver.
 
-    Draws, best responses by the plan's own solver, and weights; without reading and counting the table. None for wide
-    tables, of which no population is written, and for a single round.
+    None for wide tables, of which no population is written, and for a single round.
     """
     plan, asked, options = DualQueryPlan.of(planned.plan), planned.request, planned.request.terms.algorithm
     if plan.rounds < 2 or (asked.schema.is_binary and len(asked.schema) > MOST_ATTRIBUTES):

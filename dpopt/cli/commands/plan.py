@@ -85,7 +85,7 @@ def plan(
     if accuracy is not None:
         from dpopt.queries.workloads.workload import parse_workload
 
-        _check_error(workload, n, algorithm, terms, persons=unit.rows_per_person is not None)
+        _check_error(workload, n, algorithm, terms, unit)
         explained = explain_accuracy(
             accuracy,
             confidence_of_error,
@@ -136,21 +136,19 @@ def plan(
         _report(made, details=details, compare=compare, predict=terms.predict)
 
 
-def _check_error(
-    workload: str | None, n: int | None, algorithm: NamedAlgorithm, terms: PlanTerms, *, persons: bool
-) -> None:
+def _check_error(workload: str | None, n: int | None, named: NamedAlgorithm, terms: PlanTerms, unit: Any) -> None:
     """Refuse what does not go with --error."""
     if workload is None or n is None:
         raise PlanError("--error needs --workload and --n")
-    if persons:
+    if unit.rows_per_person is not None:
         raise PlanError(
             "--error shows the paper's parameters, which are for single records; leave --person and "
             "--rows-per-person out"
         )
     if terms.rho is not None:
         raise PlanError("--error goes with --epsilon and --delta (or with neither), not with --rho")
-    if algorithm.given:
-        given = next(iter(algorithm.given)).replace("_", "-")
+    if named.given:
+        given = next(iter(named.given)).replace("_", "-")
         raise PlanError(f"--error fixes rounds, draws and step; leave --{given} out")
 
 

@@ -13,7 +13,6 @@ from dpopt.algorithms.planned import read_planned
 from dpopt.algorithms.registry import read_plan
 from dpopt.algorithms.release_folder import read_begun
 from dpopt.algorithms.replay import load, read_release
-from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import DpoptError, ReleaseFolderError
 from dpopt.files.json_files import read_json_object
 from dpopt.files.reading import damage_as
@@ -134,19 +133,23 @@ def _journal(path: Path) -> Held:
     return Held("transcript of a run", (f"{len(found.entries):,} entries{torn}",))
 
 
-def _rounds(made: SyntheticRelease) -> tuple[Mapping[str, Any], ...] | None:
-    return tuple(round_rows(made.played, made.job.plan.solver)) or None
-
-
 def _folder(folder: Path) -> Held:
     if (folder / RELEASE).exists():
         made = load(folder)
-        return Held("release folder", (repr(made),), made.statement["privacy"], rounds=_rounds(made))
+        return Held(
+            "release folder",
+            (repr(made),),
+            made.statement["privacy"],
+            rounds=tuple(round_rows(made.played, made.job.plan.solver)) or None,
+        )
     if (folder / TRANSCRIPT).exists():
         begun, rounds = _planned(folder / REQUEST, {}) if (folder / REQUEST).exists() else "", None
         if not begun:
             made = read_release(folder)
-            begun, rounds = _plan(folder, read_json(folder / PLAN)), _rounds(made)
+            begun, rounds = (
+                _plan(folder, read_json(folder / PLAN)),
+                tuple(round_rows(made.played, made.job.plan.solver)) or None,
+            )
         says = begun, f"go on with 'dpopt resume {folder} TABLE'"
         return Held("release folder of a run that has not ended", says, rounds=rounds)
     found = []

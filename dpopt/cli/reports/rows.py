@@ -6,12 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-MOST_SHOWN = 20
-"""Rows that are listed, evenly spread from the first to the last; a file holds all."""
 
-
-def print_rows(rows: Sequence[Mapping[str, Any]], *, title: str, most: int = MOST_SHOWN) -> None:
-    """Print at most so many of the rows, without columns that are empty in all of them."""
+def print_rows(rows: Sequence[Mapping[str, Any]], *, title: str, most: int = 20) -> None:
+    """Print at most so many of the rows, evenly spread, without columns that are empty in all of them."""
     from dpopt.cli.reports.reports import print_table
     from dpopt.html_pages.shown import figure
 
