@@ -3,7 +3,6 @@
 from dpopt import models as models
 from dpopt import polynomials as polynomials
 from dpopt import programs as programs
-from dpopt import solvers as solvers
 from dpopt.accounting.accountants import Accountant as Accountant
 from dpopt.accounting.budget import Budget as Budget
 from dpopt.accounting.relations import NeighbouringRelation as NeighbouringRelation

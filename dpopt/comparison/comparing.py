@@ -41,7 +41,7 @@ def contestants_named(solvers: str | Sequence[str | Solver], *, models: bool = F
 
 
 def compare(
-    problems: Posed | Sequence[Posed],
+    problems: Posed | list[Posed] | tuple[Posed, ...],
     solvers: str | Sequence[str | Solver] | None = None,
     *,
     rounds: str | Sequence[int] = "all",
@@ -74,16 +74,16 @@ def compare(
     >>> model = dpopt.models.isotonic_regression([14, 9, 10, 15], total=52)
     >>> found = dpopt.compare(model, "closed-form,clarabel", seconds=5)
     >>> found.to_pandas()[["solver", "value"]].round(3).values.tolist()
-    [['closed-form', 22.0], ['clarabel', 22.0]]
+    [['closed-form', 9.0], ['clarabel', 9.0]]
     """
     progress = shown_progress(progress)
-    listed = [problems] if isinstance(problems, Posed) else list(problems)
+    listed = list(problems) if isinstance(problems, list | tuple) else [problems]
     named = rounds if isinstance(rounds, str) else ",".join(map(str, rounds))
     cases = [case for place, one in enumerate(listed, start=1) for case in _cases(one, named, place)]
     of_models = bool(cases) and isinstance(cases[0].problem, Model)
     if not cases or any(isinstance(case.problem, Model) is not of_models for case in cases):
         raise PlanError(f"found {'models and best responses together' if cases else 'no problem'}; compare on one kind")
-    contestants = contestants_named(solvers or SOLVERS[of_models], models=of_models)
+    contestants = contestants_named(SOLVERS[of_models] if solvers is None else solvers, models=of_models)
     total, limits = len(cases) * len(contestants), SolveLimits(seconds=seconds, threads=threads, seed=seed)
 
     def show(so_far: Comparison) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dpopt.accounting.accountants import BEYOND
 from dpopt.accounting.dualquery import dualquery_epsilon
 from dpopt.algorithms.options import DualQuery
 from dpopt.errors import PlanError
@@ -46,9 +44,8 @@ def with_cost_as_budget(terms: Terms, size: int | None, progress: Progress) -> T
     run = rounds, draws, float(step), size, terms.relation
     cost = dualquery_epsilon(*run, budget.accountant, budget.delta, group=budget.group)
     what = f"T = {rounds:,}, s = {draws:,} and eta = {step}"
-    if not 0 < cost < math.inf:
-        found = "nothing, and do not depend on the records: take 2 rounds or more" if cost == 0 else BEYOND
-        raise PlanError(f"{what} cost {found}")
+    if cost == 0:
+        raise PlanError(f"{what} cost nothing, and do not depend on the records: take 2 rounds or more")
     priced = replace(terms, epsilon=cost, values_share=0.0)
     progress.note(f"no budget is given: {what} cost {priced.budget().describe()}, which is the budget")
     return priced

@@ -67,7 +67,7 @@ def sweep(
     >>> asked = {"draws": 20, "step": 0.4, "n0": 1000}
     >>> found = dpopt.sweep(dpopt.Schema.binary(4), "marginals:2", over={"rounds": [5, 9]}, **asked)
     >>> found[["rounds", "epsilon", "epsilon_pure"]].round(2).values.tolist()
-    [[5.0, 0.04, 0.08], [9.0, 0.09, 0.29]]
+    [[5.0, 0.02, 0.08], [9.0, 0.05, 0.29]]
     """
     import pandas as pd
 
