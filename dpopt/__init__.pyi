@@ -6,7 +6,6 @@ from dpopt import programs as programs
 from dpopt.accounting.accountants import Accountant as Accountant
 from dpopt.accounting.budget import Budget as Budget
 from dpopt.accounting.relations import NeighbouringRelation as NeighbouringRelation
-from dpopt.algorithms.after.certified import Certified as Certified
 from dpopt.algorithms.after.certified import certify as certify
 from dpopt.algorithms.after.reweighted_release import reweight_release as reweight_release
 from dpopt.algorithms.dualquery.sweep import sweep as sweep

@@ -92,8 +92,8 @@ class SyntheticRelease(Shown):
     ('dualquery', True, 4, {}, [])
     >>> (int(made.records.multiplicity.sum()), int(made.written.multiplicity.sum()))  # a record for each round; rows
     (2, 1000)
-    >>> made.to_sparse()[0].shape, made.best_response(2).name, made.report()[:15]
-    ((1000, 2), 'best_response', '<!doctype html>')
+    >>> made.to_sparse()[0].shape, len(made.rounds), made.best_response(2).name, made.report()[:15]
+    ((1000, 2), 2, 'best_response', '<!doctype html>')
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     made.save(f"{folder}/release")
     ...     again = dpopt.replay(f"{folder}/release", f"{folder}/again")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444")
 _MARKERS = "osD^vPX*"
 _BEGINNINGS = {"svg": b"<?xml", "png": b"\x89png", "pdf": b"%pdf"}
-_FORMATS = tuple(f".{kind}" for kind in _BEGINNINGS)
+FORMATS = tuple(f".{kind}" for kind in _BEGINNINGS)
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def picture(path: Path, size: tuple[float, float], rows: int = 1, columns: int =
     import matplotlib.style
     from matplotlib.figure import Figure
 
-    kind = path.suffix[1:] if path.suffix in _FORMATS else "png"
+    kind = path.suffix[1:] if path.suffix in FORMATS else "png"
     check_replaceable(path, _BEGINNINGS[kind], f"picture ({kind})")
     with matplotlib.style.context("dpopt.cli.pictures"):
         figure = Figure(figsize=size, layout="constrained")
@@ -106,7 +106,8 @@ def draw_errors(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
 
     The path ends with the format.
     """
-    _check_format(path)
+    if path.suffix not in FORMATS:
+        raise PlanError(f"the picture of errors ends with .svg, .png or .pdf; found {path.name!r}")
     epsilons = [row["epsilon"] for row in rows]
     with picture(path, (7, 4.2)) as ((axes,),):
         axes.plot(epsilons, [row["mean_error"] for row in rows], "o-", label="this plan")
@@ -128,7 +129,6 @@ WORDS = {"rounds": "rounds T", "draws": "draws s", "step": "step eta"}
 
 def draw_sweep(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Draw cost, predicted mean error and seconds of plans over the first of rounds, draws and steps that varies."""
-    _check_format(path)
     rows = [row for row in rows if row.get("refused") is None]
     varied = [name for name in WORDS if len({row[name] for row in rows}) > 1] or ["rounds"]
     across, others = varied[0], varied[1:]
@@ -147,19 +147,13 @@ def draw_sweep(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
 
 
 def draw_rounds(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Draw over the rounds what each record is worth and its bounds, divided by the draws; the path ends with the format."""
-    _check_format(path)
+    """Draw over the rounds what each record is worth and its bounds, divided by the draws."""
     with picture(path, (8, 4)) as ((axes,),):
         for name, style in {"proven_bound": ":", "reported_bound": "--", "value": "-"}.items():
             points = [(row["round"], row[name] / row["draws"]) for row in rows if row[name] is not None]
             axes.plot(*zip(*points or [(1, np.nan)], strict=True), style, label=name.replace("_", " "))
         axes.set(xlabel="round", ylabel="worth of the record per draw")
         axes.legend()
-
-
-def _check_format(path: Path) -> None:
-    if path.suffix not in _FORMATS:
-        raise PlanError(f"a picture ends with .svg, .png or .pdf, a table with .csv; found {path.name!r}")
 
 
 _LEAST_SECONDS = 0.01

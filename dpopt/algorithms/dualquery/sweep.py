@@ -45,9 +45,8 @@ def sweep(
 ) -> pd.DataFrame:
     """Plan DualQuery for each combination of some values, and return a table with a line for each. Reads no record.
 
-    Without a budget each plan costs what its rounds, draws and step cost. Its columns: these three; epsilon at delta,
-    rho, and epsilon by each accountant; the proven and the predicted errors; the seconds of all rounds on this machine,
-    judged by the first ones on a public population; and why a combination was refused, where one is.
+    Without a budget each plan costs what its rounds, draws and step cost. Columns: these three; epsilon at delta, rho,
+    epsilon by each accountant; proven and predicted errors; seconds of the rounds here; why a combination was refused.
 
     Parameters
     ----------

@@ -98,17 +98,18 @@ def plan(
         print_json(explained) if as_json else _report_accuracy(explained)
         return
     over = {name: given for name, given in algorithm.given.items() if isinstance(given, list)}
-    if over and (epsilons is not None or accuracy is not None or compare):
-        raise PlanError("several --rounds, --draws or --step go without --epsilons and --compare; leave these out")
+    if over and (epsilons is not None or compare or algorithm.name != "dualquery"):
+        raise PlanError("several --rounds, --draws or --step are for dualquery, without --epsilons and --compare")
     if out is not None and epsilons is None and not over:
         check_replaceable(out, planned.PLAN_BEGINS, "plan of dpopt")
     progress = TerminalProgress(details=details)
     asked: Keywords = {**asdict(terms), "reading": reading}  # type: ignore[typeddict-item]  # its fields are such keywords
     if over:
         from dpopt.algorithms.dualquery.sweep import sweep
+        from dpopt.cli.reports.rows import check_ending
 
-        if algorithm.name != "dualquery":
-            raise PlanError(f"several --rounds, --draws or --step are for dualquery, found {algorithm.name!r}")
+        if out is not None:
+            check_ending(out)
         with progress:
             found = sweep(declared, workload, over=over, n=n, progress=progress, **{**algorithm.given, **asked})
         _show_sweep(found, out, as_json=as_json)

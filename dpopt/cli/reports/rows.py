@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dpopt.errors import PlanError
+
 
 def print_rows(rows: Sequence[Mapping[str, Any]], *, title: str, most: int = 20) -> None:
     """Print at most so many of the rows, evenly spread, without columns that are empty in all of them."""
@@ -21,6 +23,14 @@ def print_rows(rows: Sequence[Mapping[str, Any]], *, title: str, most: int = 20)
     print_table([name.replace("_", " ") for name in names], cells, title=title)
 
 
+def check_ending(out: Path) -> None:
+    """Refuse a file that is neither a table nor a picture."""
+    from dpopt.cli.pictures import FORMATS
+
+    if out.suffix not in (".csv", *FORMATS):
+        raise PlanError(f"a picture ends with .svg, .png or .pdf, a table with .csv; found {out.name!r}")
+
+
 def write_rows(
     rows: Sequence[Mapping[str, Any]], out: Path, draw: Callable[[Sequence[Mapping[str, Any]], Path], None]
 ) -> None:
@@ -29,6 +39,7 @@ def write_rows(
 
     from dpopt.files.written_files import check_replaceable, whole_file
 
+    check_ending(out)
     if out.suffix != ".csv":
         draw(rows, out)
         return
