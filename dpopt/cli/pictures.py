@@ -124,24 +124,22 @@ def draw_errors(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         axes.legend()
 
 
-WORDS = {"rounds": "rounds T", "draws": "draws s", "step": "step eta"}
-
-
 def draw_sweep(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Draw cost, predicted mean error and seconds of plans over the first of rounds, draws and steps that varies."""
+    words = {"rounds": "rounds T", "draws": "draws s", "step": "step eta"}
     rows = [row for row in rows if row.get("refused") is None]
-    varied = [name for name in WORDS if len({row[name] for row in rows}) > 1] or ["rounds"]
+    varied = [name for name in words if len({row[name] for row in rows}) > 1] or ["rounds"]
     across, others = varied[0], varied[1:]
     lines: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
-        lines.setdefault(", ".join(f"{WORDS[name]} = {row[name]:g}" for name in others), []).append(row)
+        lines.setdefault(", ".join(f"{words[name]} = {row[name]:g}" for name in others), []).append(row)
     shown = {"epsilon": "epsilon", "mean_error": "predicted mean error", "seconds": "seconds of the rounds"}
     with picture(path, (11, 3.8), 1, 3) as (panels,):
         for panel, (name, label) in zip(panels, shown.items(), strict=True):
             for number, (said, line) in enumerate(lines.items()):
                 values = [np.nan if row[name] is None else row[name] for row in line]
                 panel.plot([row[across] for row in line], values, **series(number), label=said)
-            panel.set(xlabel=WORDS[across], ylabel=label, xscale="log", yscale="log")
+            panel.set(xlabel=words[across], ylabel=label, xscale="log", yscale="log")
         if others:
             panels[0].legend()
 

@@ -146,10 +146,8 @@ def line_chart(lines: Mapping[str, Sequence[tuple[float, float]]]) -> dict[str, 
     def place(x: float, y: float) -> str:
         return f"{WIDTH * (x - 1) / max(1, last - 1):.1f},{HEIGHT * (1 - max(0.0, y) / top):.1f}"
 
-    drawn = [
-        {"label": name, "points": " ".join(place(*point) for point in line)} for name, line in lines.items() if line
-    ]
-    return {"lines": drawn, "last": last, "top": f"{top:.3g}"}
+    drawn = ({"label": name, "points": " ".join(place(*one) for one in line)} for name, line in lines.items() if line)
+    return {"lines": list(drawn), "last": last, "top": f"{top:.3g}"}
 
 
 def square_map(

@@ -27,8 +27,7 @@ class Certified(Shown):
     certified: Sequence[CertifiedRound]
 
     def _said(self) -> list[str]:
-        optimal = self.summary["rounds_proven_optimal"]
-        return [f"{len(self.certified)} of {len(self.release.played)} rounds", f"{optimal} proven optimal"]
+        return [f"{len(self.certified)} of {len(self.release.played)} rounds"]
 
     @property
     def rounds(self) -> pd.DataFrame:

@@ -132,10 +132,8 @@ def reweight_release(
         Write so many rows without weights.
     solver : str or Solver, optional
         Who solves the program in place of Newton's method: one that takes cones, such as clarabel; for small releases.
-    seconds : float, optional
-        Its time limit.
-    progress : Progress or bool, optional
-        As of `dpopt.release`.
+    seconds, progress : optional
+        Its time limit; where to tell how far it is, as of `dpopt.release`.
 
     Raises
     ------

@@ -147,9 +147,7 @@ def inspect(
     found = held_in(path)
     if out is not None:
         if not found.rounds:
-            raise PlanError(
-                "there are no rounds of dualquery to write; leave --out out, or name the folder of such a run"
-            )
+            raise PlanError("there are no rounds of dualquery to write; leave --out out, or name another folder")
         write_rows(found.rounds, out, draw_rounds)
     if as_json:
         print_json({name: value for name, value in asdict(found).items() if value is not None})

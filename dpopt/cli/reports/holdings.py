@@ -12,7 +12,7 @@ from dpopt.algorithms.dualquery.rounds_table import round_rows
 from dpopt.algorithms.planned import read_planned
 from dpopt.algorithms.registry import read_plan
 from dpopt.algorithms.release_folder import read_begun
-from dpopt.algorithms.replay import load, read_release
+from dpopt.algorithms.replay import read_release
 from dpopt.errors import DpoptError, ReleaseFolderError
 from dpopt.files.json_files import read_json_object
 from dpopt.files.reading import damage_as
@@ -134,24 +134,15 @@ def _journal(path: Path) -> Held:
 
 
 def _folder(folder: Path) -> Held:
-    if (folder / RELEASE).exists():
-        made = load(folder)
-        return Held(
-            "release folder",
-            (repr(made),),
-            made.statement["privacy"],
-            rounds=tuple(round_rows(made.played, made.job.plan.solver)) or None,
-        )
-    if (folder / TRANSCRIPT).exists():
-        begun, rounds = _planned(folder / REQUEST, {}) if (folder / REQUEST).exists() else "", None
-        if not begun:
-            made = read_release(folder)
-            begun, rounds = (
-                _plan(folder, read_json(folder / PLAN)),
-                tuple(round_rows(made.played, made.job.plan.solver)) or None,
-            )
-        says = begun, f"go on with 'dpopt resume {folder} TABLE'"
-        return Held("release folder of a run that has not ended", says, rounds=rounds)
+    begun, go_on = "release folder of a run that has not ended", f"go on with 'dpopt resume {folder} TABLE'"
+    if (folder / REQUEST).exists():
+        return Held(begun, (_planned(folder / REQUEST, {}), go_on))
+    if (folder / RELEASE).exists() or (folder / TRANSCRIPT).exists():
+        made = read_release(folder)
+        rounds = tuple(round_rows(made.played, made.job.plan.solver)) or None
+        if (folder / RELEASE).exists():
+            return Held("release folder", (repr(made),), made.statement["privacy"], rounds=rounds)
+        return Held(begun, (_plan(folder, read_json(folder / PLAN)), go_on), rounds=rounds)
     found = []
     for path in sorted(folder.iterdir()):
         with suppress(DpoptError):
