@@ -79,9 +79,23 @@ def public_names() -> str:
     return "\n".join([*functions, *classes])
 
 
+def names_of_modules() -> str:
+    """Return directives for what the public modules export, module by module."""
+    lines = []
+    for module in (getattr(dpopt, name) for name in dir(dpopt)):
+        if inspect.ismodule(module):
+            lines.append(f"## {module.__name__}\n")
+            for name in module.__all__:
+                value = getattr(module, name)
+                kind = "class" if inspect.isclass(value) else "function" if inspect.isfunction(value) else "data"
+                lines.append(f"```{{eval-rst}}\n.. auto{kind}:: {module.__name__}.{name}\n```\n")
+    return "\n".join(lines)
+
+
 GENERATED: dict[str, Callable[[], str]] = {
     "docs/index": commands_and_aims,
     "docs/reference/command-line": command_line,
+    "docs/reference/modules": names_of_modules,
     "docs/reference/python": public_names,
     "experiments/README": children("*/README"),
     "models/README": children("*/README", "notebooks/*", "INSTANCES"),

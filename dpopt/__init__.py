@@ -58,7 +58,7 @@ __all__ = [*_PUBLIC_NAMES]  # noqa: PLE0604  the names are strings
 
 def __getattr__(name: str) -> object:
     """Import a public name, or a room, when it is first used."""
-    if name in _PUBLIC_NAMES:
+    if _PUBLIC_NAMES.get(name, __name__) != __name__:
         value: object = getattr(import_module(_PUBLIC_NAMES[name]), name)
         if isinstance(value, FunctionType):
             value = checked(value)

@@ -1,9 +1,14 @@
 # The public names, once: type checkers read them here, and `__init__.py` imports each one when it is first used.
 
+from dpopt import models as models
+from dpopt import polynomials as polynomials
+from dpopt import programs as programs
 from dpopt.accounting.accountants import Accountant as Accountant
 from dpopt.accounting.budget import Budget as Budget
 from dpopt.accounting.relations import NeighbouringRelation as NeighbouringRelation
+from dpopt.algorithms.after.certified import certify as certify
 from dpopt.algorithms.after.reweighted_release import reweight_release as reweight_release
+from dpopt.algorithms.dualquery.sweep import sweep as sweep
 from dpopt.algorithms.evaluate import evaluate as evaluate
 from dpopt.algorithms.evaluation import Evaluation as Evaluation
 from dpopt.algorithms.options import FEM as FEM
@@ -19,9 +24,12 @@ from dpopt.algorithms.planned import plan as plan
 from dpopt.algorithms.planned import recommended_epsilon as recommended_epsilon
 from dpopt.algorithms.release import release as release
 from dpopt.algorithms.release import resume as resume
+from dpopt.algorithms.replay import read_release as read_release
 from dpopt.algorithms.replay import replay as replay
 from dpopt.algorithms.synthesizer import Synthesizer as Synthesizer
 from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRelease
+from dpopt.comparison.comparing import compare as compare
+from dpopt.comparison.parts import Comparison as Comparison
 from dpopt.errors import DpoptError as DpoptError
 from dpopt.private.drafts.infer_schema import SchemaDraft as SchemaDraft
 from dpopt.private.drafts.infer_schema import infer_schema as infer_schema

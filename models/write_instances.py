@@ -115,9 +115,9 @@ def write_transcript(folder: Path, numbers: list[int], out: Path) -> None:
     job, plan = release.job, release.job.plan
     out.mkdir(parents=True, exist_ok=True)
     for number in numbers:
-        if not 1 <= number <= len(release.rounds):
-            raise SystemExit(f"round {number}: the release has rounds 1 to {len(release.rounds)}")
-        done = release.rounds[number - 1]
+        if not 1 <= number <= len(release.played):
+            raise SystemExit(f"round {number}: the release has rounds 1 to {len(release.played)}")
+        done = release.played[number - 1]
         problem = round_program(job.workload.clauses, job.schema.sizes, done.sampled, job.schema.circuit())
         known = Known.first(problem, done.record, f"the release, {done.solver}")
         stated = {

@@ -211,8 +211,8 @@ def check(folder: Path, made: SyntheticRelease, seen: Counter[str]) -> None:
         assert set(made.statement["values"]["lost_to_interruptions"]) == torn
         assert ("lost_because" in made.statement["values"]) == bool(torn)
     if isinstance(job.plan, DualQueryPlan):
-        lost, repeated = job.plan.rounds - len(made.rounds), sum(charged.values()) - len(charged)
-        assert [done.sampled.round for done in made.rounds] == list(range(1, len(made.rounds) + 1))
+        lost, repeated = job.plan.rounds - len(made.played), sum(charged.values()) - len(charged)
+        assert [done.sampled.round for done in made.played] == list(range(1, len(made.played) + 1))
         assert lost in {repeated, repeated + 1}
     else:
         assert max(charged.values()) == 1

@@ -7,7 +7,7 @@ and is refused. Totals are rounded up.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -90,6 +90,14 @@ class AdvancedComposition(Choice):
 Composition = Accountant | AdvancedComposition
 COMPARED: tuple[Composition, ...] = (Accountant.PURE, *AdvancedComposition, Accountant.ZCDP, Accountant.GDP)
 """What a plan is compared by, from the largest total to the least."""
+THEOREMS: Mapping[Composition, str] = {
+    Accountant.PURE: "basic composition (DualQuery, Theorem 4.2)",
+    AdvancedComposition.THEOREM: "advanced composition with the last round's step (DualQuery, Theorem 4.3)",
+    AdvancedComposition.PER_ROUND: "advanced composition with each round's own step (DualQuery's experiments)",
+    Accountant.ZCDP: "zero-concentrated, bounded range (Cesar, Rogers 2021)",
+    Accountant.GDP: "Gaussian (Dong, Roth, Su 2019); a constant is checked numerically, not proved",
+}
+"""What each total follows from, in words."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -250,7 +258,7 @@ def costs(
             epsilon = found if math.isfinite(found) else None
             refused = None if math.isfinite(found) else BEYOND
         row = {"accountant": accountant.value, "delta": at, "epsilon": epsilon, "refused": refused}
-        rows.append({**row, "used": accountant is used})
+        rows.append({**row, "used": accountant is used, "theorem": THEOREMS[accountant]})
     return rows
 
 

@@ -211,12 +211,12 @@ def plan(
     ('projection', 12, 1e-09)
     """
     progress = shown_progress(progress)
-    made = _made(schema, workload, n, algorithm, progress, terms, compare=compare)
+    made = planned_for(schema, workload, n, algorithm, progress, terms, compare=compare)
     tell(remarks_on(made.plan, made.statement, made.request.schema), progress)
     return made
 
 
-def _made(
+def planned_for(
     schema: Schema | str | os.PathLike[str],
     workload: Workload | str | None,
     n: int | None,
@@ -225,7 +225,9 @@ def _made(
     terms: Keywords,
     *,
     compare: bool = False,
+    runs: int = 2,
 ) -> Planned:
+    """Return a plan, its errors predicted by so many simulations; `tell` has to show its remarks."""
     drafted: Keywords = {"accept_draft": True, **terms}
     given = Terms.of(algorithm, **drafted)
     size = _size(given, n)
@@ -240,7 +242,7 @@ def _made(
         size,
         asked.workload,
         progress,
-        runs=2,
+        runs=runs,
         compare=compare,
         form=form,
         budget=with_size_measured(budget) if asked.terms.measures_size else budget,
@@ -382,7 +384,7 @@ def by_epsilon(
     for epsilon in ordered:
         progress.note(f"predicting the errors at epsilon {epsilon:g}")
         asked: Keywords = {"predict": True, **terms, "epsilon": epsilon}
-        found.append(_made(schema, workload, n, algorithm, progress, asked))
+        found.append(planned_for(schema, workload, n, algorithm, progress, asked))
     return found
 
 

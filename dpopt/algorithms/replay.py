@@ -9,14 +9,14 @@ from pathlib import Path
 
 from dpopt.algorithms.registry import algorithm_of
 from dpopt.algorithms.release_folder import read_job
-from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
-from dpopt.errors import PlanError, TranscriptError
+from dpopt.algorithms.synthetic_release import NOT_ENDED, SyntheticRelease, finish_release
+from dpopt.errors import PlanError, ReleaseFolderError, TranscriptError
 from dpopt.files.reading import damage_as
 from dpopt.files.written_files import whole_file
-from dpopt.releases.folder_files import PLAN, RELEASE, SCHEMA, TRANSCRIPT, WORKLOAD, new_folder, read_json
+from dpopt.releases.folder_files import PLAN, RELEASE, REQUEST, SCHEMA, TRANSCRIPT, WORKLOAD, new_folder, read_json
 from dpopt.releases.job import Job
 from dpopt.releases.measured_size import check_size_on_file
-from dpopt.releases.run import Outcome, rebuild_run
+from dpopt.releases.run import Outcome, rebuild_so_far
 from dpopt.transcript.journal import read_journal
 from dpopt.transcript.past import Past
 
@@ -51,6 +51,8 @@ def replay(folder: str | os.PathLike[str], target: str | os.PathLike[str]) -> Sy
     """
     place, copy = Path(folder), Path(target)
     job, outcome = _rebuilt(place)
+    if not outcome.ended:
+        raise _not_ended(place)
     with new_folder(copy), damage_as(TranscriptError, _contradiction(place)):
         for name in INPUTS:
             with (place / name).open("rb") as source, whole_file(copy / name) as file:
@@ -74,6 +76,29 @@ def absent_files(folder: Path, rebuilt: Path) -> list[str]:
 
 def load(folder: str | os.PathLike[str]) -> SyntheticRelease:
     """Read a finished release from its plan and transcript; nothing is written."""
+    found = read_release(folder)
+    if not found.ended:
+        raise _not_ended(Path(folder))
+    return found
+
+
+def read_release(folder: str | os.PathLike[str]) -> SyntheticRelease:
+    """Look into the folder of a run, which may have been interrupted or go on: everything is computed again from it.
+
+    Nothing is written, and neither table nor solver is needed. Of a run that has not ended there are the rounds on file,
+    and no records. Raises ReleaseFolderError if there is no run with a plan, TranscriptError if it contradicts itself.
+
+    Examples
+    --------
+    >>> import dpopt, numpy, tempfile
+    >>> schema, table = dpopt.Schema.binary(3), numpy.eye(3, dtype=int).repeat(300, axis=0)
+    >>> asked = dpopt.DualQuery(rounds=4, draws=50, step=0.5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = dpopt.release(table, schema, "marginals:2", n0=900, algorithm=asked, predict=False, out=folder)
+    ...     found = dpopt.read_release(folder)
+    >>> found.ended, found.rounds["round"].tolist(), found.best_response(2).name
+    (True, [1, 2, 3, 4], 'best_response')
+    """
     place = Path(folder)
     job, outcome = _rebuilt(place)
     with damage_as(TranscriptError, _contradiction(place)):
@@ -91,6 +116,8 @@ def load(folder: str | os.PathLike[str]) -> SyntheticRelease:
 def finished_release(release: object) -> SyntheticRelease:
     """Return a release as it is, or the one of a folder."""
     if isinstance(release, SyntheticRelease):
+        if not release.ended:
+            raise PlanError(NOT_ENDED)
         return release
     if isinstance(release, str | os.PathLike):
         return load(release)
@@ -101,14 +128,20 @@ def finished_release(release: object) -> SyntheticRelease:
 
 
 def _rebuilt(folder: Path) -> tuple[Job, Outcome]:
+    if (folder / REQUEST).exists() and not (folder / PLAN).exists():
+        raise ReleaseFolderError(
+            f"the run in {folder} has no plan yet: it ended before its number of records was measured; continue it with "
+            f"'dpopt resume {folder} TABLE'"
+        )
     job = read_job(folder)
     with damage_as(TranscriptError, _contradiction(folder)):
         past = Past(read_journal(folder / TRANSCRIPT))
         check_size_on_file(past, job.plan.size, job.plan.budget)
-        outcome = rebuild_run(algorithm_of(job.plan), job, past)
-    if outcome is None:
-        raise TranscriptError(f"the run in {folder} has not ended; continue it with 'dpopt resume {folder} TABLE'")
-    return job, outcome
+        return job, rebuild_so_far(algorithm_of(job.plan), job, past)
+
+
+def _not_ended(folder: Path) -> TranscriptError:
+    return TranscriptError(f"the run in {folder} has not ended; continue it with 'dpopt resume {folder} TABLE'")
 
 
 def _contradiction(folder: Path) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
+from dpopt.algorithms.dualquery.rounds_table import round_rows, rounds_table
 from dpopt.algorithms.release_folder import create_folder
 from dpopt.algorithms.statement import release_statement, spending_in_words, workload_answers
 from dpopt.answers.answer import MEASURED, answers_of
@@ -41,6 +42,7 @@ from dpopt.schema.lengths import add_lengths
 from dpopt.schema.schema import AttributeKind, Schema
 from dpopt.transcript.journal import MemoryJournal, read_journal
 
+NOT_ENDED = "the run has not ended, and has no records yet; continue it with dpopt.resume"
 WIDEST_SHOWN, ROWS_SHOWN = 40, 5
 """Columns of records that a notebook shows, and rows."""
 
@@ -59,8 +61,8 @@ class SyntheticRelease(Shown):
     ----------
     job : Job
         The public inputs.
-    rounds : list of Round
-        Draw, record and certificate of each round of DualQuery.
+    played : sequence of Round
+        Draw, record and certificate of each round of DualQuery; `rounds` shows them as a table.
     synthetic : SyntheticRecords or None
         The distinct records of the run and their multiplicities; None where noisy answers alone are released.
     picked : SyntheticRecords or None
@@ -77,6 +79,8 @@ class SyntheticRelease(Shown):
         Gives what was measured of marginals; None where nothing was.
     transcript : MemoryJournal or path
         What was charged, drawn and made, in order.
+    ended : bool
+        Whether the run has ended; of one that has not (`dpopt.read_release`) there are rounds and no records.
 
     Examples
     --------
@@ -88,8 +92,8 @@ class SyntheticRelease(Shown):
     ('dualquery', True, 4, {}, [])
     >>> (int(made.records.multiplicity.sum()), int(made.written.multiplicity.sum()))  # a record for each round; rows
     (2, 1000)
-    >>> made.to_sparse()[0].shape, made.best_response(2).name, made.report()[:15]
-    ((1000, 2), 'best_response', '<!doctype html>')
+    >>> made.to_sparse()[0].shape, len(made.rounds), made.best_response(2).name, made.report()[:15]
+    ((1000, 2), 2, 'best_response', '<!doctype html>')
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     made.save(f"{folder}/release")
     ...     again = dpopt.replay(f"{folder}/release", f"{folder}/again")
@@ -98,7 +102,7 @@ class SyntheticRelease(Shown):
     """
 
     job: Job
-    rounds: Sequence[Round]
+    played: Sequence[Round]
     synthetic: SyntheticRecords | None
     picked: SyntheticRecords | None
     noisy: NDArray[np.float64] | None
@@ -107,10 +111,13 @@ class SyntheticRelease(Shown):
     values: Values = field(default_factory=dict)
     measured: Callable[[], MeasuredResiduals | None] = lambda: None
     transcript: MemoryJournal | Path = field(default_factory=MemoryJournal)
+    ended: bool = True
 
     def _said(self) -> list[str]:
         rows = "" if self.picked is None else f"{int(self.picked.multiplicity.sum()):,} rows, "
         held = "answers only" if self.synthetic is None else f"{len(self.synthetic)} distinct records"
+        if not self.ended:
+            held = f"not ended, {len(self.played)} rounds so far"
         accuracy = self.statement["accuracy"]
         which = next((one for one in ("expected", "predicted") if accuracy.get(one)), None)
         error = [] if which is None else [f"{which} mean error={accuracy[which]['mean_error']:.2g}"]
@@ -134,6 +141,8 @@ class SyntheticRelease(Shown):
 
         Raises ReleaseFolderError if the folder holds something, or cannot be written.
         """
+        if not self.ended:
+            raise PlanError(NOT_ENDED)
         folder, kept = Path(path), self.transcript
         entries = kept.entries if isinstance(kept, MemoryJournal) else read_journal(kept).entries
         with new_folder(folder):
@@ -148,12 +157,23 @@ class SyntheticRelease(Shown):
             _write_statement(folder, replace(self, statement={**self.statement, **there}))
 
     @property
+    def rounds(self) -> pd.DataFrame:
+        """The rounds of DualQuery as a table; empty for other algorithms.
+
+        value: of the record, in drawn queries; proven_bound and reported_bound: no record is worth more, as shown here and
+        as the solver states; gap: value to the smaller one; seconds: of the solver, where this process made the run.
+        """
+        return rounds_table(round_rows(self.played, self.job.plan.solver))
+
+    @property
     def records(self) -> SyntheticRecords:
         """The distinct records and their multiplicities.
 
         Raises PlanError if the release holds noisy answers alone.
         """
         if self.synthetic is None:
+            if not self.ended:
+                raise PlanError(NOT_ENDED)
             raise PlanError(
                 f"a release of {self.job.plan.algorithm!r} holds answers and no records; use another algorithm for "
                 f"records"
@@ -349,10 +369,10 @@ class SyntheticRelease(Shown):
         """
         from dpopt.models.best_responses.best_response import best_response, round_program
 
-        played = next((played for played in self.rounds if played.sampled.round == number), None)
+        played = next((played for played in self.played if played.sampled.round == number), None)
         if played is None:
             raise PlanError(
-                f"found round {number}; this release of {self.job.plan.algorithm} has {len(self.rounds):,} rounds of "
+                f"found round {number}; this release of {self.job.plan.algorithm} has {len(self.played):,} rounds of "
                 f"DualQuery"
             )
         job, schema = self.job, self.job.schema
@@ -390,6 +410,7 @@ def finish_release(
         outcome.values,
         outcome.measured,
         transcript,
+        outcome.ended,
     )
     if folder is not None:
         _write_statement(folder, finished)

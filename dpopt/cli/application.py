@@ -105,6 +105,10 @@ class NamedAlgorithm:
         return options_named(self.name, self.given)
 
 
+SWEPT = ("rounds", "draws", "step")
+"""Options that take several numbers with commas between them, for plans side by side; other commands refuse a list."""
+
+
 def _options_of_algorithms() -> dict[str, tuple[Any, Option]]:
     """Return the options of all algorithms by name, with type and meaning in the first that has them."""
     found: dict[str, tuple[Any, Option]] = {}
@@ -271,7 +275,10 @@ def _of_algorithms(name: str) -> list[inspect.Parameter]:
     for option, (hint, meaning) in _options_of_algorithms().items():
         kinds = get_args(hint) or (hint,)
         kind: Any = next((one for one in (bool, str, int, float) if one in kinds), str)
-        typed = Annotated[kind | None, typer.Option(f"--{option.replace('_', '-')}", help=meaning.text)]
+        declared = typer.Option(f"--{option.replace('_', '-')}", help=meaning.text)
+        if option in SWEPT:
+            declared.parser, declared.metavar = _list_of(kind), "NUMBER[,...]"
+        typed = Annotated[kind | None, declared]
         found.append(inspect.Parameter(option, keyword, default=None, annotation=typed))
     return found
 
@@ -289,7 +296,7 @@ def _as_option(parameter: inspect.Parameter) -> inspect.Parameter:
         flags = texts[:-1] or [f"--{parameter.name.replace('_', '-')}"]
         option = typer.Option(*flags, help=texts[-1])
     number = next((one for one in (float, int) if one in (get_args(kind) or (kind,))), None)
-    if number is not None and isinstance(option, typer.models.OptionInfo):
+    if number is not None and isinstance(option, typer.models.OptionInfo) and option.parser is None:
         option.parser, option.metavar = _number_of(number), {float: "FLOAT", int: "INTEGER"}[number]
     panel = next((title for title, names in PANELS.items() if parameter.name in names), None)
     if panel is not None:
@@ -310,6 +317,12 @@ def _number_of(kind: type[float | int]) -> Callable[[str], float]:
             raise typer.BadParameter(f"found {text!r}, expected {what}{hint}") from None
 
     return number
+
+
+def _list_of(kind: type[Any]) -> Callable[[str], Any]:
+    """Return what reads one number of an option, or a list of them from a text with commas."""
+    one = _number_of(kind) if kind is int else str.strip
+    return lambda text: [one(part) for part in text.split(",")] if "," in text else one(text)
 
 
 def _options_of(bundle: type[Any]) -> list[inspect.Parameter]:

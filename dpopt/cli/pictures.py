@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444")
 _MARKERS = "osD^vPX*"
 _BEGINNINGS = {"svg": b"<?xml", "png": b"\x89png", "pdf": b"%pdf"}
-_FORMATS = tuple(f".{kind}" for kind in _BEGINNINGS)
+FORMATS = tuple(f".{kind}" for kind in _BEGINNINGS)
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def picture(path: Path, size: tuple[float, float], rows: int = 1, columns: int =
     import matplotlib.style
     from matplotlib.figure import Figure
 
-    kind = path.suffix[1:] if path.suffix in _FORMATS else "png"
+    kind = path.suffix[1:] if path.suffix in FORMATS else "png"
     check_replaceable(path, _BEGINNINGS[kind], f"picture ({kind})")
     with matplotlib.style.context("dpopt.cli.pictures"):
         figure = Figure(figsize=size, layout="constrained")
@@ -106,7 +106,7 @@ def draw_errors(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
 
     The path ends with the format.
     """
-    if path.suffix not in _FORMATS:
+    if path.suffix not in FORMATS:
         raise PlanError(f"the picture of errors ends with .svg, .png or .pdf; found {path.name!r}")
     epsilons = [row["epsilon"] for row in rows]
     with picture(path, (7, 4.2)) as ((axes,),):
@@ -121,6 +121,36 @@ def draw_errors(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         logarithmic(axes.xaxis, epsilons)
         axes.set_xticks(epsilons, [f"{row['epsilon']:g}\n{row['found_of_100']:.3g}" for row in rows])
         logarithmic(axes.yaxis)
+        axes.legend()
+
+
+def draw_sweep(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Draw cost, predicted mean error and seconds of plans over the first of rounds, draws and steps that varies."""
+    words = {"rounds": "rounds T", "draws": "draws s", "step": "step eta"}
+    rows = [row for row in rows if row.get("refused") is None]
+    varied = [name for name in words if len({row[name] for row in rows}) > 1] or ["rounds"]
+    across, others = varied[0], varied[1:]
+    lines: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        lines.setdefault(", ".join(f"{words[name]} = {row[name]:g}" for name in others), []).append(row)
+    shown = {"epsilon": "epsilon", "mean_error": "predicted mean error", "seconds": "seconds of the rounds"}
+    with picture(path, (11, 3.8), 1, 3) as (panels,):
+        for panel, (name, label) in zip(panels, shown.items(), strict=True):
+            for number, (said, line) in enumerate(lines.items()):
+                values = [np.nan if row[name] is None else row[name] for row in line]
+                panel.plot([row[across] for row in line], values, **series(number), label=said)
+            panel.set(xlabel=words[across], ylabel=label, xscale="log", yscale="log")
+        if others:
+            panels[0].legend()
+
+
+def draw_rounds(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Draw over the rounds what each record is worth and its bounds, divided by the draws."""
+    with picture(path, (8, 4)) as ((axes,),):
+        for name, style in {"proven_bound": ":", "reported_bound": "--", "value": "-"}.items():
+            points = [(row["round"], row[name] / row["draws"]) for row in rows if row[name] is not None]
+            axes.plot(*zip(*points or [(1, np.nan)], strict=True), style, label=name.replace("_", " "))
+        axes.set(xlabel="round", ylabel="worth of the record per draw")
         axes.legend()
 
 

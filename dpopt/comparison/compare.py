@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from dpopt.algorithms.after.certify import parse_rounds
-from dpopt.algorithms.replay import load
+from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.comparison.instances import read_instance
 from dpopt.comparison.parts import Case, CaseFacts, Comparison, Contestant, Row, judged, slack
 from dpopt.comparison.problems import Assessed, ClosedForm, Problem, posed
@@ -68,19 +68,20 @@ def cases_from_instances(places: Sequence[Path], *, note: Callable[[str], None] 
     return list(cases.values())
 
 
-def cases_from_transcript(folder: Path, rounds: str) -> list[Case]:
-    """Return the best responses of a finished run's rounds; the record on file is what is known beforehand."""
-    finished = load(folder)
+def cases_of_rounds(finished: SyntheticRelease, rounds: str) -> list[Case]:
+    """Return the best responses of a run's rounds; the record of the run is what is known beforehand."""
+    if not finished.played:
+        raise PlanError(f"the run of {finished.job.plan.algorithm} has no rounds of dualquery to compare on")
     job = finished.job
     clauses, sizes, rules = job.workload.clauses, job.schema.sizes, job.schema.circuit()
-    wanted = set(parse_rounds(rounds, [played.sampled.round for played in finished.rounds]))
+    wanted = set(parse_rounds(rounds, [played.sampled.round for played in finished.played]))
     return [
         Case(
             f"round {played.sampled.round}",
             round_program(clauses, sizes, played.sampled, rules),
             played.certificate.objective,
         )
-        for played in finished.rounds
+        for played in finished.played
         if played.sampled.round in wanted
     ]
 
@@ -278,7 +279,7 @@ def in_child(name: str) -> Solver:
     )
 
 
-def compare(
+def run_comparison(
     cases: Sequence[Case],
     contestants: Sequence[Contestant],
     limits: SolveLimits,

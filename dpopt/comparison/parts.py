@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
+from dpopt.html_pages.shown import Shown
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.model import Model
@@ -12,6 +15,9 @@ from dpopt.programs.certificate import TOLERANCE
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Solver
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,14 +157,32 @@ def slack(value: float, *, whole: bool) -> float:
     return 0.0 if whole else TOLERANCE * max(1.0, abs(value))
 
 
-@dataclass(slots=True)
-class Comparison:
-    """Rows and facts, growing while a comparison runs."""
+@dataclass(slots=True, repr=False)
+class Comparison(Shown):
+    """Rows (what each solver did on each problem) and facts of the problems, growing while it runs; see `dpopt.compare`.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> dpopt.compare(dpopt.models.isotonic_regression([2, 1]), "clarabel").to_pandas().status.tolist()
+    ['optimal']
+    """
 
     limits: SolveLimits
     labels: tuple[str, ...]
     rows: list[Row] = field(default_factory=list)
     facts: list[CaseFacts] = field(default_factory=list)
+
+    def _said(self) -> list[str]:
+        return [f"problems={len(self.facts)}", ", ".join(self.labels)]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a line for each row, as results.csv has it."""
+        import pandas as pd
+
+        from dpopt.comparison.tables import to_csv
+
+        return pd.read_csv(io.StringIO(to_csv(self)))
 
 
 FALSE = "FALSE: "

@@ -5,6 +5,10 @@ Out      `Model` (a program with the names of its page), and readings of results
 Next     a new model: its page models/<name>/README.md with labelled formulas first, then one file here whose blocks
          carry the same labels, and a line in catalogue.py; tests/models keeps them in step.
 
+>>> import dpopt
+>>> dpopt.models.isotonic_regression([2, 1]).solve().value["s"].tolist()
+[1.5, 1.5]
+
 | file | what it holds |
 |---|---|
 | model.py, catalogue.py | a model, to print, solve and write; all models by name |

@@ -5,6 +5,10 @@ Out      `Polynomial` with exact rational coefficients, in a `Solution` with its
 Next     another problem on coefficients: its linear program in `dpopt.models`, its page in models/, and one file here
          that states it as a `Problem`; `verify` then checks its certificates as they are.
 
+>>> import dpopt, fractions
+>>> dpopt.polynomials.chebyshev_degree(16, fractions.Fraction(1, 10))
+6
+
 | file | what it holds |
 |---|---|
 | targets.py | what is approximated; "at least r of k" as a sum of disjunctions |

@@ -6,6 +6,10 @@ Out      `MaxCsp`, `MixedIntegerProgram`, `QuadraticProgram`, `ConicProgram` (pr
 Next     a new kind of problem: one file here with its dataclass, its name in `Program` (solver.py) and a
          `Capability`; its text form beside mps.py. A new solver does not touch this room.
 
+>>> import dpopt
+>>> dpopt.programs.Capability.PRESOLVES.value
+'has its own presolve of weighted clauses; dpopt presolves for the other solvers'
+
 | file | what it holds |
 |---|---|
 | max_csp.py, mixed_integer.py, quadratic.py, conic.py | the problems; quadratic ones in other units |

@@ -105,6 +105,8 @@ class Outcome:
     """The rows without weights that stand for them, where rows are written."""
     totals: Sequence[Total] = ()
     """What released values say of the number of records."""
+    ended: bool = True
+    """Whether the run has ended; else the rounds are those that are on file."""
 
 
 class NotEnded(Exception):  # noqa: N818  no error: the transcript of a run that goes on ends somewhere
@@ -128,6 +130,8 @@ class Walk(Generic[_Curator]):
 
     Attributes
     ----------
+    rounds : list of Round
+        The rounds of DualQuery so far.
     lost : int
         Draws that were torn on file: part of them may have been seen, so they stay charged and are never made again.
     """
@@ -143,6 +147,7 @@ class Walk(Generic[_Curator]):
         self.ledger = ledger
         self.progress = progress or Progress()
         self.lost = 0
+        self.rounds: list[Round] = []
         self._curator, self._journal, self._past = curator, journal, past or Past()
 
     @property
@@ -324,12 +329,20 @@ def rebuild_run(
     Needs no table and no solver. With the journal of a run that goes on, one of which nothing is missing but the mark
     of its end gets it; `account` is from where that run is paid.
     """
+    found = rebuild_so_far(driver, job, past, journal, account)
+    return found if found.ended else None
+
+
+def rebuild_so_far(
+    driver: Driver, job: Job, past: Past, journal: Journal | None = None, account: Account | None = None
+) -> Outcome:
+    """Return the outcome that a transcript gives, or, of a run that has not ended, its rounds so far and no records."""
+    ledger = job.ledger(account)
+    walks = [Walk[Any](ledger, None, journal, past) for _ in range(2)]
     try:
-        ledger = job.ledger(account)
-        walks = [Walk[Any](ledger, None, journal, past) for _ in range(2)]
         return _walked(driver, job, walks[0], None, walks[1])
     except NotEnded:
-        return None
+        return Outcome(ledger, None, tuple(walks[0].rounds), ended=False)
 
 
 def _walked(

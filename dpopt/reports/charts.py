@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import log10
 from typing import Any
 
@@ -137,6 +137,17 @@ def _bin_label(attribute: Attribute, first: int, last: int) -> str:
     if last == first + 1:
         return attribute.label(first)
     return f"{attribute.number_text(attribute.edges[first])} to {attribute.number_text(attribute.edges[last])}"
+
+
+def line_chart(lines: Mapping[str, Sequence[tuple[float, float]]]) -> dict[str, Any]:
+    """Return named lines of points (x, y), x at least 1 and y at least 0, as the template draws them."""
+    last, top = (max(1e-9, *(point[axis] for line in lines.values() for point in line)) for axis in (0, 1))
+
+    def place(x: float, y: float) -> str:
+        return f"{WIDTH * (x - 1) / max(1, last - 1):.1f},{HEIGHT * (1 - max(0.0, y) / top):.1f}"
+
+    drawn = ({"label": name, "points": " ".join(place(*one) for one in line)} for name, line in lines.items() if line)
+    return {"lines": list(drawn), "last": last, "top": f"{top:.3g}"}
 
 
 def square_map(

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.after.judgement import Judgement
+from dpopt.algorithms.dualquery.rounds_table import round_rows
 from dpopt.algorithms.evaluate import answers_of_records, are_numbers, figures_of_records, names_of
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.queries.associations import cramers_v
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.reports.charts import column_chart, dots, short, square_map, table_map
+from dpopt.reports.charts import column_chart, dots, line_chart, short, square_map, table_map
 from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Schema
 
@@ -75,6 +76,26 @@ def column_charts(
 def _one_way(schema: Schema, answers: RecordAnswers, number: int) -> list[Numbers]:
     marginals = MarginalSet(Domains.of(schema, occurring=False), np.arange(number, dtype=np.int32)[:, None])
     return np.split(answers.on(marginals, schema.sizes), marginals.starts[1:-1])
+
+
+def rounds_section(finished: SyntheticRelease) -> dict[str, Any] | None:
+    """Return the rounds of DualQuery: lines of worth and bounds per draw, and what is to be said; None where there are none."""
+    found = round_rows(finished.played, finished.job.plan.solver)
+    if not found:
+        return None
+    words = {"the record": "value", "bound that the solver states": "reported_bound", "proven bound": "proven_bound"}
+    lines = {
+        word: [(row["round"], row[name] / row["draws"]) for row in found if row[name] is not None]
+        for word, name in words.items()
+    }
+    return {
+        "chart": line_chart(lines),
+        "number": len(found),
+        "draws": found[0]["draws"],
+        "gap": sum(row["gap"] / row["draws"] for row in found) / len(found),
+        "fallbacks": sum(row["fallback"] is not None for row in found),
+        "answered": sorted({row["answered_by"] for row in found}),
+    }
 
 
 def association_maps(finished: SyntheticRelease, judged: Judgement | None) -> list[dict[str, Any]]:

@@ -49,9 +49,9 @@ def _programs(options: argparse.Namespace, wanted: Sequence[int]) -> Iterator[tu
         run = _run(recipe, quick=options.quick)
         clauses, sizes = run.job.workload.clauses, run.job.schema.sizes
         for number in wanted[: 1 if options.quick else None]:
-            if number <= len(run.rounds):
-                sampled = run.rounds[number - 1].sampled
-                about = {"round": number, "third": third_of(number, len(run.rounds)), "draws": sampled.charge.count}
+            if number <= len(run.played):
+                sampled = run.played[number - 1].sampled
+                about = {"round": number, "third": third_of(number, len(run.played)), "draws": sampled.charge.count}
                 yield {"table": recipe.name, **about}, round_program(clauses, sizes, sampled)
 
 

@@ -90,7 +90,7 @@ def _default_search(folder: Path, *, long: int) -> list[dict[str, Any]]:
     clauses, sizes = run.job.workload.clauses, run.job.schema.sizes
     solver, rows = get_solver("local-search"), []
     hint = None
-    for played in run.rounds:
+    for played in run.played:
         program = round_program(clauses, sizes, played.sampled)
         started = time.perf_counter()
         record = solver.solve(program, SolveLimits(threads=1), hint=hint).require_record()

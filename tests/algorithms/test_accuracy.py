@@ -165,8 +165,8 @@ def test_without_rounds_there_is_no_statement() -> None:
 def test_a_release_states_what_its_rounds_prove_and_what_was_reported() -> None:
     finished = small_release(solver="cp-sat", seconds=20.0)
     certified = finished.statement["accuracy"]["certified"]
-    proven = [done.certificate.proven_gap for done in finished.rounds]
-    reported = [done.certificate.gap for done in finished.rounds if done.solver != SETTLED]
+    proven = [done.certificate.proven_gap for done in finished.played]
+    reported = [done.certificate.gap for done in finished.played if done.solver != SETTLED]
     assert None not in proven
     expected = sum(gap for gap in proven if gap is not None) / (6 * 8)
     assert certified["by_proven_bounds"]["mean_gap_over_draws"] == expected
@@ -178,7 +178,7 @@ def test_a_release_states_what_its_rounds_prove_and_what_was_reported() -> None:
 
 def test_what_presolve_settled_no_solver_reported() -> None:
     """Presolve answers a round whose parts it enumerates: no solver is asked, so that none states its bound."""
-    (*_, last) = small_release(solver="cp-sat", seconds=20.0).rounds
+    (*_, last) = small_release(solver="cp-sat", seconds=20.0).played
     settled = replace(
         last, solver=SETTLED, certificate=replace(last.certificate, bound=last.certificate.objective, gap=0)
     )

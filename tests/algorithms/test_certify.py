@@ -68,7 +68,7 @@ def problems(release: SyntheticRelease) -> dict[int, MaxCsp]:
     job = release.job
     return {
         done.sampled.round: round_program(job.workload.clauses, job.schema.sizes, done.sampled)
-        for done in release.rounds
+        for done in release.played
     }
 
 
@@ -88,7 +88,7 @@ def certifier(*solvers: Solver, lp: Solver | None = None, **changes: bool) -> Ce
 def test_the_bounds_of_a_run_hold_for_every_record(finished: SyntheticRelease) -> None:
     rounds = certify_rounds(finished, certifier(lp=get_solver("highs")), range(1, 7))
     best = best_records(finished)
-    for one, done in zip(rounds, finished.rounds, strict=True):
+    for one, done in zip(rounds, finished.played, strict=True):
         optimum = problems(finished)[one.round].objective(np.array(best[one.round], np.int32))
         assert one.objective == done.certificate.objective
         assert one.objective <= optimum <= one.proven_bound
@@ -107,7 +107,7 @@ def with_a_gap(release: SyntheticRelease) -> int:
     """Return a round whose record is worth less than the positive weights."""
     return next(
         done.sampled.round
-        for done in release.rounds
+        for done in release.played
         if done.certificate.proven_gap is not None and done.certificate.proven_gap > 0
     )
 
@@ -144,11 +144,11 @@ def test_a_better_record_is_reported_with_its_exact_value_and_the_release_stays(
     worst = _worst(problems(finished)[number])
     spoiled = replace(
         finished,
-        rounds=[
+        played=[
             replace(done, kept=worst, certificate=certify(problems(finished)[number], worst))
             if done.sampled.round == number
             else done
-            for done in finished.rounds
+            for done in finished.played
         ],
     )
     best = best_records(finished)[number]
@@ -156,7 +156,7 @@ def test_a_better_record_is_reported_with_its_exact_value_and_the_release_stays(
     assert one.better_record == tuple(best)
     assert one.better_objective == problems(finished)[number].objective(np.array(best, np.int32))
     assert one.better_objective > one.objective
-    assert spoiled.rounds[number - 1].record.tolist() == worst.tolist()
+    assert spoiled.played[number - 1].record.tolist() == worst.tolist()
 
 
 def _worst(problem: MaxCsp) -> NDArray[np.int32]:

@@ -34,7 +34,7 @@ def finished(folder: Path) -> SyntheticRelease:
 
 def certified(finished: SyntheticRelease, number: int, proven: int, reported: int | None) -> CertifiedRound:
     """Return a round whose gaps are as given."""
-    objective = finished.rounds[number - 1].certificate.objective
+    objective = finished.played[number - 1].certificate.objective
     assert objective is not None
     bound = None if reported is None else objective + reported
     return CertifiedRound(number, objective, objective + proven, "because", bound, "s", "time limit", None, None, 0.1)
@@ -122,7 +122,7 @@ def test_the_summary_is_that_of_the_gaps_by_third_of_the_run(finished: Synthetic
 
 
 def test_rounds_that_were_not_certified_enter_the_theorem_as_the_release_has_them(finished: SyntheticRelease) -> None:
-    own = [done.certificate.proven_gap for done in finished.rounds]
+    own = [done.certificate.proven_gap for done in finished.played]
     assert None not in own
     figures = [gap for gap in own if gap is not None]
     released = finished.statement["accuracy"]["certified"]["by_proven_bounds"]

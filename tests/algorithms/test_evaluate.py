@@ -56,7 +56,7 @@ def errors_by_hand(finished: SyntheticRelease) -> dict[str, Any]:
     exact = naive_truth(clauses, codes()).mean(axis=1)
     universe = np.array(list(product(*map(range, SCHEMA.sizes.tolist()))), dtype=np.int32)
     answers = {
-        "release": naive_truth(clauses, np.stack([done.record for done in finished.rounds])).mean(axis=1),
+        "release": naive_truth(clauses, np.stack([done.record for done in finished.played])).mean(axis=1),
         "zeros": naive_truth(clauses, np.zeros((1, 4), dtype=np.int32)).mean(axis=1),
         "uniform": naive_truth(clauses, universe).mean(axis=1),
     }
@@ -82,7 +82,7 @@ def test_the_worst_query_is_named_in_words() -> None:
     words = evaluate(finished, dataset()).worst_query
     clauses = finished.job.workload.clauses
     place = [clauses.describe(i, SCHEMA) for i in range(len(clauses))].index(words)
-    released = naive_truth(clauses, np.stack([done.record for done in finished.rounds])).mean(axis=1)
+    released = naive_truth(clauses, np.stack([done.record for done in finished.played])).mean(axis=1)
     exact = naive_truth(clauses, codes()).mean(axis=1)
     assert abs(released - exact)[place] == pytest.approx(errors_by_hand(finished)["worst"])
 
@@ -135,7 +135,7 @@ def test_distances_of_marginals_are_half_the_sums_over_their_cells() -> None:
     clauses, marginals = finished.job.workload.clauses, finished.job.workload.marginals
     assert marginals is not None
     exact = naive_truth(clauses, codes()).mean(axis=1)
-    released = naive_truth(clauses, np.stack([done.record for done in finished.rounds])).mean(axis=1)
+    released = naive_truth(clauses, np.stack([done.record for done in finished.played])).mean(axis=1)
     distances = np.add.reduceat(np.abs(released - exact), marginals.starts[:-1]) / 2
     found = evaluate(finished, dataset()).marginals
     assert found is not None

@@ -103,7 +103,7 @@ def test_records_are_feasible_and_their_weights_sum_to_one(algorithm: str, text:
     assert stated["records_that_decode"] == len(records.distinct)
     truth = naive_truth(workload(text).clauses, records.distinct)
     assert made.answers() == pytest.approx(truth @ records.weights)
-    assert made.rounds == ()
+    assert made.played == ()
     assert f"SyntheticRelease({PROJECTION}, {len(records.distinct)} distinct records" in repr(made)
 
 

@@ -53,7 +53,7 @@ def test_a_failing_solver_is_told_of_everywhere(
         assert reason.endswith(f"({words.partition(':')[0]})")  # its type, and none of its words, which may hold paths
         assert certificates["fallbacks"] > 0
         assert certificates["rounds_with_a_bound_reported_by_the_solver"] == 0
-        assert {done.solver.split()[0] for done in made.rounds} <= {"local-search", "settled"}
+        assert {done.solver.split()[0] for done in made.played} <= {"local-search", "settled"}
 
 
 def test_the_failure_is_known_before_anything_is_made(tmp_path: Path) -> None:

@@ -34,13 +34,13 @@ def test_a_release_answers_its_queries_and_is_rebuilt_byte_for_byte(tmp_path: Pa
         weights=True,
     )
     clauses = finished.job.workload.clauses
-    records = np.stack([done.record for done in finished.rounds])
+    records = np.stack([done.record for done in finished.played])
     assert finished.answers() == pytest.approx(naive_truth(clauses, records).mean(axis=1))
     found = evaluate(tmp_path / "out", dataset())
     exact = naive_truth(finished.job.workload.clauses, codes()).mean(axis=1)
     assert found.max_error == pytest.approx(np.abs(finished.answers() - exact).max())
     assert found.max_error < found.baselines["zeros"]["max_error"] / 2
-    for done in finished.rounds:
+    for done in finished.played:
         truth = naive_truth(clauses.take(done.sampled.queries), done.record[None, :])[:, 0]
         assert done.certificate.objective == int(done.sampled.counts[truth].sum())
     replay(tmp_path / "out", tmp_path / "again")

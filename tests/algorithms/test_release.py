@@ -126,11 +126,11 @@ def test_every_form_of_a_table_gives_the_same_release(tmp_path: Path) -> None:
         for name, table in tables(tmp_path).items()
     }
     first = results.pop("CSV")
-    assert len(first.rounds) == 6
+    assert len(first.played) == 6
     for name, other in results.items():
         assert other.statement == first.statement, name
         assert np.array_equal(other.records.distinct, first.records.distinct), name
-        drawn = [(one.sampled.queries.tolist(), one.sampled.counts.tolist()) for one in (*first.rounds, *other.rounds)]
+        drawn = [(one.sampled.queries.tolist(), one.sampled.counts.tolist()) for one in (*first.played, *other.played)]
         assert drawn[:6] == drawn[6:], name
 
 
@@ -435,7 +435,7 @@ def test_an_interrupted_run_goes_on_with_its_table_in_any_form(tmp_path: Path, f
     folder = interrupted(tmp_path / "out")
     before = (folder / "transcript.jsonl").read_bytes()
     finished = resume(folder, tables(tmp_path)[form])
-    assert len(finished.rounds) == 6
+    assert len(finished.played) == 6
     # The first entry says that the source which stopped the run was none of the trusted ones.
     assert finished.ledger.entries[1:] == finished.job.plan.charges()
     assert (folder / "transcript.jsonl").read_bytes().startswith(before)
@@ -469,7 +469,7 @@ def test_adult_is_released_and_every_record_decodes(tmp_path: Path, data_folder:
         predict=False,
     )
     records = finished.statement["records"]
-    assert records["records_that_decode"] == records["rounds"] == len(finished.rounds)
+    assert records["records_that_decode"] == records["rounds"] == len(finished.played)
     assert finished.statement["certificates"]["fallbacks"] == 0
     written = read_table(tmp_path / "out" / "synthetic.csv", schema)
     assert np.array_equal(np.array(written._columns).T, finished.written.rows())
@@ -521,7 +521,7 @@ def test_a_run_with_a_solver_of_its_own_is_stated_by_its_name_and_continued_with
     settings: dict[str, Any] = {"epsilon": 1e5, "delta": 1e-6, "predict": False, **size}
     done = release(frame(), SCHEMA, "marginals:2", algorithm=options, **settings)
     assert done.statement["plan"]["solver"] == "mine"
-    assert {one.solver.split()[0] for one in done.rounds} == {"mine"}
+    assert {one.solver.split()[0] for one in done.played} == {"mine"}
     assert own.solved == 5  # one of them the trial before anything is read
 
     class StopError(Exception):
@@ -540,4 +540,4 @@ def test_a_run_with_a_solver_of_its_own_is_stated_by_its_name_and_continued_with
     with pytest.raises(PlanError, match="began with the solver 'mine', found 'local-search'"):
         resume(folder, frame(), solver=get_solver("local-search"))
     continued = resume(folder, frame(), solver=OwnSolver())
-    assert {one.solver.split()[0] for one in continued.rounds[1:]} == {"mine"}
+    assert {one.solver.split()[0] for one in continued.played[1:]} == {"mine"}

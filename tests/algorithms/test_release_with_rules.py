@@ -72,7 +72,7 @@ def test_every_record_obeys_every_rule(solver: str, free: FreeAttributes) -> Non
     assert not obeys(RULED, codes())  # else the test shows nothing
     done = released(solver=solver, free_attributes=free, rounds=12, draws=3)
     assert obeys(RULED, done.records.distinct)
-    assert len(done.rounds) == 12
+    assert len(done.played) == 12
 
 
 LIES: dict[str, Answer] = {
@@ -138,7 +138,7 @@ def test_the_first_round_starts_from_a_feasible_record(monkeypatch: pytest.Monke
     watcher = standing_in(monkeypatch, lambda program, number: None)
     done = released(solver="cp-sat")
     hints = [hint for hint in watcher.hints if hint is not None]
-    assert len(hints) == len(done.rounds)
+    assert len(hints) == len(done.played)
     assert obeys(RULED, np.stack(hints))
 
 
@@ -182,7 +182,7 @@ def test_every_record_of_every_algorithm_obeys_every_rule(algorithm: str, text: 
         text = "marginals:3"
     made = run_release(dataset(), job_of(algorithm, text=text), tmp_path / "out")
     assert obeys(RULED, made.records.distinct)
-    rounds, number = len(made.rounds), int(made.records.multiplicity.sum())
+    rounds, number = len(made.played), int(made.records.multiplicity.sum())
     assert (rounds, number) == {
         "dualquery": (ROUNDS, ROUNDS),
         "fem": (0, (ROUNDS + 1) * EACH),
@@ -218,7 +218,7 @@ def test_a_solver_that_lies_costs_quality_and_breaks_no_rule(
     standing_in(monkeypatch, LIES[lie])
     made = run_release(dataset(), job_of(algorithm, solver="cp-sat"), None)
     assert obeys(RULED, made.records.distinct)
-    assert all(one.fallback is not None for one in made.rounds)
+    assert all(one.fallback is not None for one in made.played)
     if algorithm == "fem":
         assert made.statement["batches"]["fallbacks"] == (ROUNDS + 1) * EACH
 

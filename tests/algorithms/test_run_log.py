@@ -110,8 +110,8 @@ def test_the_log_of_a_run_tells_of_each_round_what_its_transcript_and_ledger_hol
     made = run_release(dataset(), job(), tmp_path / "out", sources=Sources(sampler=seeded()), progress=log)
     log.close()
     rounds = [line for line in lines(tmp_path / "run.log") if line["event"] == "round"]
-    assert [line["round"] for line in rounds] == [done.sampled.round for done in made.rounds]
-    for line, done in zip(rounds, made.rounds, strict=True):
+    assert [line["round"] for line in rounds] == [done.sampled.round for done in made.played]
+    for line, done in zip(rounds, made.played, strict=True):
         assert (line["algorithm"], line["draws"], line["rounds"]) == ("dualquery", 8, 6)
         assert (line["objective"], line["bound"]) == (done.certificate.objective, done.certificate.bound)
         assert (line["stopped"], line["fallback"], line["solver"]) == (done.stopped, done.fallback, done.solver)
@@ -173,4 +173,4 @@ def test_without_a_log_no_figures_are_asked_for() -> None:
         raise AssertionError("asked")
 
     Progress().figures(figures)
-    assert small_release().rounds
+    assert small_release().played

@@ -106,7 +106,7 @@ def test_stages_and_rounds_are_reported() -> None:
     assert set(reported.seconds) == set(reported.stages)
     assert all(seconds >= 0 for seconds in reported.seconds.values())
     assert reported.shares[-1] == 1
-    objectives = [done.certificate.objective for done in finished.rounds]
+    objectives = [done.certificate.objective for done in finished.played]
     assert reported.rounds == [
         (number, 6, (objective or 0) / 8) for number, objective in enumerate(objectives, start=1)
     ]

@@ -63,10 +63,10 @@ def test_a_budget_without_delta_is_reported_at_the_usual_one_for_the_others() ->
 
 def test_certificates_are_summed_up() -> None:
     finished = small_release(solver="local-search")
-    found = certificates(finished.rounds)
+    found = certificates(finished.played)
     assert found["rounds"] == sum(found["stopped"].values()) == 6
     assert (found["fallbacks"], found["fallback_reasons"]) == (0, [])
-    gaps = [done.certificate.gap for done in finished.rounds if done.certificate.gap is not None]
+    gaps = [done.certificate.gap for done in finished.played if done.certificate.gap is not None]
     assert found["rounds_with_a_bound_reported_by_the_solver"] == len(gaps)
     expected = float(np.mean(gaps)) / 8 if gaps else None
     assert found["mean_gap_over_draws_by_reported_bounds"] == (None if expected is None else pytest.approx(expected))

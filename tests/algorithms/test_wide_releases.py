@@ -98,8 +98,8 @@ def test_a_run_that_was_cut_off_is_continued_with_the_table_as_it_was_read(tmp_p
     (out / "transcript.jsonl").write_bytes(b"".join(lines[: records[2] + 1]))
     (out / "release.json").unlink()
     continued = resume(out, path)
-    assert len(continued.rounds) == 5
-    for before, after in zip(whole.rounds[:3], continued.rounds[:3], strict=True):
+    assert len(continued.played) == 5
+    for before, after in zip(whole.played[:3], continued.played[:3], strict=True):
         assert before.sampled.to_json() == after.sampled.to_json()
         assert before.to_json() == after.to_json()
     replay(out, tmp_path / "again")

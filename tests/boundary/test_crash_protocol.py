@@ -175,7 +175,7 @@ def test_a_transcript_cut_off_anywhere_is_continued(tmp_path: Path, name: str) -
             check(folder, made, Counter(on_file) + Counter([torn] if torn else []) + world.seen)
             if isinstance(begun.plan, DualQueryPlan):
                 lost = torn is not None and torn.startswith("round")
-                assert len(made.rounds) == 3 - lost
+                assert len(made.played) == 3 - lost
                 continue
             assert torn not in world.drawn, "what may have been seen is not drawn again"
             if begun.plan.algorithm != "pmw":
@@ -304,7 +304,7 @@ def test_a_torn_draw_is_charged_twice_and_the_last_round_given_up(tmp_path: Path
     made = go_on(folder, job, World())
     assert made is not None
     assert [charge.label for charge in made.ledger.entries] == ["round 1", "round 2", "round 2"]
-    assert len(made.rounds) == 2
+    assert len(made.played) == 2
     entries = read_journal(folder / "transcript.jsonl").entries
     assert [entry["kind"] for entry in entries[4:8]] == ["charge", "torn", "charge", "draw"]
     assert entries[6]["given_up"] == 3
@@ -319,7 +319,7 @@ def test_a_torn_draw_of_the_last_round_is_lost(tmp_path: Path) -> None:
     assert made is not None
     assert world.drawn == {}
     assert [charge.label for charge in made.ledger.entries] == ["round 1", "round 2", "round 3"]
-    assert len(made.rounds) == 2
+    assert len(made.played) == 2
 
 
 def test_each_further_torn_draw_costs_a_further_round(tmp_path: Path) -> None:
@@ -347,7 +347,7 @@ def test_a_torn_measurement_is_lost_and_not_made_again(tmp_path: Path) -> None:
     made = go_on(folder, job, world)
     assert made is not None
     assert world.seen["one-way marginals"] == 0
-    assert len(made.rounds) == 3
+    assert len(made.played) == 3
 
 
 def test_a_run_that_lost_its_only_round_says_so(tmp_path: Path) -> None:
@@ -405,7 +405,7 @@ def test_a_full_disk_keeps_what_was_drawn(tmp_path: Path) -> None:
         made = go_on(folder, job, second)
         assert made is not None
         check(folder, made, first.seen + second.seen)
-        assert len(made.rounds) == 2
+        assert len(made.played) == 2
 
 
 MANY = 150

@@ -246,7 +246,7 @@ def test_a_solver_that_raises_ends_no_run_and_its_text_goes_nowhere(dataset: Pri
     job = replace(job, plan=replace(DualQueryPlan.of(job.plan), solver="breaking"))
     with mock.patch("dpopt.solvers.registry.get_solver", get_solver):
         made = run_release(dataset, job, tmp_path / "release")
-    assert [done.fallback is not None for done in made.rounds] == [True] * 3
+    assert [done.fallback is not None for done in made.played] == [True] * 3
     assert not any("this text" in path.read_text() for path in (tmp_path / "release").iterdir())
 
 

@@ -108,7 +108,7 @@ def test_a_replay_can_be_replayed(finished: Path, tmp_path: Path) -> None:
 
 def test_the_values_of_a_loaded_release_are_those_of_the_run(finished: Path) -> None:
     made = load(finished)
-    assert len(made.rounds) == 6
+    assert len(made.played) == 6
     assert made.ledger.is_private
     assert [charge.label for charge in made.ledger.entries] == [f"round {t}" for t in range(1, 7)]
     assert made.answers().shape == (len(WORKLOAD),)

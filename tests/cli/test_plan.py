@@ -37,7 +37,7 @@ def test_a_plan_is_printed_as_json(public: list[object]) -> None:
     )
     assert found["chosen"] is None
     assert [row["accountant"] for row in found["accountants"]] == [one.value for one in COMPARED]
-    assert {*found["accountants"][0]} == {"accountant", "delta", "epsilon", "refused", "used"}
+    assert {*found["accountants"][0]} == {"accountant", "delta", "epsilon", "refused", "used", "theorem"}
     assert [row["accountant"] for row in found["accountants"] if row["used"]] == ["zcdp"]
     made = DualQueryPlan.from_json(found["plan"])
     stated = made.budget.guaranteed(made.charges())  # the size is measured: the whole budget

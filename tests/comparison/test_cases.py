@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dpopt.comparison.compare import cases_from_instances, cases_from_transcript
+from dpopt.algorithms.replay import load
+from dpopt.comparison.compare import cases_from_instances, cases_of_rounds
 from dpopt.errors import PlanError, ProgramError, TranscriptError
 from dpopt.programs import MaxCsp
 from tests.algorithms.small_runs import small_release
@@ -69,10 +70,10 @@ def test_places_without_instances_and_files_named_twice_are_refused(
 
 def test_rounds_of_a_run_are_cases_with_their_records_as_known(tmp_path: Path) -> None:
     finished = small_release(tmp_path / "release")
-    cases = cases_from_transcript(tmp_path / "release", "2,4-5")
+    cases = cases_of_rounds(load(tmp_path / "release"), "2,4-5")
     assert [case.name for case in cases] == ["round 2", "round 4", "round 5"]
     for case, number in zip(cases, (2, 4, 5), strict=True):
-        done = finished.rounds[number - 1]
+        done = finished.played[number - 1]
         assert isinstance(case.problem, MaxCsp)
         assert case.best_known == done.certificate.objective == case.problem.objective(done.record)
         assert case.bound is None
@@ -81,10 +82,10 @@ def test_rounds_of_a_run_are_cases_with_their_records_as_known(tmp_path: Path) -
 def test_rounds_that_are_not_there_are_refused(tmp_path: Path) -> None:
     small_release(tmp_path / "release")
     with pytest.raises(PlanError, match="names no rounds"):
-        cases_from_transcript(tmp_path / "release", "7")
+        cases_of_rounds(load(tmp_path / "release"), "7")
     (tmp_path / "release" / "transcript.jsonl").write_text("")
     with pytest.raises(TranscriptError):
-        cases_from_transcript(tmp_path / "release", "all")
+        cases_of_rounds(load(tmp_path / "release"), "all")
 
 
 def test_broken_files_in_a_folder_are_left_out_and_the_others_run(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpopt.comparison.compare import compare, contestant_named, in_child
+from dpopt.comparison.compare import contestant_named, in_child, run_comparison
 from dpopt.comparison.parts import FALSE, Case, Comparison, Contestant, Row, claims_what_is_not_so
 from dpopt.comparison.problems import posed
 from dpopt.errors import PlanError, SolverUnavailableError
@@ -77,7 +77,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scripted]:
 
 
 def rows_of(*contestants: Contestant, limits: SolveLimits = LIMITS, case: Case = CASE) -> dict[str, Row]:
-    return {row.solver: row for row in compare([case], contestants, limits).rows}
+    return {row.solver: row for row in run_comparison([case], contestants, limits).rows}
 
 
 def test_a_row_has_the_exact_value_the_bound_and_the_memory(scripted: Scripted) -> None:
@@ -102,7 +102,7 @@ def test_the_memory_is_that_of_the_child_and_not_of_whoever_started_it(scripted:
 def test_every_row_has_a_child_of_its_own(scripted: Scripted) -> None:
     right = scripted("Right")
     cases = [CASE, Case("two", PROBLEM)]
-    found = compare(cases, [right], LIMITS)
+    found = run_comparison(cases, [right], LIMITS)
     assert len({row.detail for row in found.rows}) == 2
     assert right.inner._child is None  # type: ignore[attr-defined]
 
@@ -204,7 +204,7 @@ def test_an_optimum_on_file_that_is_exceeded_is_marked(scripted: Scripted) -> No
 
 @pytest.mark.solver("highs")
 def test_a_case_has_one_proven_bound_for_all(scripted: Scripted) -> None:
-    found = compare([CASE], [scripted("Right")], LIMITS)
+    found = run_comparison([CASE], [scripted("Right")], LIMITS)
     (facts,) = found.facts
     assert (facts.size, facts.best_value) == ({"attributes": 3, "clauses": 3}, BEST)
     assert facts.proven_bound is not None
@@ -222,7 +222,7 @@ def test_rows_are_reported_as_they_come(scripted: Scripted) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        compare([CASE, Case("two", PROBLEM)], [scripted("Right")], LIMITS, on_row=tell)
+        run_comparison([CASE, Case("two", PROBLEM)], [scripted("Right")], LIMITS, on_row=tell)
     assert seen == [1, 2]
 
 
@@ -241,7 +241,7 @@ def test_the_local_search_runs_in_a_child_and_uses_all_of_its_time() -> None:
     assert isinstance(contestant.inner, InChildProcess)
     assert contestant.inner is not get_solver("local-search")
     assert isinstance(in_child("auto"), InChildProcess)
-    found = compare([CASE], [contestant], SolveLimits(seconds=0.2)).rows[0]
+    found = run_comparison([CASE], [contestant], SolveLimits(seconds=0.2)).rows[0]
     assert (found.value, found.status) == (BEST, "optimal" if PROBLEM.upper_bound() == BEST else "time limit")
 
 
@@ -344,7 +344,7 @@ def contestant(label: str, solver: Any) -> Contestant:
 def rows(solver: Any) -> tuple[Row, Row]:
     """Return the row of a solver, and that of a good one that runs after it."""
     pair = [contestant("bad", solver), contestant("good", Here())]
-    bad, good = compare([Case("one", PROBLEM)], pair, SolveLimits(seconds=1.0)).rows
+    bad, good = run_comparison([Case("one", PROBLEM)], pair, SolveLimits(seconds=1.0)).rows
     return bad, good
 
 

@@ -206,7 +206,7 @@ def test_rounds_of_a_release_become_instances(
     WRITE.main()
     assert capsys.readouterr().out.split() == [str(out / "run-1.toml"), str(out / "run-3.toml")]
     for number in (1, 3):
-        done = release.rounds[number - 1]
+        done = release.played[number - 1]
         instance = read_instance(out / f"run-{number}.toml")
         problem = round_program(job.workload.clauses, job.schema.sizes, done.sampled, job.schema.circuit())
         assert instance.problem.fingerprint() == problem.fingerprint() == instance.stated["fingerprint"]

@@ -3,6 +3,7 @@
 | file | what it holds |
 |---|---|
 | certify.py | bounds for the rounds of DualQuery, and what they prove |
+| certified.py | `dpopt.certify`: the same as a value |
 | judgement.py | what a report for the owner says of it and its table; NOT private |
 | reweighted_release.py | maximum-likelihood weights for the records of DualQuery; the release with them |
 """

@@ -228,10 +228,10 @@ def check_known(finished: SyntheticRelease, known: Collection[CertifiedRound]) -
     """
     job = finished.job
     clauses, sizes, rules = job.workload.clauses, job.schema.sizes, job.schema.circuit()
-    by_number = {played.sampled.round: played for played in finished.rounds}
+    by_number = {played.sampled.round: played for played in finished.played}
     for one in known:
         played = by_number.pop(one.round, None)
-        if played is None and any(done.sampled.round == one.round for done in finished.rounds):
+        if played is None and any(done.sampled.round == one.round for done in finished.played):
             raise PlanError(f"round {one.round} is on file twice")
         if played is None or played.certificate.objective != one.objective:
             raise PlanError(
@@ -286,7 +286,7 @@ def certify_rounds(
     """
     check_known(finished, known)
     done = {one.round: one for one in known}
-    by_number = {played.sampled.round: played for played in finished.rounds}
+    by_number = {played.sampled.round: played for played in finished.played}
     job = finished.job
     clauses, sizes, rules = job.workload.clauses, job.schema.sizes, job.schema.circuit()
     for number in certifier.left(wanted, done.values()):
@@ -370,7 +370,7 @@ def summary(finished: SyntheticRelease, rounds: Sequence[CertifiedRound]) -> dic
     Gaps are divided by the draws, and by the value of the record on file where that is above 0. Rounds that were not
     certified enter the theorem with the bounds of the release itself.
     """
-    draws, played = DualQueryPlan.of(finished.job.plan).draws, len(finished.rounds)
+    draws, played = DualQueryPlan.of(finished.job.plan).draws, len(finished.played)
     certified = {one.round: _gaps(one) for one in rounds}
     ends = [played * third // 3 for third in range(4)]
     thirds = [
@@ -378,7 +378,7 @@ def summary(finished: SyntheticRelease, rounds: Sequence[CertifiedRound]) -> dic
         for low, high in pairwise(ends)
         if high > low
     ]
-    gaps = [certified.get(done.sampled.round, gaps_of(done)) for done in finished.rounds]
+    gaps = [certified.get(done.sampled.round, gaps_of(done)) for done in finished.played]
     return {
         "rounds_played": played,
         **_figures(rounds, draws),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from dpopt.algorithms.synthetic_release import SyntheticRelease, write_synthetic
 from dpopt.errors import PlanError
 from dpopt.models.records.reweighting import (
     CLOSE,
+    MOST_STEPS,
     Reweighted,
     TranscriptLikelihood,
     likelihood_maximized_by,
@@ -30,6 +32,7 @@ from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.releases.folder_files import check_empty, new_folder, write_json
 from dpopt.releases.kept_records import Round
+from dpopt.releases.progress import Progress, shown_progress, stage
 from dpopt.releases.records import SyntheticRecords, merged
 from dpopt.releases.solver_choice import require_solver
 
@@ -51,16 +54,20 @@ class ReweightedRelease:
 
     @classmethod
     def of(
-        cls, release: SyntheticRelease, *, solver: str | Solver | None = None, seconds: float | None = None
+        cls,
+        release: SyntheticRelease,
+        *,
+        solver: str | Solver | None = None,
+        seconds: float | None = None,
+        progress: Progress | None = None,
     ) -> ReweightedRelease:
         """Find the weights under which the transcript is most likely (`dpopt.algorithms.after.reweighted_release`).
 
         Raises as `reweight`.
         """
-        plan = DualQueryPlan.of(release.job.plan)
-        clauses = release.job.workload.clauses
-        found = reweight(release.rounds, clauses, plan, solver=solver, seconds=seconds)
-        return cls(release, found, weighted_records(release.rounds, found.weights))
+        plan, clauses = DualQueryPlan.of(release.job.plan), release.job.workload.clauses
+        found = reweight(release.played, clauses, plan, solver=solver, seconds=seconds, progress=progress)
+        return cls(release, found, weighted_records(release.played, found.weights))
 
     @property
     def distinct(self) -> int:
@@ -109,6 +116,7 @@ def reweight_release(
     rows: int | None = None,
     solver: str | Solver | None = None,
     seconds: float | None = None,
+    progress: Progress | bool | None = None,
 ) -> ReweightedRelease:
     """Give the records of a DualQuery release the weights under which its transcript is most likely; no privacy is spent.
 
@@ -124,8 +132,8 @@ def reweight_release(
         Write so many rows without weights.
     solver : str or Solver, optional
         Who solves the program in place of Newton's method: one that takes cones, such as clarabel; for small releases.
-    seconds : float, optional
-        Its time limit.
+    seconds, progress : optional
+        Its time limit; where to tell how far it is, as of `dpopt.release`.
 
     Raises
     ------
@@ -159,8 +167,11 @@ def reweight_release(
         raise PlanError(f"the number of rows must be a whole number, at least 1, found {rows!r}")
     if solver is not None:
         require_solver(solver, Capability.CONES)
-    finished = release if isinstance(release, SyntheticRelease) else load(release)
-    reweighted = ReweightedRelease.of(finished, solver=solver, seconds=seconds)
+    progress = shown_progress(progress)
+    with stage(progress, "reading the release"):
+        finished = release if isinstance(release, SyntheticRelease) else load(release)
+    with stage(progress, "re-weighting"):
+        reweighted = ReweightedRelease.of(finished, solver=solver, seconds=seconds, progress=progress)
     if folder is not None:
         reweighted.write(folder, rows=rows)
     return reweighted
@@ -183,6 +194,7 @@ def reweight(
     gap: float = CLOSE,
     solver: str | Solver | None = None,
     seconds: float | None = None,
+    progress: Progress | None = None,
 ) -> Reweighted:
     """Return weights for the records of all rounds that maximize the likelihood of the released draws.
 
@@ -200,7 +212,7 @@ def reweight(
     gap
         Enough accuracy, in units of log-likelihood.
     solver, seconds
-        Who solves the program in place of Newton's method, and its time limit.
+        Who solves the program in place of Newton's method, and its time limit; `progress` hears of each of its steps.
     """
     if not 1 <= len(rounds) <= MOST_ROUNDS:
         raise PlanError(f"re-weighting takes 1 to {MOST_ROUNDS:,} rounds, found {len(rounds):,}")
@@ -214,7 +226,14 @@ def reweight(
         clauses, records, [done.sampled for done in rounds], draws=plan.draws, step=float(plan.step)
     )
     if solver is None:
-        return maximize_likelihood(likelihood, gap=gap)
+        told, gaps = progress or Progress(), [gap]
+
+        def show(step: int, left: float) -> None:
+            gaps.append(left)  # how far it is: by the logarithm of the gap, or by the steps, whichever is further
+            done = log(max(gaps) / min(gaps[1:])) / max(log(max(gaps) / gap), 1e-9)
+            told.share(min(1.0, max(done, step / MOST_STEPS)))
+
+        return maximize_likelihood(likelihood, gap=gap, on_step=show)
     return likelihood_maximized_by(solver, likelihood, SolveLimits(seconds=seconds))
 
 

@@ -17,7 +17,6 @@ from dpopt.accounting.accountants import columns_of, costs
 from dpopt.accounting.budget import DEFAULT_DELTA
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
-from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.algorithm import Algorithm
 from dpopt.algorithms.dualquery import simulation
 from dpopt.algorithms.dualquery.accuracy import log_universe, proven_error
@@ -32,7 +31,7 @@ from dpopt.algorithms.dualquery.plan import (
 from dpopt.algorithms.dualquery.rounds import BestResponder, FreeAttributeRule, dualquery_sections, recertify
 from dpopt.algorithms.memory import ExpectedMemory, expected_memory
 from dpopt.algorithms.options import DualQuery, PlanRequest
-from dpopt.algorithms.prediction import AMPLE, ROWS, PredictedError, errors_of_run, mean_of_runs
+from dpopt.algorithms.prediction import PredictedError, errors_of_run, mean_of_runs
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.readers.table_sources import BATCH_ROWS
 from dpopt.programs.results import SolveLimits
@@ -140,17 +139,9 @@ class DualQueryAlgorithm(Algorithm[DualQuery, DualQueryPlan]):
                 lambda seed: simulation.random_records(plan.rounds, workload, seed), runs, len(workload)
             )
         part = simulation.simulated_part(workload)
-        played = replace(
-            plan,
-            rounds=simulation.simulated_rounds(plan),
-            size=ROWS,
-            relation=NeighbouringRelation.REPLACE_ONE,
-            budget=AMPLE,
-            free_attributes=simulation.simulated_rule(plan),
-            one_way=None,
-            solver="local-search",
-            work=simulation.SWEEPS,
-            seconds=None,
+        rounds = simulation.simulated_rounds(plan)
+        played = simulation.on_population(
+            plan, rounds=rounds, solver="local-search", work=simulation.SWEEPS, seconds=None
         )
         return mean_of_runs(
             lambda seed: errors_of_run(self, replace(played, seed=seed), part, seed, None),
@@ -197,7 +188,7 @@ def run(
     each torn draw on file: part of it may have been seen, so its round was charged again, and the last round given up
     to pay for it.
     """
-    rounds: list[Round] = []
+    rounds = walk.rounds
     charges = list(plan.charges()[-plan.rounds :])
     while len(rounds) < len(charges):
         sampled = _drawn(walk, plan, len(rounds) + 1, charges)  # charged, then drawn, then on file

@@ -16,14 +16,16 @@ than planned the errors are too large rather than too small.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.dualquery.rounds import FreeAttributeRule
-from dpopt.algorithms.prediction import ROWS, SIMULATED, PredictedError, errors_of
+from dpopt.algorithms.prediction import AMPLE, ROWS, SIMULATED, PredictedError, errors_of
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError
 from dpopt.private.mechanisms.randomness import SeededWords
@@ -113,6 +115,17 @@ def _net(signed: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64
     queries, inverse = np.unique(signed // 2, return_inverse=True)
     net = np.bincount(inverse, weights=1 - 2 * (signed % 2), minlength=queries.size).astype(np.int64)
     return queries[net != 0], net[net != 0]
+
+
+def on_population(plan: DualQueryPlan, **changes: Any) -> DualQueryPlan:
+    """Return a plan as it is played on a public population, which is nobody's data."""
+    stand_in: dict[str, Any] = {
+        "size": ROWS,
+        "relation": NeighbouringRelation.REPLACE_ONE,
+        "budget": AMPLE,
+        "one_way": None,
+    }
+    return replace(plan, **stand_in, free_attributes=simulated_rule(plan), **changes)
 
 
 MOST_QUERIES = 200_000

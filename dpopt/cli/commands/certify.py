@@ -59,9 +59,7 @@ def reweight(
     # First, so that nothing is written beside a table that cannot be read.
     dataset = None if table is None else read_again(read_job(folder), table, reading=how)
     with TerminalProgress() as progress:
-        progress.begin("re-weighting")
-        reweighted = reweight_release(folder, out, rows=rows, solver=solver, seconds=seconds)
-        progress.end("re-weighting")
+        reweighted = reweight_release(folder, out, rows=rows, solver=solver, seconds=seconds, progress=progress)
     found, shown = reweighted.found, console()
     shown.print(
         f"log-likelihood of the draws: {found.before:.1f} with equal weights, {found.after:.1f} with these; at most "
@@ -113,37 +111,22 @@ def certify(
 
     The release is never changed.
     """
-    from dpopt.algorithms.after.certify import (
-        Certifier,
-        certify_rounds,
-        check_target,
-        parse_rounds,
-        report,
-        write_rounds,
-    )
+    from dpopt.algorithms.after.certified import certifier_named
+    from dpopt.algorithms.after.certify import certify_rounds, check_target, parse_rounds, report, write_rounds
     from dpopt.algorithms.replay import load
     from dpopt.cli.commands.plan import print_json
     from dpopt.cli.reports.progress import TerminalProgress
     from dpopt.cli.reports.reports import report_certified
     from dpopt.programs.results import SolveLimits
-    from dpopt.releases.solver_choice import formulation_named, solver_with_duals
-    from dpopt.solvers.registry import get_solver, require_available
 
     if out is not None:
         check_target(out, folder)
     limits = SolveLimits(seconds=seconds, threads=threads, seed=seed)
-    certifier = Certifier(  # refuses what cannot run before anything is read
-        lp_solver=solver_with_duals(lp_solver),
-        solvers=()
-        if solver == "none"
-        else tuple(require_available(get_solver(name.strip())) for name in solver.split(",")),
-        formulation=formulation_named(formulation),
-        limits=limits,
-        lift=lift,
-    )
+    # Refuses what cannot run before anything is read.
+    certifier = certifier_named(solver, formulation, limits, lp_solver=lp_solver, lift=lift)
     finished = load(folder)
     known = [] if out is None else _known(out, folder, finished)
-    wanted = parse_rounds(rounds, [played.sampled.round for played in finished.rounds])
+    wanted = parse_rounds(rounds, [played.sampled.round for played in finished.played])
     done, interrupted, newly = list(known), False, 0
     left = len(certifier.left(wanted, known))
     with TerminalProgress(quiet=as_json, figure="mean gap") as progress:

@@ -14,11 +14,7 @@ from dpopt.cli.model_source import Numbers, Source, model_of
 from dpopt.errors import PlanError, ReleaseFolderError
 
 if TYPE_CHECKING:
-    from dpopt.comparison.parts import Case, Comparison, Contestant
-
-
-_SOLVERS = {False: "local-search,cp-sat,highs:per-literal", True: "closed-form,highs,clarabel"}
-"""Solvers where none are named: of best responses, and of models."""
+    from dpopt.comparison.parts import Case, Comparison
 
 
 @command("compare")
@@ -44,7 +40,8 @@ def compare(
     solvers: Annotated[
         str | None,
         "Solvers, for best responses each with a formulation where it needs one: local-search,cp-sat,highs:clique; for "
-        f"models: closed-form,clarabel,osqp. Left out: {_SOLVERS[False]}; for models {_SOLVERS[True]}.",
+        "models: closed-form,clarabel,osqp. Left out: local-search,cp-sat,highs:per-literal; for models "
+        "closed-form,highs,clarabel.",
     ] = None,
     seconds: Annotated[float, "Time limit of each solver on each problem, in seconds."] = 20.0,
     threads: options.ThreadsOption = 1,
@@ -66,14 +63,15 @@ def compare(
     from dpopt.cli.commands.plan import print_json
     from dpopt.cli.reports.progress import TerminalProgress
     from dpopt.cli.reports.reports_compare import report_case, report_comparison
-    from dpopt.comparison.compare import compare as run_all
+    from dpopt.comparison.compare import run_comparison
+    from dpopt.comparison.comparing import SOLVERS, contestants_named
     from dpopt.comparison.parts import Comparison
     from dpopt.comparison.tables import PICTURE, to_json, write_results
     from dpopt.programs.results import SolveLimits
     from dpopt.releases.folder_files import check_empty, make_empty
 
     limits = SolveLimits(seconds=seconds, threads=threads, seed=seed)
-    contestants = _contestants(solvers or _SOLVERS[models is not None], models=models is not None)
+    contestants = contestants_named(solvers or SOLVERS[models is not None], models=models is not None)
     if out is not None:
         check_outside_releases(out)
         check_empty(out)
@@ -96,7 +94,7 @@ def compare(
 
         progress.begin("comparing solvers")
         try:
-            run_all(cases, contestants, limits, on_row=show)
+            run_comparison(cases, contestants, limits, on_row=show)
         except KeyboardInterrupt:
             interrupted = True
         progress.end("comparing solvers")
@@ -130,25 +128,11 @@ def check_outside_releases(out: Path) -> None:
             )
 
 
-def _contestants(solvers: str, *, models: bool) -> list[Contestant]:
-    from dpopt.comparison.compare import contestant_named
-
-    contestants = [contestant_named(name, models=models) for name in solvers.split(",") if name.strip()]
-    labels = [contestant.label for contestant in contestants]
-    twice = sorted({label for label in labels if labels.count(label) > 1})
-    if twice or not labels:
-        raise PlanError(
-            f"--solvers names {', '.join(twice)} twice"
-            if twice
-            else "--solvers names no solver; 'dpopt solvers' lists them"
-        )
-    return contestants
-
-
 def _cases(
     instances: list[Path], transcript: Path | None, rounds: str, models: str | None, numbers: Numbers
 ) -> list[Case]:
-    from dpopt.comparison.compare import cases_from_instances, cases_from_transcript
+    from dpopt.algorithms.replay import read_release
+    from dpopt.comparison.compare import cases_from_instances, cases_of_rounds
 
     given = [bool(instances), transcript is not None, models is not None]
     if sum(given) != 1:
@@ -162,7 +146,7 @@ def _cases(
     if numbers != Numbers():
         raise PlanError("--data and --histogram belong to --model; name one")
     if transcript is not None:
-        return cases_from_transcript(transcript, rounds)
+        return cases_of_rounds(read_release(transcript), rounds)
     return cases_from_instances(instances, note=lambda text: typer.echo(text, file=sys.stderr))
 
 

@@ -12,6 +12,7 @@ from dpopt.cli import options
 from dpopt.cli.application import command, fail
 from dpopt.cli.commands.plan import print_json
 from dpopt.cli.reports.declared import reading_now
+from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
     from dpopt.algorithms.synthetic_release import SyntheticRelease
@@ -54,8 +55,8 @@ def _what_was_rebuilt(rebuilt: SyntheticRelease) -> str:
     if rebuilt.noisy is not None:
         return f"{len(rebuilt.noisy):,} noisy answers"
     records = f"{len(rebuilt.records):,} distinct records"
-    if rebuilt.rounds:
-        return f"{len(rebuilt.rounds):,} rounds certified again, {records}"
+    if rebuilt.played:
+        return f"{len(rebuilt.played):,} rounds certified again, {records}"
     return f"{records} checked again"
 
 
@@ -126,16 +127,28 @@ def report(
 def inspect(
     *,
     path: Annotated[Path, typer.Argument(help="File or folder that dpopt wrote, or a folder with some of them.")],
+    out: Annotated[
+        Path | None,
+        "-o",
+        "--out",
+        "For a run of dualquery: write its rounds as a table (.csv) or a picture (.svg, .png or .pdf).",
+    ] = None,
     as_json: options.JsonOption = False,
 ) -> None:
     """Say what a file or folder of dpopt holds, what was spent on it, and how far what a solver found is from the optimum.
 
-    Costs no privacy.
+    Of a run of dualquery, finished or not, some of its rounds are listed, and with --json all. Costs no privacy.
     """
+    from dpopt.cli.pictures import draw_rounds
     from dpopt.cli.reports.holdings import held_in
     from dpopt.cli.reports.reports import console, print_spent, warn_if_not_private
+    from dpopt.cli.reports.rows import print_rows, write_rows
 
     found = held_in(path)
+    if out is not None:
+        if not found.rounds:
+            raise PlanError("there are no rounds of dualquery to write; leave --out out, or name another folder")
+        write_rows(found.rounds, out, draw_rounds)
     if as_json:
         print_json({name: value for name, value in asdict(found).items() if value is not None})
         return
@@ -145,6 +158,8 @@ def inspect(
     solved = () if found.solved is None else found.solved or ("solved by dpopt's own methods",)
     for line in [found.holds, *found.says, *solved]:
         console().print(line, highlight=False, markup=False)
+    if found.rounds:
+        print_rows(found.rounds, title=f"some of {len(found.rounds):,} rounds")
 
 
 @command("solvers")

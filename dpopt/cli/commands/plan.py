@@ -19,6 +19,8 @@ from dpopt.cli.reports.declared import declared_schema
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from dpopt.algorithms.planned import Planned
 
 
@@ -58,12 +60,17 @@ def plan(
         Path | None,
         "-o",
         "--out",
-        "Write the plan to this file, for 'dpopt release --plan'; with --epsilons a picture (.svg, .png or .pdf).",
+        "Write the plan to this file, for 'dpopt release --plan'; with --epsilons, or several rounds, draws or "
+        "steps, a picture (.svg, .png or .pdf); of these also a table (.csv).",
     ] = None,
     details: options.DetailsOption = False,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Plan a run: its cost, the proven bound, and the predicted errors. Reads no record."""
+    """Plan a run: its cost, the proven bound, and the predicted errors. Reads no record.
+
+    Rounds, draws and step of dualquery without a budget have a cost, which is stated and is then the budget. Several
+    numbers of these, with commas, give a table.
+    """
     from dpopt.accounting.budget import DEFAULT_DELTA
     from dpopt.accounting.relations import NeighbouringRelation
     from dpopt.algorithms import planned
@@ -78,33 +85,35 @@ def plan(
     if accuracy is not None:
         from dpopt.queries.workloads.workload import parse_workload
 
-        if workload is None or n is None:
-            raise PlanError("--error needs --workload and --n")
-        if unit.rows_per_person is not None:
-            raise PlanError(
-                "--error shows the paper's parameters, which are for single records; leave --person and "
-                "--rows-per-person out"
-            )
-        if terms.rho is not None:
-            raise PlanError("--error goes with --epsilon and --delta (or with neither), not with --rho")
-        if algorithm.given:
-            given = next(iter(algorithm.given)).replace("_", "-")
-            raise PlanError(f"--error fixes rounds, draws and step; leave --{given} out")
+        _check_error(workload, n, algorithm, terms, unit)
         explained = explain_accuracy(
             accuracy,
             confidence_of_error,
-            parse_workload(workload, declared),
-            size=n,
+            parse_workload(str(workload), declared),
+            size=n or 0,
             relation=relation,
             epsilon=1.0 if terms.epsilon is None else terms.epsilon,
             delta=DEFAULT_DELTA if terms.delta is None else terms.delta,
         )
         print_json(explained) if as_json else _report_accuracy(explained)
         return
-    if out is not None and epsilons is None:
+    over = {name: given for name, given in algorithm.given.items() if isinstance(given, list)}
+    if over and (epsilons is not None or compare or algorithm.name != "dualquery"):
+        raise PlanError("several --rounds, --draws or --step are for dualquery, without --epsilons and --compare")
+    if out is not None and epsilons is None and not over:
         check_replaceable(out, planned.PLAN_BEGINS, "plan of dpopt")
     progress = TerminalProgress(details=details)
     asked: Keywords = {**asdict(terms), "reading": reading}  # type: ignore[typeddict-item]  # its fields are such keywords
+    if over:
+        from dpopt.algorithms.dualquery.sweep import sweep
+        from dpopt.cli.reports.rows import check_ending
+
+        if out is not None:
+            check_ending(out)
+        with progress:
+            found = sweep(declared, workload, over=over, n=n, progress=progress, **{**algorithm.given, **asked})
+        _show_sweep(found, out, as_json=as_json)
+        return
     if epsilons is not None:
         from dpopt.cli.reports.reports import listed
 
@@ -128,6 +137,22 @@ def plan(
         _report(made, details=details, compare=compare, predict=terms.predict)
 
 
+def _check_error(workload: str | None, n: int | None, named: NamedAlgorithm, terms: PlanTerms, unit: Any) -> None:
+    """Refuse what does not go with --error."""
+    if workload is None or n is None:
+        raise PlanError("--error needs --workload and --n")
+    if unit.rows_per_person is not None:
+        raise PlanError(
+            "--error shows the paper's parameters, which are for single records; leave --person and "
+            "--rows-per-person out"
+        )
+    if terms.rho is not None:
+        raise PlanError("--error goes with --epsilon and --delta (or with neither), not with --rho")
+    if named.given:
+        given = next(iter(named.given)).replace("_", "-")
+        raise PlanError(f"--error fixes rounds, draws and step; leave --{given} out")
+
+
 def _report(made: Planned, *, details: bool, compare: bool, predict: bool) -> None:
     """Print a plan: how accurate it is, how wide the intervals of its figures will be, and what it protects."""
     from dpopt.cli.reports.reports import report_accuracy, report_plan
@@ -144,6 +169,24 @@ def _report(made: Planned, *, details: bool, compare: bool, predict: bool) -> No
         for one in figures:
             typer.echo(f"            {width_in_words(one)}")
     typer.echo(f"protection: {made.protects}")
+
+
+def _show_sweep(found: pd.DataFrame, out: Path | None, *, as_json: bool) -> None:
+    """Print plans for several rounds, draws and steps, and write them to a file."""
+    from dpopt.cli.pictures import draw_sweep
+    from dpopt.cli.reports.rows import print_rows, write_rows
+
+    rows: list[Any] = found.astype(object).where(found.notna(), None).to_dict("records")
+    if out is not None:
+        write_rows(rows, out, draw_sweep)
+    if as_json:
+        print_json({"plans": rows})
+        return
+    print_rows(rows, title="plans of dualquery", most=len(rows))
+    typer.echo(
+        "errors: mean and largest predicted on public data, the largest one proven if every best response is optimal\n"
+        "seconds: of all rounds on this machine, judged by the first ones on public data"
+    )
 
 
 def _numbers(text: str) -> list[float]:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from dpopt.algorithms.dualquery.rounds_table import round_rows
 from dpopt.algorithms.planned import read_planned
 from dpopt.algorithms.registry import read_plan
 from dpopt.algorithms.release_folder import read_begun
-from dpopt.algorithms.replay import load
+from dpopt.algorithms.replay import read_release
 from dpopt.errors import DpoptError, ReleaseFolderError
 from dpopt.files.json_files import read_json_object
 from dpopt.files.reading import damage_as
@@ -27,12 +28,14 @@ from dpopt.transcript.journal import read_journal
 
 @dataclass(frozen=True)
 class Held:
-    """What is there, in words; what was spent on it, if it says so; and of a synopsis how its models were solved."""
+    """What is there, in words; what was spent on it, if it says so; of a synopsis how its models were solved."""
 
     holds: str
     says: tuple[str, ...] = ()
     privacy: Mapping[str, Any] | None = None
     solved: tuple[str, ...] | None = None
+    rounds: tuple[Mapping[str, Any], ...] | None = None
+    """The rounds of a run of DualQuery, as `dpopt.algorithms.dualquery.rounds_table` lists them."""
 
 
 def _count(key: str, what: str) -> Callable[[Path, dict[str, Any]], str]:
@@ -131,14 +134,15 @@ def _journal(path: Path) -> Held:
 
 
 def _folder(folder: Path) -> Held:
-    if (folder / RELEASE).exists():
-        made = load(folder)
-        return Held("release folder", (repr(made),), made.statement["privacy"])
-    if (folder / TRANSCRIPT).exists():
-        begun = (
-            _planned(folder / REQUEST, {}) if (folder / REQUEST).exists() else _plan(folder, read_json(folder / PLAN))
-        )
-        return Held("release folder of a run that has not ended", (begun, f"go on with 'dpopt resume {folder} TABLE'"))
+    begun, go_on = "release folder of a run that has not ended", f"go on with 'dpopt resume {folder} TABLE'"
+    if (folder / REQUEST).exists():
+        return Held(begun, (_planned(folder / REQUEST, {}), go_on))
+    if (folder / RELEASE).exists() or (folder / TRANSCRIPT).exists():
+        made = read_release(folder)
+        rounds = tuple(round_rows(made.played, made.job.plan.solver)) or None
+        if (folder / RELEASE).exists():
+            return Held("release folder", (repr(made),), made.statement["privacy"], rounds=rounds)
+        return Held(begun, (_plan(folder, read_json(folder / PLAN)), go_on), rounds=rounds)
     found = []
     for path in sorted(folder.iterdir()):
         with suppress(DpoptError):

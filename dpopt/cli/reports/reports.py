@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
 from dpopt.errors import visible
@@ -60,7 +61,13 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, title
     table = Table(*map(visible, headings), title=title and visible(title), title_justify="left")
     for row in rows:
         table.add_row(*map(visible, row))
-    console().print(table)
+    print_whole(console(), table)
+
+
+def print_whole(out: Console, table: Table) -> None:
+    """Print a table with nothing cut off; where the terminal is narrower, its lines wrap."""
+    out.width = max(out.width, Measurement.get(out, out.options.update(width=1_000), table).maximum)
+    out.print(table)
 
 
 def report_plan(described: str, explained: Mapping[str, Any]) -> None:
@@ -72,7 +79,7 @@ def report_plan(described: str, explained: Mapping[str, Any]) -> None:
     )
     if "accountants" in explained:
         _print_accountants(explained["accountants"])
-        if "earlier" in plan["budget"]:
+        if plan["budget"].get("earlier"):
             out.print(
                 "this plan's epsilon includes the number of records; those of the others are for the rounds alone"
             )
@@ -109,10 +116,11 @@ def _print_accountants(accountants: list[Mapping[str, Any]]) -> None:
             row["accountant"] + (" (this plan's)" if row["used"] else ""),
             "–" if row["epsilon"] is None else f"{row['epsilon']:.4f}",
             f"{row['delta']:g}",
+            row["theorem"],
         )
         for row in accountants
     ]
-    print_table(("accountant", "epsilon", "delta"), rows, title="what each accountant charges")
+    print_table(("accountant", "epsilon", "delta", "theorem"), rows, title="what each accountant charges")
     for reason in dict.fromkeys(row["refused"] for row in accountants if row["refused"]):
         console().print(f"–: {reason}")
 

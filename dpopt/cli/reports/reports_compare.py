@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from rich.console import Console
-from rich.measure import Measurement
 from rich.table import Table
 
-from dpopt.cli.reports.reports import console
+from dpopt.cli.reports.reports import console, print_whole
 from dpopt.comparison.compare import MARKS
 from dpopt.comparison.parts import shown
 from dpopt.comparison.tables import WITHIN, summary
@@ -65,7 +63,7 @@ def report_case(comparison: Comparison, name: str, file: TextIO | None = None) -
     out = console()
     if file is not None:
         out.file = file
-    _print_whole(out, table)
+    print_whole(out, table)
     for row in rows:
         for remark in _remarks(row):
             out.print(f"{row.solver}: {remark}")
@@ -106,13 +104,7 @@ def report_comparison(comparison: Comparison) -> None:
             _figure(row["median_seconds"], 2),
             _figure(row["largest_memory_mb"], 0),
         )
-    _print_whole(out, table)
-
-
-def _print_whole(out: Console, table: Table) -> None:
-    """Print a table with nothing cut off; where the terminal is narrower, its lines wrap."""
-    out.width = max(out.width, Measurement.get(out, out.options.update(width=1_000), table).maximum)
-    out.print(table)
+    print_whole(out, table)
 
 
 def _remarks(row: Row) -> list[str]:

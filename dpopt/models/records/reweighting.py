@@ -26,7 +26,7 @@ Source: post-processing of Gaboardi et al. 2014; maximum likelihood from a trans
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +48,7 @@ LARGEST_LOGIT = 1e6
 _BLOCK = 1 << 20  # entries of a block of logits
 CLOSE = 1e-3
 """Gap in units of log-likelihood at which Newton's method ends."""
-_STEPS, _INNER = 40, 3_000  # Newton steps, and steps within each, at most
+MOST_STEPS, _INNER = 40, 3_000  # Newton steps, and steps within each, at most
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,13 +180,19 @@ class Reweighted:
     """Who found the weights, and how it ended, where that was not Newton's method."""
 
 
-def maximize_likelihood(likelihood: TranscriptLikelihood, *, gap: float = CLOSE) -> Reweighted:
-    """Return the weights of largest likelihood, from equal ones on."""
+def maximize_likelihood(
+    likelihood: TranscriptLikelihood,
+    *,
+    gap: float = CLOSE,
+    on_step: Callable[[int, float], None] = lambda step, gap: None,
+) -> Reweighted:
+    """Return the weights of largest likelihood, from equal ones on; `on_step` hears of each step and its gap."""
     number = likelihood.answers.shape[1]
     weights = np.full(number, 1.0 / number)
     value, gradient, curvature = likelihood.derivatives(weights)
     before, steps = value, 0
-    while _gap_of(gradient, weights) > gap and steps < _STEPS:
+    while (left := _gap_of(gradient, weights)) > gap and steps < MOST_STEPS:
+        on_step(steps, left)
         target = _best_on_simplex(gradient + curvature @ weights, curvature, weights)
         direction = target - weights
         slope, length = float(gradient @ direction), 1.0

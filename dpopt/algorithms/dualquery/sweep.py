@@ -1,0 +1,128 @@
+"""Plans of DualQuery for several rounds, draws and steps: what each costs, how accurate it is, how long it runs."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
+from dpopt.algorithms.dualquery.simulation import on_population
+from dpopt.algorithms.planned import Planned, planned_for
+from dpopt.algorithms.prediction import ROWS
+from dpopt.algorithms.registry import algorithm_of
+from dpopt.algorithms.terms import Keywords
+from dpopt.errors import DpoptError, PlanError
+from dpopt.private.mechanisms.randomness import SeededWords
+from dpopt.private.selections.query_weights import ExactSampler
+from dpopt.queries.workloads.workload import Workload
+from dpopt.releases.job import Job
+from dpopt.releases.progress import Progress, shown_progress, stage
+from dpopt.releases.public_population.population import MOST_ATTRIBUTES, public_table
+from dpopt.releases.run import Run, Sources, play_run
+from dpopt.schema.schema import Schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_PLANS, TIMED_ROUNDS = 200, 12
+"""Plans of a sweep; rounds that are timed, of which the first, that compiles and loads, does not count."""
+
+
+def sweep(
+    schema: Schema | str | os.PathLike[str],
+    workload: Workload | str | None = None,
+    *,
+    over: Mapping[str, Sequence[Any]],
+    n: int | None = None,
+    progress: Progress | bool | None = None,
+    **terms: Unpack[Keywords],
+) -> pd.DataFrame:
+    """Plan DualQuery for each combination of some values, and return a table with a line for each. Reads no record.
+
+    Without a budget each plan costs what its rounds, draws and step cost. Columns: these three; epsilon at delta, rho,
+    epsilon by each accountant; proven and predicted errors; seconds of the rounds here; why a combination was refused.
+
+    Parameters
+    ----------
+    schema, workload, n, progress, **terms
+        As of `dpopt.plan`.
+    over : mapping of str to sequence
+        Terms by name, each with several values: ``{"rounds": [50, 100], "step": [0.7, 1.4]}``.
+
+    Raises
+    ------
+    DpoptError
+        For what is wrong with every combination.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> asked = {"draws": 20, "step": 0.4, "n0": 1000}
+    >>> found = dpopt.sweep(dpopt.Schema.binary(4), "marginals:2", over={"rounds": [5, 9]}, **asked)
+    >>> found[["rounds", "epsilon", "epsilon_pure"]].round(2).values.tolist()
+    [[5.0, 0.02, 0.08], [9.0, 0.05, 0.29]]
+    """
+    import pandas as pd
+
+    progress, number = shown_progress(progress), prod(map(len, over.values()))
+    if not 0 < number <= MOST_PLANS:
+        raise PlanError(f"found {number:,} combinations, expected 1 to {MOST_PLANS}")
+    rows: list[dict[str, Any]] = []
+    with stage(progress, "planning"):
+        for values in product(*over.values()):
+            given: Any = dict(zip(over, values, strict=True))
+            try:
+                rows.append(_row(planned_for(schema, workload, n, "dualquery", Progress(), {**terms, **given}, runs=1)))
+            except DpoptError as error:
+                rows.append({**given, "refused": str(error)})
+                if len(rows) == number and all("refused" in row for row in rows):
+                    raise
+            progress.step(len(rows), number, ", ".join(f"{name} {value}" for name, value in given.items()))
+    return pd.DataFrame(rows)
+
+
+def _row(planned: Planned) -> dict[str, Any]:
+    plan, explained = DualQueryPlan.of(planned.plan), planned.explained
+    predicted = explained["accuracy"]["predicted"] or {}
+    return {
+        "rounds": plan.rounds,
+        "draws": plan.draws,
+        "step": float(plan.step),
+        **{name: explained[name] for name in ("epsilon", "delta", "rho")},
+        **{f"epsilon_{row['accountant']}": row["epsilon"] for row in explained["accountants"]},
+        "proven_error": explained["accuracy"]["proven"]["bound"],
+        **{name: predicted.get(name) for name in ("mean_error", "max_error")},
+        "seconds": seconds_of_rounds(planned),
+    }
+
+
+class _Clock(Progress):
+    """Notes when rounds end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ends: list[float] = []
+
+    def round(self, number: int, rounds: int, value: float) -> None:
+        self.ends.append(time.perf_counter())
+
+
+def seconds_of_rounds(planned: Planned) -> float | None:
+    """Return the seconds of all rounds of a plan, as the first ones take here on a public population, by its own solver.
+
+    None for wide tables, of which no population is written, and for a single round.
+    """
+    plan, asked, options = DualQueryPlan.of(planned.plan), planned.request, planned.request.terms.algorithm
+    if plan.rounds < 2 or (asked.schema.is_binary and len(asked.schema) > MOST_ATTRIBUTES):
+        return None
+    played, clock = on_population(plan, rounds=min(plan.rounds, TIMED_ROUNDS)), _Clock()
+    table = public_table(asked.workload, ROWS, seed=1, density=asked.terms.density)
+    run = Run(table, sources=Sources(ExactSampler(SeededWords(1))), progress=clock, solver=options.own_solver)
+    play_run(algorithm_of(played), Job(played, asked.schema, asked.workload, {}, {}), run)
+    return float(np.median(np.diff(clock.ends))) * plan.rounds

@@ -1,0 +1,49 @@
+"""Rows of figures as commands show them: a table for people, some of many; a file of all of them, or a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dpopt.errors import PlanError
+
+
+def print_rows(rows: Sequence[Mapping[str, Any]], *, title: str, most: int = 20) -> None:
+    """Print at most so many of the rows, evenly spread, without columns that are empty in all of them."""
+    from dpopt.cli.reports.reports import print_table
+    from dpopt.html_pages.shown import figure
+
+    names = [name for name in rows[0] if any(row[name] is not None for row in rows)]
+    places = {round(place * (len(rows) - 1) / max(1, most - 1)) for place in range(most)}
+    values = ([rows[place][name] for name in names] for place in sorted(places))
+    cells = [
+        ["" if one is None else one[:70] if isinstance(one, str) else figure(one) for one in row] for row in values
+    ]
+    print_table([name.replace("_", " ") for name in names], cells, title=title)
+
+
+def check_ending(out: Path) -> None:
+    """Refuse a file that is neither a table nor a picture."""
+    from dpopt.cli.pictures import FORMATS
+
+    if out.suffix not in (".csv", *FORMATS):
+        raise PlanError(f"a picture ends with .svg, .png or .pdf, a table with .csv; found {out.name!r}")
+
+
+def write_rows(
+    rows: Sequence[Mapping[str, Any]], out: Path, draw: Callable[[Sequence[Mapping[str, Any]], Path], None]
+) -> None:
+    """Write all rows as a table where the file's name ends with .csv, else as a picture."""
+    import pandas as pd
+
+    from dpopt.files.written_files import check_replaceable, whole_file
+
+    check_ending(out)
+    if out.suffix != ".csv":
+        draw(rows, out)
+        return
+    text = pd.DataFrame(list(rows)).to_csv(index=False)
+    check_replaceable(out, text[:6].encode(), "table of these figures")
+    with whole_file(out) as stream:
+        stream.write(text.encode())
