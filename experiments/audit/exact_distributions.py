@@ -125,7 +125,7 @@ def _selections(name: str, epsilon: float) -> tuple[list[Pair], float]:
         distributions = {table: fem.distribution(found) for table, (found, _) in played.items()}
         charges = played[pairs[0][0]][1]
     else:
-        net = NetGame(workload, 1, str(epsilon), SIZE, relation, listed=name == "net")
+        net = NetGame(workload, 1, str(epsilon), SIZE, relation)
         pairs = net.pairs()
         both = {table: net.distribution(table) for pair in pairs for table in pair}
         distributions = {

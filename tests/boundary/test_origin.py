@@ -17,7 +17,6 @@ RELEASED = {
     "SelectedMarginal",
     "SelectedQuery",
     "SelectedDatabase",
-    "SelectedCandidate",
 }
 ORIGINS = {"private", "transcript"}  # where they are drawn, and where a saved transcript is read
 FILES = source_files()
