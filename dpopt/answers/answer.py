@@ -26,7 +26,7 @@ from dpopt.schema.schema import Schema
 MOST_CELLS = 4_000_000
 """Cells of all columns of a question, at most."""
 MEASURED, BY_ROWS = "measured", "by the rows: no interval"
-NAMES = ("question", "regression", "term", "value")
+NAMES = ("question", "term", "value")
 FIGURES = ("estimate", "low", "high", "standard_error", "least", "greatest", "real", "held", "how")
 """Columns of answers beside those of groups: what names a figure, and what stands behind, in this order."""
 Within = tuple[float, float] | None
@@ -38,7 +38,7 @@ class Answer:
 
     names: tuple[tuple[str, str], ...]
     """What it is: ("question", its text), each column that makes groups with the group's value as the schema writes it, and
-    ("value", that whose share it is); or ("regression", its formula) and ("term", that of the coefficient)."""
+    ("value", that whose share it is); of a regression ("term", that of the coefficient)."""
     interval: Interval
     within: Within
     """Of a mean: ends of an interval of the mean itself, whatever values of their bins the numbers have."""

@@ -75,7 +75,7 @@ class Regression:
         z = deviations_of(confidence, gaussian=self.gaussian, together=together)
         return [
             Answer(
-                (("regression", self.formula), ("term", term)),
+                (("question", self.formula), ("term", term)),
                 Interval(float(self.beta[at]), nan, nan, nan) if self.noise is None else self.interval(at, z),
                 None,
                 self.how,
