@@ -282,9 +282,14 @@ def _of_column(
         return [*(among & (codes == code) for code in shown), among], figures
     numbers = numbers_of(attribute)
     if numbers is None:
+        what, instead = "no numbers", "shares, or declare it as numeric"
+        if attribute.date_format is not None:
+            what, instead = (
+                attribute.quantity,
+                f"shares of its bins, or before an edge: 'share of {attribute.name} < EDGE'",
+            )
         raise QuestionError(
-            f"{question.text!r}: the values of {attribute.name!r} are no numbers, and have no {question.measure}; ask for "
-            f"shares, or declare it as numeric"
+            f"{question.text!r}: the values of {attribute.name!r} are {what}, and have no {question.measure}; ask for {instead}"
         )
     if question.measure == MEAN:
         return [*(among * numbers[:, codes]), among], [_Figure(MEAN, slice(start, start + 3), start + 3)]
@@ -317,8 +322,10 @@ def _holds(
 def numbers_of(attribute: Attribute) -> Numbers | None:
     """Return what each code stands for, and the least and the greatest number in its bin, (3, codes); 0 for a missing value.
 
-    None where its values are no numbers.
+    None where its values are no numbers, and of dates.
     """
+    if attribute.date_format is not None:
+        return None
     rows: list[list[float]] = [[float(one) for one in attribute.values if isinstance(one, int | float)]] * 3
     if attribute.kind is AttributeKind.NUMERIC:
         rows = [list(attribute.representatives), list(attribute.edges[:-1]), list(attribute.edges[1:])]

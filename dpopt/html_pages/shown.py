@@ -85,4 +85,9 @@ def answer_in_words(answer: Mapping[str, object]) -> tuple[str, str, str, str]:
         " to ".join(dict.fromkeys(figure(answer.get(end, nan)) for end in ends))
         for ends in (("low", "high"), ("least", "greatest"))
     )
-    return (": ".join(filter(None, (str(answer["question"]), ", ".join(groups)))), figure(answer["estimate"]), inner, outer)
+    return (
+        ": ".join(filter(None, (str(answer["question"]), ", ".join(groups)))),
+        figure(answer["estimate"]),
+        inner,
+        outer,
+    )

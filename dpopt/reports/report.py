@@ -148,6 +148,6 @@ def _page(finished: SyntheticRelease, judged: Judgement | None, title: str | Non
         interval=measured is not None and bool(measured.shares),
         figures={"title": FIGURES, "before": before, "rows": figures, "after": after},
         maps=association_maps(finished, judged),
-        judged=None if judged is None else judged_sections(finished, judged, measured),
+        judged=None if judged is None else judged_sections(schema, judged),
         filters={"percent": percent},
     )

@@ -137,6 +137,8 @@ def test_the_shell_reads_files_and_writes_tables(tmp_path: Path) -> None:
     assert found.question.tolist() == asked_for
     assert found.term.dropna().tolist() == ["constant", "smoker = true"]
     assert "answers.csv" in refuse(*asked, "-o", tmp_path / "answers.csv")
+    assert "--json > FILE" in flat(refuse(*asked, "-o", tmp_path / "answers.json", "--json"))
+    assert len(told("answer", tmp_path / "release", "count", "count ")["answers"]) == 1
 
 
 def test_a_release_and_its_copy_are_not_two(tmp_path: Path) -> None:

@@ -53,6 +53,8 @@ def answer(
     if not asked:
         fail("found no question; give one behind the release, as 'count where sex = female', or --file")
     if out is not None:
+        if as_json:
+            fail("--out writes a table (.csv), and --json prints: leave one of them out, or give --json > FILE")
         check_new(out)
     answering = Answering.of(folders)
     rows = answering.answers(asked, confidence=confidence, simultaneous=simultaneous, population=population)

@@ -37,13 +37,7 @@ from dpopt.private.tables.dataset import Progress
 from dpopt.private.tables.public_facts import check_size
 from dpopt.threads import USUAL
 from dpopt.transcript.journal import Entry, Journal
-from dpopt.transcript.released import (
-    NoisyAnswers,
-    SampledQueries,
-    SelectedDatabase,
-    SelectedMarginal,
-    SelectedQuery,
-)
+from dpopt.transcript.released import NoisyAnswers, SampledQueries, SelectedDatabase, SelectedMarginal, SelectedQuery
 
 NOT_PRIVATE_DRAWS = "draws came from a seeded or scripted source"
 
