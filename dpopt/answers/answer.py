@@ -152,11 +152,6 @@ def answers_of(
         The rows, for what was not measured; None where nothing can be.
     population
         Whether intervals are those of the population that the records were drawn from, one by one and independently.
-
-    Raises
-    ------
-    QuestionError
-        If the question has too many cells, or asks for numbers that a column does not have.
     """
     by, domains = tuple(map(schema.index, question.by)), measured.domains
     sums, figures = list[Sums](), []

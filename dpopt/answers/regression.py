@@ -153,13 +153,7 @@ def _is_open(intervals: Iterable[Interval]) -> bool:
 
 
 def regress(formula: str, schema: Schema, measured: MeasuredResiduals, rows: RowTables) -> Regression:
-    """Return a linear regression such as "income ~ age + sex + education".
-
-    Raises
-    ------
-    QuestionError
-        If the text is no such formula, names a column twice, or its outcome is no number or can be missing.
-    """
+    """Return a linear regression such as "income ~ age + sex + education"."""
     terms = _terms(formula, schema, measured)
     columns = [one for each in terms for one in each.column]
     how = how_found(schema, map(measured.missing, combinations(columns, 2)))

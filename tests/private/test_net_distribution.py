@@ -10,8 +10,9 @@ import pytest
 
 from dpopt.errors import PlanError
 from dpopt.private.mechanisms.net.net_distribution import BITS, MOST_DEPTH, NetDistribution, whole_below
-from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords
+from dpopt.private.mechanisms.randomness import SeededWords
 from tests.exact_distribution import exp_minus
+from tests.scripted_words import ScriptedWords
 
 
 def small_exponential(exponent: Fraction) -> Fraction:
