@@ -22,7 +22,8 @@ def answer(
             metavar="RELEASE ... QUESTION ...",
             help="Folder of a release, or several of one table, whose measurements are taken together; then questions, "
             "each in quotes: 'count where sex = female', 'share of smoker by education', 'mean(income) by sector where "
-            "age >= 40', 'median(income) by sex', 'mean(income) of retired - mean(income) of employed', 'income ~ age + sex'.",
+            "age >= 40', 'median(income) by sex', 'mean(income) of retired - mean(income) of employed', 'income ~ age + sex' "
+            "(a linear regression). One that is given twice is answered once.",
         ),
     ],
     file: Annotated[Path | None, "File of questions, one on each line; '#' begins a remark."] = None,
