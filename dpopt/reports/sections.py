@@ -12,7 +12,6 @@ from dpopt.algorithms.after.judgement import Judgement
 from dpopt.algorithms.evaluate import answers_of_records, are_numbers, figures_of_records, names_of
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.inference.measured_residuals import MeasuredResiduals
-from dpopt.private.marginal_comparison import NonPrivateMarginal
 from dpopt.queries.associations import cramers_v
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
@@ -156,7 +155,7 @@ def judged_sections(schema: Schema, judged: Judgement) -> dict[str, Any]:
     }
 
 
-def _name(schema: Schema, one: NonPrivateMarginal) -> str:
+def _name(schema: Schema, one: Any) -> str:
     return " x ".join(short(schema.attributes[place].name, 40) for place in one.attributes)
 
 

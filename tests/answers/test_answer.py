@@ -216,9 +216,8 @@ def test_a_factor_has_a_coefficient_for_each_value() -> None:
 
 
 def test_dates_have_shares_and_no_means() -> None:
-    day = dpopt.Attribute(
-        "day", dpopt.AttributeKind.NUMERIC, edges=("2020-01-01", "2020-02-01", "2020-03-01"), date_format="%Y-%m-%d"
-    )
+    dates: dict[str, Any] = {"edges": ("2020-01-01", "2020-02-01", "2020-03-01"), "date_format": "%Y-%m-%d"}
+    day = dpopt.Attribute("day", dpopt.AttributeKind.NUMERIC, **dates)
     schema = dpopt.Schema((day,))
     nothing = MeasuredResiduals.nothing(Domains.of(schema, occurring=False), 10.0)
     for text in ("mean(day)", "median(day)"):
