@@ -7,7 +7,7 @@ and is refused. Totals are rounded up.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -156,7 +156,10 @@ class ChargeColumns:
         return sum_upward(*halved, *split_product(self.rho_counts, self.rhos))
 
     def epsilon(self, accountant: Composition, delta: float) -> float:
-        """Return the total epsilon at delta; see `total_epsilon`."""
+        """Return an epsilon such that all charges together are (epsilon, delta)-differentially private.
+
+        Rounded up; infinite with a not-private charge. delta lies in (0, 1), for `GDP` from 1e-9; `PURE` ignores it.
+        """
         if accountant is not Accountant.PURE:
             check_delta(delta)
         if accountant is Accountant.GDP:
@@ -220,23 +223,6 @@ def columns_of(charges: Iterable[Charge]) -> ChargeColumns:
         *column(ChargeKind.CONCENTRATED),
         not_private=any(charge.kind is ChargeKind.NOT_PRIVATE for charge in charges),
     )
-
-
-def total_epsilon(charges: Sequence[Charge], accountant: Composition, delta: float) -> float:
-    """Return an epsilon such that all charges together are (epsilon, delta)-differentially private.
-
-    Rounded up; infinite with a not-private charge.
-
-    Parameters
-    ----------
-    charges
-        All under one neighbouring relation, which is the one the result holds for. No charges cost 0.
-    accountant
-        The theorem, see `Accountant` and `AdvancedComposition`.
-    delta
-        In (0, 1); from 1e-9 for `GDP`; ignored by `PURE`, whose delta is 0.
-    """
-    return columns_of(charges).epsilon(accountant, delta)
 
 
 def costs(

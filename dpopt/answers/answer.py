@@ -26,7 +26,7 @@ from dpopt.schema.schema import Schema
 MOST_CELLS = 4_000_000
 """Cells of all columns of a question, at most."""
 MEASURED, BY_ROWS = "measured", "by the rows: no interval"
-NAMES = ("question", "regression", "term", "value")
+NAMES = ("question", "term", "value")
 FIGURES = ("estimate", "low", "high", "standard_error", "least", "greatest", "real", "held", "how")
 """Columns of answers beside those of groups: what names a figure, and what stands behind, in this order."""
 Within = tuple[float, float] | None
@@ -38,7 +38,7 @@ class Answer:
 
     names: tuple[tuple[str, str], ...]
     """What it is: ("question", its text), each column that makes groups with the group's value as the schema writes it, and
-    ("value", that whose share it is); or ("regression", its formula) and ("term", that of the coefficient)."""
+    ("value", that whose share it is); of a regression ("term", that of the coefficient)."""
     interval: Interval
     within: Within
     """Of a mean: ends of an interval of the mean itself, whatever values of their bins the numbers have."""
@@ -152,11 +152,6 @@ def answers_of(
         The rows, for what was not measured; None where nothing can be.
     population
         Whether intervals are those of the population that the records were drawn from, one by one and independently.
-
-    Raises
-    ------
-    QuestionError
-        If the question has too many cells, or asks for numbers that a column does not have.
     """
     by, domains = tuple(map(schema.index, question.by)), measured.domains
     sums, figures = list[Sums](), []
@@ -282,9 +277,14 @@ def _of_column(
         return [*(among & (codes == code) for code in shown), among], figures
     numbers = numbers_of(attribute)
     if numbers is None:
+        what, instead = "no numbers", "shares, or declare it as numeric"
+        if attribute.date_format is not None:
+            what, instead = (
+                attribute.quantity,
+                f"shares of its bins, or before an edge: 'share of {attribute.name} < EDGE'",
+            )
         raise QuestionError(
-            f"{question.text!r}: the values of {attribute.name!r} are no numbers, and have no {question.measure}; ask for "
-            f"shares, or declare it as numeric"
+            f"{question.text!r}: the values of {attribute.name!r} are {what}, and have no {question.measure}; ask for {instead}"
         )
     if question.measure == MEAN:
         return [*(among * numbers[:, codes]), among], [_Figure(MEAN, slice(start, start + 3), start + 3)]
@@ -317,8 +317,10 @@ def _holds(
 def numbers_of(attribute: Attribute) -> Numbers | None:
     """Return what each code stands for, and the least and the greatest number in its bin, (3, codes); 0 for a missing value.
 
-    None where its values are no numbers.
+    None where its values are no numbers, and of dates.
     """
+    if attribute.date_format is not None:
+        return None
     rows: list[list[float]] = [[float(one) for one in attribute.values if isinstance(one, int | float)]] * 3
     if attribute.kind is AttributeKind.NUMERIC:
         rows = [list(attribute.representatives), list(attribute.edges[:-1]), list(attribute.edges[1:])]

@@ -77,11 +77,6 @@ def read_questions(path: str | os.PathLike[str]) -> tuple[str, ...]:
 def parse_question(text: str, schema: Schema) -> Question:
     """Read a question.
 
-    Raises
-    ------
-    QuestionError
-        If the text is no question about these columns; it says where, and what was expected.
-
     Examples
     --------
     >>> import dpopt

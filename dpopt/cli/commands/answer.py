@@ -22,12 +22,10 @@ def answer(
             metavar="RELEASE ... QUESTION ...",
             help="Folder of a release, or several of one table, whose measurements are taken together; then questions, "
             "each in quotes: 'count where sex = female', 'share of smoker by education', 'mean(income) by sector where "
-            "age >= 40', 'median(income) by sex', 'mean(income) of retired - mean(income) of employed'.",
+            "age >= 40', 'median(income) by sex', 'mean(income) of retired - mean(income) of employed', 'income ~ age + sex' "
+            "(a linear regression). One that is given twice is answered once.",
         ),
     ],
-    regress: Annotated[
-        list[str] | None, "Linear regression, as 'income ~ age + sex'; can be given several times."
-    ] = None,
     file: Annotated[Path | None, "File of questions, one on each line; '#' begins a remark."] = None,
     confidence: Annotated[float, "Probability with which each interval holds the figure of the table."] = 0.95,
     simultaneous: Annotated[bool, "All intervals of this call together hold with this probability."] = False,
@@ -50,12 +48,14 @@ def answer(
         if not Path(one).exists():
             break
         folders.append(one)
-    asked = given[len(folders) :] + _lines(file) + (regress or [])
+    asked = given[len(folders) :] + _lines(file)
     if not folders:
         fail(f"found no release at {given[0]!r}; name the folder of a release first, then questions")
     if not asked:
-        fail("found no question; give one behind the release, as 'count where sex = female', or --regress, or --file")
+        fail("found no question; give one behind the release, as 'count where sex = female', or --file")
     if out is not None:
+        if as_json:
+            fail("--out writes a table (.csv), and --json prints: leave one of them out, or give --json > FILE")
         check_new(out)
     answering = Answering.of(folders)
     rows = answering.answers(asked, confidence=confidence, simultaneous=simultaneous, population=population)
@@ -83,8 +83,8 @@ def _show(rows: list[dict[str, object]], title: str) -> None:
     from dpopt.html_pages.shown import figure
 
     console().print(title)
-    for asked, group in groupby(rows, key=lambda row: str(row.get("question", row.get("regression")))):
-        found = [{name: one for name, one in row.items() if name not in ("question", "regression")} for row in group]
+    for asked, group in groupby(rows, key=lambda row: str(row["question"])):
+        found = [{name: one for name, one in row.items() if name != "question"} for row in group]
         how = {str(row.pop("how")) for row in found}
         names = [name.replace("_", " ") for name in found[0]]
         shown = [[one if isinstance(one, str) else figure(one) for one in row.values()] for row in found]
