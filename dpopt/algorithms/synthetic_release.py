@@ -288,17 +288,7 @@ class SyntheticRelease(Shown):
         return dpopt.report(self, table, **how)
 
     def answer(self, questions: str | Sequence[str], **how: Any) -> pd.DataFrame:
-        """Return answers to questions, with intervals: `dpopt.answer` of this release, with its parameters and examples.
-
-        Examples
-        --------
-        >>> import dpopt, numpy
-        >>> made = dpopt.release(
-        ...     numpy.eye(2, dtype=int).repeat(500, axis=0), dpopt.Schema.binary(2), n0=1000, epsilon=5
-        ... )
-        >>> made.answer("item1 ~ item0").term.tolist()[0], list(made.answer("count").how)
-        ('constant', ['measured'])
-        """
+        """Return answers to questions, with intervals: `dpopt.answer` of this release, with its parameters and example."""
         import dpopt  # as above
 
         return dpopt.answer(self, questions, **how)
@@ -318,6 +308,22 @@ class SyntheticRelease(Shown):
                     rows[text] = [answer.row() for answer in found.answers()]
                     number += len(found)
         return [row for each in rows.values() for row in each]
+
+    def regression(self, formula: str, **how: Any) -> pd.DataFrame:
+        """Return the coefficients of a linear regression: `dpopt.regression` of this release, with its parameters.
+
+        Examples
+        --------
+        >>> import dpopt, numpy
+        >>> made = dpopt.release(
+        ...     numpy.eye(2, dtype=int).repeat(500, axis=0), dpopt.Schema.binary(2), n0=1000, epsilon=5
+        ... )
+        >>> made.regression("item1 ~ item0").term.tolist()[0], list(made.answer("count").how)
+        ('constant', ['measured'])
+        """
+        import dpopt  # as above
+
+        return dpopt.regression(self, formula, **how)
 
     def to_sparse(self) -> tuple[csr_array[Any, tuple[int, int]], NDArray[np.float64] | None]:
         """Return records of zeros and ones as a sparse matrix, a row for each: rows, or distinct records where weights are.

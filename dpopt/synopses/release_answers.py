@@ -195,6 +195,26 @@ def answer(
     return frame(answering.answers(texts, **how))  # type: ignore[arg-type]  # of the names' types
 
 
+def regression(
+    release: AnyRelease | Sequence[AnyRelease], formula: str, *, confidence: float = 0.95, simultaneous: bool = False
+) -> pd.DataFrame:
+    """Return the coefficients of a linear regression, each with its interval: the `answer` to a formula.
+
+    Examples
+    --------
+    >>> import dpopt, pandas
+    >>> schema = dpopt.Schema(tuple(dpopt.Attribute(name, dpopt.AttributeKind.BOOLEAN) for name in ("smoker", "ill")))
+    >>> table = pandas.DataFrame({"smoker": [True, False] * 500, "ill": [True, False, False, False] * 250})
+    >>> made = dpopt.release(table, schema, n0=1000, epsilon=5)
+    >>> found = dpopt.regression(made, "ill ~ smoker", confidence=0.9999)
+    >>> list(found.term), bool(found.low[1] <= 0.5 <= found.high[1])
+    (['constant', 'smoker = true'], True)
+    """
+    if "~" not in formula:
+        raise QuestionError(f"found the regression {formula!r}; expected OUTCOME ~ COLUMN + COLUMN")
+    return answer(release, formula, confidence=confidence, simultaneous=simultaneous)
+
+
 def frame(rows: list[Row]) -> pd.DataFrame:
     """Return rows as a table, what names a figure first."""
     import pandas as pd

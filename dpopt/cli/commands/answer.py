@@ -22,10 +22,13 @@ def answer(
             metavar="RELEASE ... QUESTION ...",
             help="Folder of a release, or several of one table, whose measurements are taken together; then questions, "
             "each in quotes: 'count where sex = female', 'share of smoker by education', 'mean(income) by sector where "
-            "age >= 40', 'median(income) by sex', 'mean(income) of retired - mean(income) of employed', 'income ~ age + sex' "
-            "(a linear regression). One that is given twice is answered once.",
+            "age >= 40', 'median(income) by sex', 'mean(income) of retired - mean(income) of employed'. "
+            "One that is given twice is answered once.",
         ),
     ],
+    regress: Annotated[
+        list[str] | None, "Linear regression, as 'income ~ age + sex'; can be given several times."
+    ] = None,
     file: Annotated[Path | None, "File of questions, one on each line; '#' begins a remark."] = None,
     confidence: Annotated[float, "Probability with which each interval holds the figure of the table."] = 0.95,
     simultaneous: Annotated[bool, "All intervals of this call together hold with this probability."] = False,
@@ -48,11 +51,11 @@ def answer(
         if not Path(one).exists():
             break
         folders.append(one)
-    asked = given[len(folders) :] + _lines(file)
+    asked = given[len(folders) :] + _lines(file) + (regress or [])
     if not folders:
         fail(f"found no release at {given[0]!r}; name the folder of a release first, then questions")
     if not asked:
-        fail("found no question; give one behind the release, as 'count where sex = female', or --file")
+        fail("found no question; give one behind the release, as 'count where sex = female', or --regress, or --file")
     if out is not None:
         if as_json:
             fail("--out writes a table (.csv), and --json prints: leave one of them out, or give --json > FILE")
