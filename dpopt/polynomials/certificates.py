@@ -119,8 +119,7 @@ def judgement(problem: Problem, polynomial: Polynomial) -> tuple[Fraction, tuple
     broken = []
     if problem.keeps_zero and errors[0]:
         broken.append((errors[0], f"the polynomial misses the value at 0 by {about(errors[0])}"))
-    largest = max(weight * error for weight, error in zip(target.weights, errors, strict=True))
-    allowed = problem.error_limit
+    largest, allowed = max(v * error for v, error in zip(target.weights, errors, strict=True)), problem.error_limit
     if allowed is not None and largest > allowed:
         says = f"the error is {about(largest)}, above the limit of {about(allowed)}"
         broken.append((largest - allowed, says))

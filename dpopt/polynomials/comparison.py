@@ -24,11 +24,6 @@ class Certified:
     best: Solution
     """The nearest polynomial of the degree, with the proof that none is nearer."""
 
-    @property
-    def above(self) -> Fraction:
-        """By how much the error is above the least one."""
-        return self.error.value - self.best.objective
-
 
 def certify(
     polynomial: Polynomial, target: Target, *, free_constant: bool | None = None, solver: str | Solver | None = None

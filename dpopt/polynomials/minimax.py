@@ -73,8 +73,9 @@ def best_polynomial(
         exact = Polynomial.through(target.width, [target.values[s] for s in points], points)
         return Solution(problem, exact, Fraction(0), Witness((), ()))
     spread = tuple(counted[place] for place in spread_reference(0, len(counted) - 1, needed))
-    begin = _solver_reference(problem, needed, solver) or spread
-    found = levelled_optimum(target, begin, keeps_zero=problem.keeps_zero)
+    found = levelled_optimum(
+        target, _solver_reference(problem, needed, solver) or spread, keeps_zero=problem.keeps_zero
+    )
     values = [f - error * found.unit for f, error in zip(target.values, found.errors, strict=True)][: degree + 1]
     return Solution(problem, Polynomial.through(target.width, values), found.size, found.witness)
 

@@ -48,8 +48,7 @@ class Target:
         fractions = all(type(weight) is Fraction and weight >= 0 for weight in self.weights)
         if not fractions or len(self.weights) != len(self.values) or not any(self.weights):
             raise PolynomialError(
-                f"found {len(self.weights)} weights of errors; expected {len(self.values)} Fractions of at least 0, one "
-                f"above 0 (Target.weighted takes other numbers)"
+                f"expected {len(self.values)} weights of errors, of at least 0, one above 0 (Fractions, or Target.weighted)"
             )
 
     @property
@@ -64,7 +63,10 @@ class Target:
 
     def weighted(self, weights: Iterable[Fraction | int | float | str]) -> Target:
         """Return the target with these weights of errors at 0, 1, ..., k; 0 where any value will do."""
-        return replace(self, weights=exact_numbers(weights, "weight"))
+        found = exact_numbers(weights, "weight")
+        if not found:
+            raise PolynomialError("found no weights of errors; expected one for each of 0, ..., k")
+        return replace(self, weights=found)
 
     @classmethod
     def disjunction(cls, width: int) -> Target:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
+from dpopt.inference.histograms.tree_least_squares import range_variances
+from dpopt.queries.ranges.tree import Tree
 from experiments.hay_2010 import unattributed as sequences
 from experiments.hay_2010 import universal as histograms
 from experiments.hay_2010 import wavelets
@@ -24,6 +28,7 @@ def beside() -> Iterator[Beside]:
     yield from _ranges(report["universal"])
     yield from _theory(report)
     yield from _wavelets(report["wavelets"])
+    yield from _grades()
 
 
 def _sequences(report: dict[str, Any]) -> Iterator[Beside]:
@@ -219,6 +224,20 @@ def _wavelets(results: Results) -> Iterator[Beside]:
         "of the same order only: wavelets measure each difference of two halves once where the tree's counts imply it a "
         "little worse (s against s - 1 for halves of s bins together), and the total once where the tree implies it twice",
         "that technique has error equivalent to a binary",
+    )
+
+
+def _grades() -> Iterator[Beside]:
+    tree = Tree.nested([["A", "B", "C", "D"], "F"])
+    students, passed = range_variances(tree, np.ones(7), np.array([0, 0]), np.array([5, 4])) * 9
+    yield Beside(
+        "Section 1 (the grades)",
+        "variance of all and of passing students from seven consistent counts, over that of a single count alone",
+        "may be below 5 and 4, those of the sums of five grades",
+        f"{students:.3g} and {passed:.3g}",
+        bool(students < 5 and passed < 4),
+        "consistency lowers them from 9, but the five grades alone are better for every one of the seven counts",
+        "may be more accurate. There is another concern",
     )
 
 

@@ -799,6 +799,12 @@ POINTS: list[tuple[str, int, Values, str]] = [
         {f"x_{v}": x / 13 for v, x in enumerate((196, 45, 151, 45, 0, 147, 4))},
         "(196; 45, 151; 45, 0, 147, 4) / 13",
     ),
-    ("tree_consistency", 4, {"x_3": 2.75, "x_4": -0.25, "x_5": 10.75, "x_6": -0.25}, "11/4, -1/4, 43/4, -1/4"),
+    (
+        "tree_consistency",
+        4,
+        {f"x_{v}": x for v, x in enumerate((105, 96, 9, 20, 33, 29, 14))},
+        "(105; 96, 9; 20, 33, 29, 14)",
+    ),
+    ("tree_consistency", 5, {"x_3": 2.75, "x_4": -0.25, "x_5": 10.75, "x_6": -0.25}, "11/4, -1/4, 43/4, -1/4"),
 ]
 """Page, number of the example, values that its solution has, and the words by which the page says so."""

@@ -75,7 +75,7 @@ def test_what_is_no_number_is_refused(text: str) -> None:
         (partial(Polynomial.from_basis, 3, ["1", "x"]), "coefficient 1 is 'x'"),
         *(
             (partial(Target.table([0, 1]).weighted, weights), "weights of errors")
-            for weights in ([1], [1, 1, 1], [0, 0], [1, -1])
+            for weights in ([], [1], [1, 1, 1], [0, 0], [1, -1])
         ),
         (partial(Target, "or", (Fraction(0), Fraction(1)), (1, 1)), "weights of errors"),  # type: ignore[arg-type]
     ],

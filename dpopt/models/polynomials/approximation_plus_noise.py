@@ -1,7 +1,6 @@
 """The polynomial with the least predicted error of a noisy answer: its own error and that of noise on its coefficients.
 
-Problem (models/approximation_plus_noise): for values f(0), ..., f(k), weights v_s >= 0 of errors (1 if left
-out), weights w_j >= 0 (w_0 = 0) and zeta > 0,
+Problem (models/approximation_plus_noise): for values f(0), ..., f(k), weights v_s of errors, w_j >= 0 (w_0 = 0) and zeta > 0,
 
     minimize    E + zeta sum_j w_j |a_j|                                       AN-1
     subject to  v_s |sum_j a_j C(s, j) - f(s)| <= E  for s = 0, ..., k         AN-2

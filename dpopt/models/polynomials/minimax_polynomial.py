@@ -1,7 +1,6 @@
 """The polynomial of a degree nearest to given values on 0..k, as a linear program.
 
-Problem (models/minimax_polynomial): for values f(0), ..., f(k), weights v_s >= 0 of errors (1 if left out) and a degree
-t, with u = 2 s / k - 1,
+Problem (models/minimax_polynomial): for values f(0), ..., f(k), weights v_s of errors and a degree t, with u = 2 s / k - 1,
 
     minimize    E                                                                   MP-1
     subject to  v_s sum_j x_j T_j(u) + E >= v_s f(s)     for s = 0, ..., k          MP-2

@@ -45,9 +45,8 @@ def symmetric_family(
     --------
     >>> import dpopt
     >>> from dpopt.polynomials import Polynomial, Target
-    >>> bits = [dpopt.Attribute(name, dpopt.AttributeKind.BOOLEAN) for name in ("smoker", "member")]
     >>> mine = Polynomial.from_basis(2, ["1/10", "1/2"])
-    >>> family = dpopt.symmetric_family(dpopt.Schema(tuple(bits)), Target.disjunction(2), mine)
+    >>> family = dpopt.symmetric_family(dpopt.Schema.binary(2), Target.disjunction(2), mine)
     >>> round(family.approximation, 9)
     0.4
     """
