@@ -1,6 +1,6 @@
 """The polynomial near given values with the least weighted coefficients, or the nearest one with small coefficients.
 
-Problem (models/coefficient_budget): for values f(0), ..., f(k), weights v_s of errors, a degree t, weights w_j >= 0 and an error e,
+Problem (models/coefficient_budget): for values f(0), ..., f(k) with weights v_s, a degree t, weights w_j >= 0 and an error e,
 
     minimize    sum_j w_j |a_j|                                                CB-1
     subject to  v_s |sum_j a_j C(s, j) - f(s)| <= e  for s = 0, ..., k         CB-2
