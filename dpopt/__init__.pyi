@@ -59,6 +59,7 @@ from dpopt.synopses.intervals.release_intervals import intervals as intervals
 from dpopt.synopses.release_answers import answer as answer
 from dpopt.synopses.release_answers import regression as regression
 from dpopt.synopses.sanitizers.release_sanitizer import sanitize as sanitize
+from dpopt.synopses.sanitizers.symmetric_families import symmetric_family as symmetric_family
 from dpopt.synopses.summaries.release_summary import summary as summary
 from dpopt.transcript.budget_ledger import BudgetLedger as BudgetLedger
 from dpopt.version import __version__ as __version__

@@ -18,7 +18,8 @@ Next     another problem on coefficients: its linear program in `dpopt.models`, 
 | coefficient_budgets.py | least coefficients for an error; least error with noise |
 | exact_optimum.py | linear programs solved exactly, starting from the point of a solver |
 | solver_answers.py | the polynomial of a solver, judged in exact arithmetic |
-| constructions.py | constructions of the papers |
+| constructions.py | constructions of the papers, by Chebyshev and Sherstov |
+| comparison.py | any polynomial certified; constructions beside the least error |
 | decision_lists.py | coefficients for rows that are decision lists, and their exact error |
 | sensitivities.py | by how much one record changes the counts of each expansion |
 """
@@ -32,9 +33,13 @@ from dpopt.polynomials.certificates import verify as verify
 from dpopt.polynomials.coefficient_budgets import least_coefficients as least_coefficients
 from dpopt.polynomials.coefficient_budgets import least_error_within as least_error_within
 from dpopt.polynomials.coefficient_budgets import least_predicted_error as least_predicted_error
+from dpopt.polynomials.comparison import Certified as Certified
+from dpopt.polynomials.comparison import certify as certify
+from dpopt.polynomials.comparison import constructions_beside_best as constructions_beside_best
 from dpopt.polynomials.constructions import chebyshev_degree as chebyshev_degree
 from dpopt.polynomials.constructions import chebyshev_error as chebyshev_error
 from dpopt.polynomials.constructions import chebyshev_polynomial as chebyshev_polynomial
+from dpopt.polynomials.constructions import sherstov_polynomial as sherstov_polynomial
 from dpopt.polynomials.exact_optimum import exact_solution as exact_solution
 from dpopt.polynomials.minimax import LeastDegree as LeastDegree
 from dpopt.polynomials.minimax import best_polynomial as best_polynomial

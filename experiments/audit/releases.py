@@ -154,13 +154,10 @@ def sanitizer(path: Path, asked: Asked) -> Released:
     """The generic sanitizer of disjunctions of up to two of two columns' values, degree 1."""
     from dpopt.polynomials.minimax import best_polynomial
     from dpopt.polynomials.targets import Target
-    from dpopt.queries.conjunctions.literals import ChosenLiterals
     from dpopt.synopses.sanitizers.symmetric_families import symmetric_family
 
     target = Target.disjunction(2)
-    family = symmetric_family(
-        ChosenLiterals.of(SCHEMA, ("a", "b"), "positive"), target, best_polynomial(target, 1).polynomial
-    )
+    family = symmetric_family(SCHEMA, target, best_polynomial(target, 1).polynomial, columns=("a", "b"))
     return _counted(dpopt.sanitize(path, family, n0=asked.size, **asked.budget))
 
 
