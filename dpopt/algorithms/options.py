@@ -26,6 +26,8 @@ else:
     Solver = object  # the annotations are read to make the command line
 
 AUTO, LOCAL_SEARCH = "auto", "local-search"
+PROVES = "cp-sat"
+"""The solver of rounds that are to end with a bound, where none is named."""
 MOST_SELECTIONS = 10_000
 EXACT_SECONDS = 2.0
 """Time limit per round of solvers that could otherwise take hours to prove that a record is best."""
@@ -263,6 +265,14 @@ class DualQuery(PlayedOptions):
     algorithm = "dualquery"
     candidate = True
     step: Step = None
+    gap: Annotated[
+        float | None,
+        Option(
+            "A round ends once its record is proven to be within this share of its draws from the best one: .02 adds "
+            "at most .02 to the certified error. For exact solvers; auto then is cp-sat.",
+            Number("the gap", least=0, most=1),
+        ),
+    ] = None
     free_attributes: Free = FreeAttributes.FIRST.value
     plan_by: Annotated[
         str,
@@ -271,6 +281,16 @@ class DualQuery(PlayedOptions):
             OneOf("--plan-by", (PlanBy.RULE.value, PlanBy.BOUND.value)),
         ),
     ] = PlanBy.RULE.value
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.gap is not None and self.solver == LOCAL_SEARCH:
+            raise PlanError(f"--gap needs a bound, and the {LOCAL_SEARCH} proves none; name an exact solver ({PROVES})")
+
+    @property
+    def solver_name(self) -> str:
+        """Name of the solver; where a gap is asked for, `auto` is an exact one."""
+        return PROVES if self.gap is not None and self.solver == AUTO else super().solver_name
 
     @property
     def numbers(self) -> tuple[int | None, int | None, Decimal | None]:

@@ -154,7 +154,7 @@ def _of_clauses(program: MaxCsp, hint: Point | None) -> _Posed:
     truths = _truths(model, problem, codes)
     model.maximize(sum(w * c for w, c in zip(problem.weights.tolist(), truths, strict=True)))
     if hint is not None:
-        _add_hint(model, codes, problem, reduction.shrink())
+        _add_hint(model, codes, truths, problem, reduction.shrink())
 
     def record(solver: cp_model.CpSolver) -> Point:
         values = np.array([solver.boolean_value(literal) for literal in codes])
@@ -267,13 +267,20 @@ def _tie_conjunction(model: cp_model.CpModel, truth: Literal, literals: list[Lit
         model.add_bool_or([truth, *(~literal for literal in literals)])
 
 
-def _add_hint(model: cp_model.CpModel, codes: list[Literal], problem: MaxCsp, start: NDArray[np.int32]) -> None:
+def _add_hint(
+    model: cp_model.CpModel, codes: list[Literal], truths: list[Literal], problem: MaxCsp, start: NDArray[np.int32]
+) -> None:
+    """Hint at a record and the truth of its clauses: CP-SAT may lose a hint that leaves variables open."""
+    from dpopt.queries.counting.kernels import satisfied  # imports numba
+
     offsets = problem.offsets()
     chosen = set((offsets[:-1] + start).tolist())
     for attribute, size in enumerate(problem.sizes.tolist()):
         low = int(offsets[attribute])
         for column in range(low, low + (1 if size == 2 else size)):
             model.add_hint(codes[column], column in chosen)
+    for truth, true in zip(truths, satisfied(problem.clauses, start).tolist(), strict=True):
+        model.add_hint(truth, true)
 
 
 def cp_sat_model(

@@ -88,7 +88,13 @@ class DualQueryAlgorithm(Algorithm[DualQuery, DualQueryPlan]):
             sizes=job.schema.sizes,
             solver=solver,
             fallback=search,
-            limits=SolveLimits(seconds=plan.seconds, work=plan.work, seed=plan.seed, threads=THREADS),
+            limits=SolveLimits(
+                seconds=plan.seconds,
+                work=plan.work,
+                gap=None if plan.gap is None else plan.gap * plan.draws,
+                seed=plan.seed,
+                threads=THREADS,
+            ),
             free_attributes=FreeAttributeRule(
                 plan.free_attributes, job.schema, seed=plan.seed, marginals=_one_way(walk, plan)
             ),
@@ -151,6 +157,7 @@ class DualQueryAlgorithm(Algorithm[DualQuery, DualQueryPlan]):
             solver="local-search",
             work=simulation.SWEEPS,
             seconds=None,
+            gap=None,
         )
         return mean_of_runs(
             lambda seed: errors_of_run(self, replace(played, seed=seed), part, seed, None),

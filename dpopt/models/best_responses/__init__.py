@@ -7,6 +7,7 @@
 | max_csp_as_mip.py | a `MaxCsp` as a mixed-integer program, the way back, and solvers of those as solvers of `MaxCsp` |
 | rewarded_clauses.py | the ways to write rows; rewarded clauses u_j |
 | presolved.py | presolve before any solver |
+| portfolio.py | an exact solver that begins from the record of a search and the bound of a relaxation |
 | pairwise_lifting.py, relaxation_bound.py | bounds from linear programs |
 | column_pricing.py | the pricing of a projection as a best response |
 | rows/ | rows of clauses, cliques and rules |
