@@ -19,11 +19,13 @@ from dpopt.programs.conic import ConicProgram, PointProgram
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.mps import mps_text
+from dpopt.programs.opb import opb_text
 from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Limit, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Solver, why_refused
 from dpopt.programs.text import MPS_REPLACES, formula, lp_text, unlike
 from dpopt.programs.verification import verified
+from dpopt.programs.weighted_cnf import wcnf_text
 
 if TYPE_CHECKING:
     from dpopt.solvers.cp_sat import CpModel
@@ -279,7 +281,9 @@ class Model:
         return cp_sat_model(self._without_cones("CP-SAT"), *self._blocks(), name=self.name)
 
     def write(self, path: str | Path) -> None:
-        """Write the model to a file: .lp or .mps, linear or quadratic; .pbtxt for CP-SAT.
+        """Write the model to a file: .lp or .mps, linear or quadratic; .pbtxt for CP-SAT; .opb, in whole numbers.
+
+        A best response can also be a .wcnf, for MaxSAT solvers.
 
         Numbers are written so that they read back as the same doubles. Files have `(`, `)`, `~` and `_` in names where
         names here have signs that a reader does not take; long names are cut, and those that would be alike get a
@@ -290,7 +294,7 @@ class Model:
             stream.write(text)
 
     def text(self, ending: str) -> bytes:
-        """Return what `write` writes to a file of this ending (".lp", ".mps", ".pbtxt"); errors as of `write`."""
+        """Return what `write` writes to a file of this ending, such as ".lp"; errors as of `write`."""
         program = self._without_cones(f"{ending} files")
         names = [name for block in self.variables.values() for name in block.names()]
         labels = [name for block in self.rows.values() for name in block.names()]
@@ -303,7 +307,22 @@ class Model:
             from dpopt.solvers.cp_sat import cp_sat_text
 
             return cp_sat_text(program, *self._blocks(), name=self.name)
-        raise ProgramError(f"found the ending {ending!r}; expected .lp, .mps or .pbtxt")
+        if ending == ".opb":
+            return opb_text(self._in_whole_numbers(program), names)
+        if ending == ".wcnf":
+            if self.clauses is None:
+                raise ProgramError(
+                    f"{self.name} is no model of weighted clauses, which .wcnf files hold; write .lp or .mps"
+                )
+            return wcnf_text(self.clauses.problem, names[: int(self.clauses.problem.offsets()[-1])])
+        raise ProgramError(f"found the ending {ending!r}; expected .lp, .mps, .pbtxt, .opb or .wcnf")
+
+    def _in_whole_numbers(self, program: MixedIntegerProgram | QuadraticProgram) -> MixedIntegerProgram:
+        """Return the program, whole where that changes nothing: each record is a point of whole numbers (`ClauseForm`)."""
+        if isinstance(program, QuadraticProgram):
+            raise ProgramError(f"{self.name} has squares, which .opb files cannot hold; write .lp or .mps")
+        whole = np.ones_like(program.integrality)
+        return program if self.clauses is None else replace(program, integrality=whole)
 
     def __str__(self) -> str:
         quadratic = self._quadratic()
