@@ -30,6 +30,7 @@ from dpopt.models.best_responses.max_csp_as_mip import (
     point_from_record,
     record_from_point,
 )
+from dpopt.models.best_responses.own_formulation import OwnFormulation
 from dpopt.models.best_responses.pairwise_lifting import pairwise_lifting
 from dpopt.models.best_responses.perturbed_response import perturbed_response
 from dpopt.models.best_responses.presolved import Presolved
@@ -66,6 +67,7 @@ __all__ = [
     "CatalogueEntry",
     "Formulation",
     "Model",
+    "OwnFormulation",
     "Presolved",
     "Solution",
     "accepting_max_csp",

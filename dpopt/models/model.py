@@ -278,7 +278,7 @@ class Model:
         """Return the model as a `CpModel` of `ortools.sat.python.cp_model`."""
         from dpopt.solvers.cp_sat import cp_sat_model
 
-        return cp_sat_model(self._without_cones("CP-SAT"), *self._blocks(), name=self.name)
+        return cp_sat_model(self._whole(self._without_cones("CP-SAT")), *self._blocks(), name=self.name)
 
     def write(self, path: str | Path) -> None:
         """Write the model to a file: .lp or .mps, linear or quadratic; .pbtxt for CP-SAT; .opb, in whole numbers.
@@ -306,9 +306,12 @@ class Model:
         if ending == ".pbtxt":
             from dpopt.solvers.cp_sat import cp_sat_text
 
-            return cp_sat_text(program, *self._blocks(), name=self.name)
+            return cp_sat_text(self._whole(program), *self._blocks(), name=self.name)
         if ending == ".opb":
-            return opb_text(self._in_whole_numbers(program), names)
+            if isinstance(program, QuadraticProgram):
+                raise ProgramError(f"{self.name} has squares, which .opb files cannot hold; write .lp or .mps")
+            whole = self._whole(program).linear
+            return opb_text(whole, names)
         if ending == ".wcnf":
             if self.clauses is None:
                 raise ProgramError(
@@ -317,12 +320,11 @@ class Model:
             return wcnf_text(self.clauses.problem, names[: int(self.clauses.problem.offsets()[-1])])
         raise ProgramError(f"found the ending {ending!r}; expected .lp, .mps, .pbtxt, .opb or .wcnf")
 
-    def _in_whole_numbers(self, program: MixedIntegerProgram | QuadraticProgram) -> MixedIntegerProgram:
-        """Return the program, whole where that changes nothing: each record is a point of whole numbers (`ClauseForm`)."""
-        if isinstance(program, QuadraticProgram):
-            raise ProgramError(f"{self.name} has squares, which .opb files cannot hold; write .lp or .mps")
-        whole = np.ones_like(program.integrality)
-        return program if self.clauses is None else replace(program, integrality=whole)
+    def _whole(self, program: MixedIntegerProgram | QuadraticProgram) -> MixedIntegerProgram | QuadraticProgram:
+        """Return the program, whole where that changes nothing: a record is a point of whole numbers (`ClauseForm`)."""
+        if self.clauses is None or isinstance(program, QuadraticProgram):
+            return program
+        return replace(program, integrality=np.ones_like(program.integrality))
 
     def __str__(self) -> str:
         quadratic = self._quadratic()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from dpopt.errors import PlanError, SolverUnavailableError
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
+from dpopt.models.best_responses.own_formulation import PREFIX, OwnFormulation
 from dpopt.models.best_responses.portfolio import Portfolio
 from dpopt.models.best_responses.presolved import Presolved
 from dpopt.models.best_responses.rewarded_clauses import Formulation
@@ -17,6 +18,8 @@ from dpopt.solvers.outside import outsider, tried
 FIRST_FOR_DUALS = ("mathopt-highs", "glop", "highs")
 """Simplex methods end at a vertex, whose duals have small denominators; they are asked first."""
 
+FORMULATIONS = "dpopt.formulations"
+"""The group of entry points of formulations from outside: functions of a model (`OwnFormulation`)."""
 FOR_BOUNDS = "glop"
 """Solves the relaxations of rounds: on first rounds in the shape of KDD Cup two to three times as fast as HiGHS."""
 
@@ -44,12 +47,31 @@ def solver_and_formulation(
     are, per-literal where none is named.
     """
     name, colon, formulation = given.strip().partition(":") if isinstance(given, str) else (given, "", "")
+    if name == PREFIX:
+        return registered_formulation(formulation), None
     solver = solver_named(name) if solver_named and isinstance(name, str) else registry.get_solver(name)
     if Capability.MAX_CSP in solver.capabilities:
         if colon:
             raise PlanError(f"{name} takes weighted clauses as they are; leave ':{formulation}' out")
         return solver, None
     return solver, formulation_named(formulation if colon else Formulation.PER_LITERAL.value)
+
+
+def registered_formulation(name: str) -> OwnFormulation:
+    """Return the formulation that another package registers under this name."""
+    known = registry.outside(FORMULATIONS)
+    if name not in known:
+        raise PlanError(
+            f"no package registers the formulation {name!r} under {FORMULATIONS!r} (found {', '.join(known) or 'none'}); in "
+            "Python give the function itself"
+        )
+    try:
+        build: object = known[name].load()
+    except registry.BREAKDOWNS as problem:
+        raise PlanError(f"the formulation {name!r} does not load: {type(problem).__name__}: {problem}") from problem
+    if not callable(build):
+        raise PlanError(f"the formulation {name!r} is a {type(build).__name__}; expected a function of a model")
+    return OwnFormulation(build, name)
 
 
 def clause_solver(given: str | Solver) -> Solver:
@@ -74,7 +96,8 @@ def require_solver(given: str | Solver, takes: Capability = Capability.MAX_CSP) 
         solver = clause_solver(given)
         while isinstance(solver, Presolved | Portfolio):  # they would settle it
             solver = solver.inner
-        tried(solver, takes)
+        if not isinstance(solver, OwnFormulation):  # its rows are about attributes of the schema: tried with that
+            tried(solver, takes)
         return
     solver = registry.get_solver(given)
     if takes not in solver.capabilities:
@@ -86,7 +109,8 @@ def require_solver_again(name: str, given: Solver | None, takes: Capability = Ca
     """Refuse to continue a run without the solver that it began with, which may have been no registered one."""
     if given is not None and given.name != name:
         raise PlanError(f"the run began with the solver {name!r}, found {given.name!r}; continue it with that one")
-    if given is None and name.partition(":")[0] not in registry.solver_names():
+    known = (*registry.solver_names(), *(f"{PREFIX}:{one}" for one in registry.outside(FORMULATIONS)))
+    if given is None and name not in known and name.partition(":")[0] not in known:
         raise SolverUnavailableError(
             f"the run began with a solver of its own, {name!r}, and none of this name is registered; continue it in "
             f"Python, with resume(..., solver=...)"

@@ -26,7 +26,7 @@ from dpopt.programs.reduction import reduce_max_csp
 from dpopt.programs.results import Limit, Point, SolveLimits, SolveResult
 from dpopt.programs.solver import Capability, Program
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
-from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Means, status_table
+from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Means, OwnValues, require_names, status_table
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -321,6 +321,20 @@ def cp_sat_model(
     goal = cp_model.LinearExpr.weighted_sum(found, program.objective.astype(np.int64).tolist())
     (model.maximize if program.maximize else model.minimize)(goal)
     return model
+
+
+def own_cp_sat_values(model: CpModel, names: Sequence[str], limits: SolveLimits) -> OwnValues:
+    """Solve a model in CP-SAT's objects, and return the values of these variables."""
+    from ortools.sat.python import cp_model
+
+    place = {variable.name: number for number, variable in enumerate(model.proto.variables)}
+    require_names(names, place)
+    solver = _configured(cp_model.CpSolver(), limits)
+    native = solver.status_name(solver.solve(model))
+    values = None
+    if native in {"OPTIMAL", "FEASIBLE"}:
+        values = np.array(solver.response_proto.solution, dtype=np.float64)[[place[name] for name in names]]
+    return OwnValues(values, STATUS.get(native, UNKNOWN_STATUS), native, f"CP-SAT {_version()}")
 
 
 def cp_sat_text(

@@ -165,6 +165,8 @@ def name_of(solver: Solver) -> str:
 
 def outsider(solver: Solver) -> Solver | None:
     """Return the solver from outside that gets a problem in the end; None where that is a part of dpopt."""
+    if getattr(solver, "outside", False):
+        return solver
     while type(solver).__module__.startswith("dpopt.") and hasattr(solver, "inner"):
         solver = solver.inner
     path = solver.adapter if isinstance(solver, InChildProcess) else type(solver).__module__
