@@ -305,14 +305,10 @@ class DualQuery(PlayedOptions):
         if self.formulation is None:
             return
         if not isinstance(self.formulation, str) and not callable(self.formulation):
-            raise PlanError(
-                f"a formulation is a function of a model, or a name; found {type(self.formulation).__name__}"
-            )
-        if (
-            self.solver not in {AUTO, self.solver_name}
-            or self.gap is not None
-            or self.free_attributes != FreeAttributes.FIRST.value
-        ):
+            found = type(self.formulation).__name__
+            raise PlanError(f"a formulation is a function of a model, or the name of one; found {found}")
+        given = self.gap is not None or self.free_attributes != FreeAttributes.FIRST.value
+        if given or self.solver not in {AUTO, self.solver_name}:
             raise PlanError(
                 "--formulation brings its own solver, proves no bound and sets every attribute; leave --solver, --gap and "
                 "--free-attributes out"

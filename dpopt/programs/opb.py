@@ -28,17 +28,17 @@ class _Bits:
     number: int
     most: int
 
+    @property
+    def fits(self) -> bool:
+        """Whether every choice of bits is a value."""
+        return self.most - self.least == (1 << self.number) - 1
+
     def times(self, coefficient: int) -> _Terms:
         return [(coefficient << k, self.first + k) for k in range(self.number)]
 
 
 def opb_text(program: MixedIntegerProgram, columns: Sequence[str] = ()) -> bytes:
-    """Return the program as an OPB file; ProgramError if it is none in bounded whole numbers, row limits included.
-
-    Parameters
-    ----------
-    columns
-        Names of the variables, for the comments.
+    """Return the program as an OPB file, its variables explained by name; ProgramError if it is none in bounded whole numbers.
 
     Source: the format of the pseudo-Boolean competitions (Roussel and Manquinho 2012).
     """
@@ -46,32 +46,22 @@ def opb_text(program: MixedIntegerProgram, columns: Sequence[str] = ()) -> bytes
     if reason is not None:
         raise ProgramError(f"an .opb file holds linear programs in bounded whole numbers only; {reason}")
     variables, first = [], 1
-    for low, high in zip(
-        np.ceil(program.lower).astype(int).tolist(), np.floor(program.upper).astype(int).tolist(), strict=True
-    ):
+    ends = np.ceil(program.lower).astype(int).tolist(), np.floor(program.upper).astype(int).tolist()
+    for low, high in zip(*ends, strict=True):
         variables.append(_Bits(low, first, (high - low).bit_length(), high))
         first += variables[-1].number
     sign = -1 if program.maximize else 1
     costs = program.objective.astype(np.int64).tolist()
     constant = sum(cost * variable.least for cost, variable in zip(costs, variables, strict=True))
     rows = [row for place in range(program.number_of_rows) for row in _row(program, place, variables)]
-    rows += [
-        _line(variable.times(-1), ">=", variable.least - variable.most) for variable in variables if not _fits(variable)
-    ]
-    goal = [
-        term for cost, variable in zip(costs, variables, strict=True) for term in variable.times(sign * cost) if cost
-    ]
+    rows += [_line(one.times(-1), ">=", one.least - one.most) for one in variables if not one.fits]
+    goal = [term for cost, one in zip(costs, variables, strict=True) for term in one.times(sign * cost) if cost]
     titles = columns or [f"x{number}" for number in range(len(variables))]
     head = [f"* #variable= {first - 1} #constraint= {len(rows)}"]
     head += [f"* objective = {constant} {'-' if program.maximize else '+'} value of this file"]
     head += [f"* {_meaning(title, variable)}" for title, variable in zip(titles, variables, strict=True)]
     text = "\n".join([*head, f"min: {_sum(goal)} ;", *rows, ""])
     return text.encode("ascii", "backslashreplace")
-
-
-def _fits(variable: _Bits) -> bool:
-    """Return whether every choice of bits is a value."""
-    return variable.most - variable.least == (1 << variable.number) - 1
 
 
 def _meaning(title: str, variable: _Bits) -> str:

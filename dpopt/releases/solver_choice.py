@@ -61,10 +61,8 @@ def registered_formulation(name: str) -> OwnFormulation:
     """Return the formulation that another package registers under this name."""
     known = registry.outside(FORMULATIONS)
     if name not in known:
-        raise PlanError(
-            f"no package registers the formulation {name!r} under {FORMULATIONS!r} (found {', '.join(known) or 'none'}); in "
-            "Python give the function itself"
-        )
+        there = f"there are {', '.join(known) or 'none'}"
+        raise PlanError(f"no package registers a formulation {name!r} ({there}); in Python give the function itself")
     try:
         build: object = known[name].load()
     except registry.BREAKDOWNS as problem:

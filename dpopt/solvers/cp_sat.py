@@ -323,7 +323,7 @@ def cp_sat_model(
     return model
 
 
-def own_cp_sat_values(model: CpModel, names: Sequence[str], limits: SolveLimits) -> OwnValues:
+def own_values(model: CpModel, names: Sequence[str], limits: SolveLimits) -> OwnValues:
     """Solve a model in CP-SAT's objects, and return the values of these variables."""
     from ortools.sat.python import cp_model
 

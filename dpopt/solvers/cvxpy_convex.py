@@ -437,17 +437,19 @@ LIBRARIES: dict[str, _Library] = {
 """Names in the registry."""
 
 
-def own_cvxpy_values(problem: CvxpyNative, symbol: str, size: int, limits: SolveLimits) -> OwnValues:
-    """Solve a problem in CVXPY's objects by HiGHS, and return the values of the variable of this name and size."""
+def own_values(problem: cvxpy.Problem, names: Sequence[str], limits: SolveLimits) -> OwnValues:
+    """Solve a problem in CVXPY's objects by HiGHS, and return the values of the vector x, which these name."""
     import cvxpy
 
-    require_names([symbol], problem.var_dict)
+    require_names(["x"], problem.var_dict)
     # HiGHS fails where a process asks it for another number of threads than before.
     options: Options = {} if limits.seconds is None else {"time_limit": limits.seconds}
     problem.solve(solver=cvxpy.HIGHS, **options)
-    found = problem.var_dict[symbol].value
+    found = problem.var_dict["x"].value
     meaning = OWN_STATUS.get(str(problem.status), UNKNOWN_STATUS)
-    known = found is not None and np.size(found) == size and meaning[0] in {Termination.OPTIMAL, Termination.LIMIT}
+    known = (
+        found is not None and np.size(found) == len(names) and meaning[0] in {Termination.OPTIMAL, Termination.LIMIT}
+    )
     values = np.asarray(found, dtype=np.float64).reshape(-1) if known else None
     return OwnValues(values, meaning, str(problem.status), f"CVXPY {cvxpy.__version__}")
 

@@ -264,7 +264,7 @@ def mathopt_proto(
     return proto
 
 
-def own_mathopt_values(model: MathOptModel, names: Sequence[str], limits: SolveLimits) -> OwnValues:
+def own_values(model: mathopt.Model, names: Sequence[str], limits: SolveLimits) -> OwnValues:
     """Solve a mixed-integer model in MathOpt's objects by SCIP, and return the values of these variables."""
     import ortools
     from ortools.math_opt.python import mathopt

@@ -187,7 +187,7 @@ def pulp_problem(
     return problem, found
 
 
-def own_pulp_values(problem: pulp.LpProblem, names: Sequence[str], limits: SolveLimits) -> OwnValues:
+def own_values(problem: pulp.LpProblem, names: Sequence[str], limits: SolveLimits) -> OwnValues:
     """Solve a problem in PuLP's objects, by CBC unless it has a solver set, and return the values of these variables."""
     import pulp
 

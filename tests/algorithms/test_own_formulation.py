@@ -142,7 +142,7 @@ def test_one_that_fails_later_costs_accuracy_only(tmp_path: Path) -> None:
 def test_what_a_formulation_brings_itself_is_refused_beside_it(options: dict[str, Any]) -> None:
     with pytest.raises(PlanError, match="brings its own solver"):
         dpopt.DualQuery(formulation=in_pulp, **options)
-    with pytest.raises(PlanError, match="a formulation is a function of a model, or a name; found int"):
+    with pytest.raises(PlanError, match="a formulation is a function of a model, or the name of one; found int"):
         dpopt.DualQuery(formulation=3)  # type: ignore[arg-type]
 
 

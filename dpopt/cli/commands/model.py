@@ -28,7 +28,9 @@ def list_models(*, as_json: _Json = False) -> None:
     from dpopt.models.catalogue import instances, model_names
 
     of_page = {name: [stem for stem, path in instances().items() if path.parts[-3] == name] for name in BEST_RESPONSES}
-    rows = [(name, name, None, of_page[name], decides) for name, (_, decides) in BEST_RESPONSES.items()]
+    rows: list[tuple[str, str, str | None, list[str], str]] = [
+        (name, name, None, of_page[name], decides) for name, (_, decides) in BEST_RESPONSES.items()
+    ]
     rows += [_listed(name) for name in model_names()]
     if as_json:
         print_json(

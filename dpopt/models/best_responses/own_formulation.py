@@ -12,9 +12,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar, cast
 
-from dpopt.errors import PlanError, ProgramError
+from dpopt.errors import DpoptError, PlanError, ProgramError
 from dpopt.models.best_responses.best_response import best_response
 from dpopt.models.best_responses.max_csp_as_mip import record_from_point
 from dpopt.models.model import Model
@@ -98,34 +98,31 @@ def code_titles(schema: Schema) -> list[list[str]]:
     ]
 
 
-def own_values(native: Any, names: Sequence[str], limits: SolveLimits) -> OwnValues:
+_LIBRARIES = {
+    "pulp": "dpopt.solvers.pulp_other:own_values",
+    "cvxpy": "dpopt.solvers.cvxpy_convex:own_values",
+    "ortools.sat": "dpopt.solvers.cp_sat:own_values",
+    "ortools.math_opt": "dpopt.solvers.math_opt:own_values",
+}
+"""What solves a model and returns the values of variables, by the beginning of the module of its class."""
+
+
+def own_values(native: object, names: Sequence[str], limits: SolveLimits) -> OwnValues:
     """Solve a model by the library in whose objects it is, and return the values of the variables x, by name."""
-    library = type(native).__module__
-    if library.startswith("pulp"):
-        from dpopt.solvers.pulp_other import own_pulp_values
+    from dpopt.solvers.registry import load
 
-        return own_pulp_values(native, names, limits)
-    if library.startswith("cvxpy"):
-        from dpopt.solvers.cvxpy_convex import own_cvxpy_values
-
-        return own_cvxpy_values(native, "x", len(names), limits)
-    if library.startswith("ortools.sat"):
-        from dpopt.solvers.cp_sat import own_cp_sat_values
-
-        return own_cp_sat_values(native, names, limits)
-    if library.startswith("ortools.math_opt"):
-        from dpopt.solvers.math_opt import own_mathopt_values
-
-        return own_mathopt_values(native, names, limits)
-    raise ProgramError(
-        f"the formulation returned a {type(native).__name__}; expected a model of PuLP, CVXPY, CP-SAT or MathOpt, such as "
-        "model.to_pulp() with further rows"
-    )
+    path = next((path for library, path in _LIBRARIES.items() if type(native).__module__.startswith(library)), None)
+    if path is None:
+        raise ProgramError(
+            f"the formulation returned a {type(native).__name__}; expected a model of PuLP, CVXPY, CP-SAT or MathOpt, such "
+            "as model.to_pulp() with further rows"
+        )
+    solve = cast("Callable[[object, Sequence[str], SolveLimits], OwnValues]", load(path))
+    return solve(native, names, limits)
 
 
 def require_answer(formulation: OwnFormulation, problem: MaxCsp, limits: SolveLimits) -> None:
     """Try a formulation on a public problem; PlanError where it gives no record."""
-    from dpopt.errors import DpoptError
     from dpopt.solvers.outside import solver_result
 
     try:

@@ -44,10 +44,6 @@ class Portfolio(Handing):
     """Solves the linear program, and gives its dual values. It is not trusted. None: no relaxation, so that the inner
     solver is always asked."""
 
-    def __post_init__(self) -> None:
-        if Capability.MAX_CSP not in self.inner.capabilities:
-            raise ProgramError(f"{self.inner.name} takes no MaxCsp; wrap it with accepting_max_csp")
-
     @property
     def capabilities(self) -> frozenset[Capability]:
         """What the inner solver can do; whether it takes hints or not, the search begins from one."""
@@ -117,7 +113,7 @@ class _Known:
             bound=float(self.bound),
             version=who,
             native_status=f"record of the search, bound of the {self.relaxed.relaxation}; no exact solver was asked",
-            report=self._report(self.found.solver, self.relaxed.solver),
+            report={"record_by": self.found.solver, "bound_by": self.relaxed.solver},
             history=tuple(self._history(())),
         )
 
@@ -141,14 +137,12 @@ class _Known:
             version=answer.version + by + (f", bound of {self.relaxed.solver}" if tighter else ""),
             report={
                 **answer.report,
-                **self._report(record.solver, self.relaxed.solver if tighter else answer.solver),
+                "record_by": record.solver,
+                "bound_by": self.relaxed.solver if tighter else answer.solver,
                 **({"claimed_bound": answer.bound} if bound is None and answer.bound is not None else {}),
             },
             history=tuple(self._history(answer.history)),
         )
-
-    def _report(self, record_by: str, bound_by: str) -> dict[str, float | int | str]:
-        return {"record_by": record_by, "bound_by": bound_by, "searched_seconds": round(self.searched, 4)}
 
     def _history(self, later: tuple[Progress, ...]) -> Iterator[Progress]:
         """Yield the best record and bound over time."""

@@ -17,19 +17,16 @@ from dpopt.programs.building import Flags, Indices
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 
-CONJUNCTIONS, PARITIES = "best_response", "best_response_parities"
-THRESHOLDS, WITH_RULES = "best_response_thresholds", "best_response_with_rules"
-
 
 def page_of(problem: MaxCsp) -> str:
     """Return the page of a best response: with rules, of conjunctions and their negations, of parities too, of any clauses."""
     if problem.rules.number_of_rules:
-        return WITH_RULES
+        return "best_response_with_rules"
     plain = np.logical_or(*_plain(problem))
     if plain.all():
-        return CONJUNCTIONS
+        return "best_response"
     parity = rewarded_clauses(problem).kinds == Kind.PARITY
-    return PARITIES if (plain | parity).all() else THRESHOLDS
+    return "best_response_parities" if (plain | parity).all() else "best_response_thresholds"
 
 
 def _plain(problem: MaxCsp) -> tuple[Flags, Flags]:
@@ -59,7 +56,8 @@ def row_names(problem: MaxCsp, parts: MipParts, program: MixedIntegerProgram, fo
             upper = bool(np.isfinite(program.row_upper[row]))
             label = _parity(problem, clause, formulation, in_clause=bool(in_clause[row]), upper=upper)
         elif group == "counted":
-            label = "TH-7" if in_clause[row] else _counted(int(entries[row]), parts.rewarded, clause)
+            of_counts = int(entries[row]) == int(parts.rewarded.widths[clause]) + 1  # the y alone
+            label = "TH-7" if in_clause[row] else "TH-5" if of_counts else "TH-6"
         else:
             label = "RU-2"
         shared = label in {"BR-10", "RU-2"}
@@ -102,11 +100,6 @@ def _parity(problem: MaxCsp, clause: int, formulation: Formulation, *, in_clause
     if not in_clause:
         return "PA-4" if upper else "PA-5"
     return "PA-6" if int(problem.clauses.widths()[clause]) > WIDEST_WITHOUT_LINKS else "PA-3"
-
-
-def _counted(entries: int, rewarded: RewardedClauses, clause: int) -> str:
-    """Return TH-5 for the row of the y alone, which are one more than the literals; else TH-6."""
-    return "TH-5" if entries == int(rewarded.widths[clause]) + 1 else "TH-6"
 
 
 def _labels(problem: MaxCsp, formulation: Formulation) -> list[str]:
