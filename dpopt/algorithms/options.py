@@ -302,10 +302,11 @@ class DualQuery(PlayedOptions):
         super().__post_init__()
         if self.gap is not None and self.solver == LOCAL_SEARCH:
             raise PlanError(f"--gap needs a bound, and the {LOCAL_SEARCH} proves none; name an exact solver ({PROVES})")
-        if self.formulation is None:
+        formulation: object = self.formulation
+        if formulation is None:
             return
-        if not isinstance(self.formulation, str) and not callable(self.formulation):
-            found = type(self.formulation).__name__
+        if not isinstance(formulation, str) and not callable(formulation):
+            found = type(formulation).__name__
             raise PlanError(f"a formulation is a function of a model, or the name of one; found {found}")
         given = self.gap is not None or self.free_attributes != FreeAttributes.FIRST.value
         if given or self.solver not in {AUTO, self.solver_name}:

@@ -17,6 +17,7 @@ from dpopt.errors import AccuracyWarning, PlanError
 from dpopt.models import Model, OwnFormulation, round_program
 from dpopt.releases import solver_choice
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
+from dpopt.solvers import registry
 
 SCHEMA = Schema(tuple(Attribute(name, AttributeKind.CATEGORICAL, ("no", "yes", "maybe")) for name in "abcd"))
 ROOT = Path(__file__).parents[2]
@@ -160,7 +161,7 @@ class _Point:
 
 def test_a_registered_one_has_a_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     known = {"mine": _Point(in_pulp), "wrong": _Point(3), "gone": _Point(ImportError("no such library"))}
-    monkeypatch.setattr(solver_choice.registry, "outside", lambda group: known if group == "dpopt.formulations" else {})
+    monkeypatch.setattr(registry, "outside", lambda group: known if group == "dpopt.formulations" else {})
     released("mine", tmp_path / "r")
     check(tmp_path / "r", "mine")
     assert isinstance(solver_choice.clause_solver("formulation:mine"), OwnFormulation)

@@ -41,20 +41,21 @@ def read_opb(text: str) -> tuple[dict[int, int], list[tuple[dict[int, int], str,
 
 def solved_opb(text: str) -> int:
     """Return the optimum of the problem that the file's comment makes of the file's own, by CP-SAT on what was read."""
-    cp_model = pytest.importorskip("ortools.sat.python.cp_model")
+    cp_model: Any = pytest.importorskip("ortools.sat.python.cp_model")
     goal, rows = read_opb(text)
     variables, constraints = map(int, re.match(r"\* #variable= (\d+) #constraint= (\d+)", text).groups())  # type: ignore[union-attr]
     assert constraints == len(rows)
     model: Any = cp_model.CpModel()
     bits = [None, *(model.new_bool_var(f"x{number}") for number in range(1, variables + 1))]
     for terms, relation, side in rows:
-        total = sum(value * bits[number] for number, value in terms.items())  # type: ignore[operator]
+        total = sum(value * bits[number] for number, value in terms.items())
         model.add(total >= side if relation == ">=" else total == side)
-    model.minimize(sum(value * bits[number] for number, value in goal.items()))  # type: ignore[operator]
+    model.minimize(sum(value * bits[number] for number, value in goal.items()))
     solver = cp_model.CpSolver()
     assert solver.status_name(solver.solve(model)) == "OPTIMAL"
     constant, sign = re.search(r"\* objective = (-?\d+) ([+-]) value", text).groups()  # type: ignore[union-attr]
-    return int(constant) + (-1 if sign == "-" else 1) * round(solver.objective_value)
+    value = (-1 if sign == "-" else 1) * round(float(solver.objective_value))
+    return int(constant) + value
 
 
 @pytest.mark.parametrize("instance", SMALL, ids=lambda one: one.name)

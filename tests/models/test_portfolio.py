@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from dpopt.comparison.instances import read_instance
 from dpopt.models.best_responses.portfolio import Portfolio
 from dpopt.programs import Capability, Limit, MaxCsp, Progress, SolveLimits, SolveResult, Termination, certify
+from dpopt.programs.results import NO_LIMITS, Point, as_record
 from dpopt.programs.solver import Program
 from dpopt.releases.solver_choice import clause_solver
 from dpopt.solvers import get_solver
@@ -27,7 +29,8 @@ def answering(asked: list[object], **fields: object) -> Callable[[Program], Solv
 
     def act(program: Program) -> SolveResult:
         asked.append(program)
-        return SolveResult(**{"termination": Termination.LIMIT, "limit": Limit.TIME, "solver": "mine", **fields})
+        usual: dict[str, Any] = {"termination": Termination.LIMIT, "limit": Limit.TIME, "solver": "mine"}
+        return SolveResult(**{**usual, **fields})
 
     return act
 
@@ -86,10 +89,12 @@ def test_a_failure_is_the_answer(ending: Termination) -> None:
 
 def test_the_record_of_the_search_is_the_hint() -> None:
     class Hinted(Mine):
-        def solve(self, program: Program, limits: SolveLimits = SolveLimits(), *, hint: object = None) -> SolveResult:  # type: ignore[override]  # noqa: B008
+        def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
             found = self.act(program)
             assert isinstance(program, MaxCsp)
-            return replace(found, solution=hint, objective=float(program.objective(hint)))  # type: ignore[arg-type]
+            assert isinstance(found, SolveResult)
+            assert hint is not None
+            return replace(found, solution=hint, objective=float(program.objective(as_record(hint))))
 
     result = Portfolio(Hinted(answering([], **worst(HARD)), CLAUSES), SEARCH, None).solve(HARD)
     assert (result.objective, result.report["record_by"]) == (37.0, "mine")

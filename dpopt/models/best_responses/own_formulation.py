@@ -35,8 +35,7 @@ Build = Callable[[Model], object]
 class OwnFormulation:
     """A `Solver` of MaxCsp: what somebody's function writes, solved by the library that it is written in."""
 
-    outside: ClassVar[bool] = True
-    """It runs code that is no part of dpopt."""
+    outside: ClassVar[bool] = True  # it runs code that is no part of dpopt
     build: Build
     label: str
     titles: Sequence[Sequence[str]] | None = None

@@ -104,14 +104,13 @@ class _Known:
 
     def settled(self) -> SolveResult:
         """Return the answer without the exact solver."""
-        who = f"{self.found.version} and {self.relaxed.solver}"
         optimal = self.found.objective == self.bound
         return replace(
             self.found,
             termination=Termination.OPTIMAL if optimal else Termination.LIMIT,
             limit=None if optimal else Limit.GAP,
             bound=float(self.bound),
-            version=who,
+            version=f"{self.found.version} and {self.relaxed.solver}",
             native_status=f"record of the search, bound of the {self.relaxed.relaxation}; no exact solver was asked",
             report={"record_by": self.found.solver, "bound_by": self.relaxed.solver},
             history=tuple(self._history(())),
