@@ -68,6 +68,7 @@ def test_the_solver_is_not_asked_within_the_gap_and_always_without_a_relaxation(
     inner = Mine(answering(asked, **worst(HARD)), CLAUSES)
     result = Portfolio(inner, SEARCH, GLOP).solve(HARD, SolveLimits(gap=4.0))
     assert (result.termination, result.limit, result.bound, asked) == (Termination.LIMIT, Limit.GAP, 41.0, [])
+    assert (result.solver, result.version[:23]) == ("mine", "not asked: local-search")
     assert Portfolio(inner, SEARCH, GLOP).solve(HARD, SolveLimits(gap=3.0)).limit is Limit.TIME
     assert len(asked) == 1
     assert Portfolio(inner, SEARCH, None).solve(HARD, SolveLimits(gap=1e9)).bound is None

@@ -41,12 +41,11 @@ class Portfolio(Handing):
     search: Solver
     """Finds a record without proof; its default limit of work holds."""
     duals: Solver | None
-    """Solves the linear program, and gives its dual values. It is not trusted. None: no relaxation, so that the inner
-    solver is always asked."""
+    """Solves the linear program, and is not trusted. None: no relaxation, so that the inner solver is always asked."""
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """What the inner solver can do; whether it takes hints or not, the search begins from one."""
+        """What the inner solver can do; the search begins from a hint."""
         return self.inner.capabilities | {Capability.WARM_START}
 
     def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
@@ -62,7 +61,7 @@ class Portfolio(Handing):
         relaxed = self._relaxed(program, limits)
         known = _Known(program, found, relaxed, searched, time.perf_counter() - started)
         if self.duals is not None and known.within(limits.gap):
-            return verified(program, replace(known.settled(), seconds=time.perf_counter() - started))
+            return verified(program, replace(known.settled(self.name), seconds=time.perf_counter() - started))
         left = None if limits.seconds is None else max(SHORTEST, limits.seconds - (time.perf_counter() - started))
         start = hint if found.solution is None else found.solution
         answer = self.handed(program, replace(limits, seconds=left), start)
@@ -102,16 +101,17 @@ class _Known:
         """Return whether record and bound are as close as is asked for: without a gap, equal."""
         return self.found.objective is not None and self.bound - self.found.objective <= (gap or 0.0)
 
-    def settled(self) -> SolveResult:
-        """Return the answer without the exact solver."""
+    def settled(self, name: str) -> SolveResult:
+        """Return the answer without the exact solver, in its name."""
         optimal = self.found.objective == self.bound
         return replace(
             self.found,
             termination=Termination.OPTIMAL if optimal else Termination.LIMIT,
             limit=None if optimal else Limit.GAP,
             bound=float(self.bound),
-            version=f"{self.found.version} and {self.relaxed.solver}",
-            native_status=f"record of the search, bound of the {self.relaxed.relaxation}; no exact solver was asked",
+            solver=name,
+            version=f"not asked: {self.found.solver} {self.found.version}, {self.relaxed.solver}",
+            native_status=f"record of the search, bound of the {self.relaxed.relaxation}",
             report={"record_by": self.found.solver, "bound_by": self.relaxed.solver},
             history=tuple(self._history(())),
         )
