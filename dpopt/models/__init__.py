@@ -34,6 +34,7 @@ from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp as acce
 from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip as max_csp_as_mip
 from dpopt.models.best_responses.max_csp_as_mip import point_from_record as point_from_record
 from dpopt.models.best_responses.max_csp_as_mip import record_from_point as record_from_point
+from dpopt.models.best_responses.own_formulation import OwnFormulation as OwnFormulation
 from dpopt.models.best_responses.pairwise_lifting import pairwise_lifting as pairwise_lifting
 from dpopt.models.best_responses.perturbed_response import perturbed_response as perturbed_response
 from dpopt.models.best_responses.presolved import Presolved as Presolved

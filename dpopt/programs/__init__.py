@@ -14,7 +14,7 @@ Next     a new kind of problem: one file here with its dataclass, its name in `P
 |---|---|
 | max_csp.py, mixed_integer.py, quadratic.py, conic.py | the problems; quadratic ones in other units |
 | building.py | linear and quadratic programs built block by block, with names |
-| text.py, mps.py | programs as formulas, LP files and MPS files |
+| text.py, mps.py, opb.py, weighted_cnf.py | programs as formulas, and as files: LP, MPS, pseudo-Boolean, MaxSAT |
 | solver.py, results.py | the contract of a solver: capabilities, limits, what it reports |
 | verification.py, certificate.py | what is true of an answer, computed outside the solver |
 | duality.py | bounds by weak duality, in exact arithmetic |

@@ -226,6 +226,7 @@ def test_the_schema_of_nist_acs_declares_the_values_of_the_public_dictionary(dat
         ("rules_cost_nothing", "| tic-tac-toe | with | 3 |"),
         ("formulation_strength", "| kdd99 | gscip | clique |"),
         ("solver_ladder", "| kdd99 | cp-sat | first |"),
+        ("portfolio", "| kdd99, conjunctions | cp-sat | helped |"),
         ("dpbench", "| made up, two columns | boxes | 1 | AHP |"),
         ("intervals", "| as printed, alpha' = alpha / 6 | 4,402 | 40 |"),
         ("polynomial_release", "| made up | 500 | 8 | 3 | and | 3 |"),
