@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from math import e, log
@@ -20,22 +19,11 @@ from dpopt.private.curators.matrix_curator import MatrixCurator
 from dpopt.private.mechanisms.randomness import ScriptedWords
 from dpopt.queries.condition import Condition
 from dpopt.synopses.optimal_count import CountPlan, plan_count
-from dpopt.transcript.journal import Entry
-from tests.tiny_runs import Table, bits_schema, dataset_of, trusted
+from tests.tiny_runs import EventJournal, Table, bits_schema, dataset_of, trusted
 
 SCHEMA, MOST = bits_schema(2), 3
 WHERE = Condition.of("a = true or b = true", SCHEMA)
 """True of three of the four records."""
-
-
-@dataclass
-class EventJournal:
-    """Keeps what is appended."""
-
-    events: list[str] = field(default_factory=list)
-
-    def append(self, entry: Entry) -> None:
-        self.events.append(f"journal {entry['kind']}")
 
 
 @cache
@@ -48,7 +36,7 @@ def curator_of(
     plan: CountPlan, table: Table, words: tuple[int, ...] = ()
 ) -> tuple[MatrixCurator, Ledger, EventJournal]:
     """Return the curator of a table, whose words are scripted and taken for the system's."""
-    ledger, journal = Ledger(plan.budget, plan.relation), EventJournal()
+    ledger, journal = Ledger(plan.budget, plan.relation), EventJournal([])
     ledger.reserve(plan.charges())
     with mock.patch("dpopt.private.curators.door.is_trusted", trusted):
         curator = MatrixCurator(dataset_of(SCHEMA, table), ledger, journal, size=len(table), words=ScriptedWords(words))
@@ -64,7 +52,7 @@ def drawn(plan: CountPlan, table: Table, point: int) -> tuple[int, tuple[Charge,
 
 def ends_of(plan: CountPlan, table: Table) -> list[int]:
     """Return where the points of each output end, by bisection on what the curator draws."""
-    total, ends = int(plan.weights[0].sum()), []
+    total, ends = int(plan.weights[0].sum()), list[int]()
     for output in range(plan.weights.shape[1]):
         low, high = ends[-1] if ends else 0, total
         while low < high:

@@ -12,7 +12,8 @@ Numbers = NDArray[np.float64]
 
 def away(n: int) -> Numbers:
     """Return |i - r| for counts and outputs 0 to n."""
-    return np.abs(np.subtract.outer(np.arange(n + 1.0), np.arange(n + 1.0)))
+    found: Numbers = np.abs(np.arange(n + 1.0)[:, None] - np.arange(n + 1.0))
+    return found
 
 
 def geometric(n: int, epsilon: float) -> Numbers:
@@ -36,7 +37,7 @@ def laplace(n: int, epsilon: float) -> Numbers:
 
 def exponential(n: int, epsilon: float) -> Numbers:
     """Return the exponential mechanism with the score -|i - r|."""
-    weights = np.exp(-epsilon / 2 * away(n))
+    weights: Numbers = np.exp(-epsilon / 2 * away(n))
     return weights / weights.sum(axis=1, keepdims=True)
 
 

@@ -669,7 +669,9 @@ def mechanisms() -> list[Problem]:
     found = []
     for n, given in ((3, {}), (4, {"delta": 0.01}), (5, {"prior": [0.3, 0.2, 0.2, 0.1, 0.1, 0.1]})):
         stated = {"losses": away(n).tolist(), "ratio": 2.5, **given}
-        arrays = {name: np.array(part) if isinstance(part, list) else part for name, part in stated.items()}
+        arrays: dict[str, Any] = {
+            name: np.array(part) if isinstance(part, list) else part for name, part in stated.items()
+        }
         found.append(near(float(optimal_mechanism(**arrays).solve().objective or 0.0), stated, within=1e-5))
     return found
 
