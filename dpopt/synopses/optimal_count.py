@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import sqrt
+from math import inf, nextafter, sqrt
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.matrices import LARGEST_EPSILON, matrix_charges, ratio_below
+from dpopt.accounting.matrices import matrix_charges, ratio_below
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.constraints import OneOf, Whole, constrain
 from dpopt.errors import PlanError, ProgramError, TranscriptError, WorkloadError
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 MOST = 64
 """Largest count of a matrix."""
+MOST_EPSILON = 16.0
+"""The most that is spent: ratios beyond are too large for solvers, and the count is wrong once in millions of draws."""
 LOSSES = ("absolute", "squared", "wrong")
 _BELOW = 1.0 - 1e-12  # of an amount: more than the roundings of a charge
 
@@ -96,7 +98,7 @@ def plan_count(
     if loss not in LOSSES:
         raise PlanError(f"--loss is one of {', '.join(LOSSES)}; found {loss!r}")
     pure, amount = budget.accountant is Accountant.PURE, whole_amount(budget)
-    epsilon = min(amount if pure else _BELOW * sqrt(2.0 * amount), LARGEST_EPSILON)
+    epsilon = min(amount if pure else _BELOW * sqrt(2.0 * amount), MOST_EPSILON)
     ratio, delta = ratio_below(epsilon), budget.delta * _BELOW if pure else 0.0
     own = losses(loss, most)
     model = optimal_mechanism(own, ratio, delta=delta)
@@ -104,8 +106,9 @@ def plan_count(
     if "x" not in found.value:
         raise ProgramError(f"{found.result.solver} found no mechanism: {found.ended}; give another solver")
     weights = whole_weights(found.value["x"], ratio, delta=delta)
-    bound = least_loss(model, found, own, ratio, delta=delta)
-    return CountPlan(relation, budget, most, loss, epsilon, weights, float(bound))
+    above = nextafter(nextafter(ratio, inf), inf)  # not below e^epsilon, so that the bound is that of epsilon
+    bound = least_loss(model, found, own, above, delta=budget.delta if pure else 0.0)
+    return CountPlan(relation, budget, most, loss, epsilon, weights, nextafter(float(bound), 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +219,15 @@ def count(
     def measure(dataset: PrivateDataset, plan: CountPlan, **how: Unpack[Running]) -> OptimalCount:
         return release_count(dataset, plan, condition=condition, **how)
 
-    return request.release("count", plan, lambda: request.table(table, declared), measure, tried=None)
+    return pure_unless_rho(request).release("count", plan, lambda: request.table(table, declared), measure, tried=None)
+
+
+def pure_unless_rho(request: Request) -> Request:
+    """Return the request whose budget is a pure epsilon, unless rho is asked for, or an owner's budget decides.
+
+    One draw needs no composition: a delta that is asked for is that of the mechanism (`planned_count`).
+    """
+    return request if request.rho is not None or request.budget is not None else replace(request, delta=0.0)
 
 
 def planned_count(request: Request, budget: Budget, *, most: int, loss: str, solver: str | None) -> CountPlan:

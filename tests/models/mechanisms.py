@@ -38,7 +38,8 @@ def laplace(n: int, epsilon: float) -> Numbers:
 def exponential(n: int, epsilon: float) -> Numbers:
     """Return the exponential mechanism with the score -|i - r|."""
     weights: Numbers = np.exp(-epsilon / 2 * away(n))
-    return weights / weights.sum(axis=1, keepdims=True)
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights
 
 
 def net(n: int, epsilon: float, records: int) -> Numbers:

@@ -30,9 +30,9 @@ class MatrixOptions:
 @COUNT.plans()
 def plan(request: Request, *, matrix: MatrixOptions) -> shared.Output:
     """Show the least expected loss, and its proof, before any table is read."""
-    from dpopt.synopses.optimal_count import planned_count
+    from dpopt.synopses.optimal_count import planned_count, pure_unless_rho
 
-    budget = request.noise(lambda given, _: planned_count(request, given, **asdict(matrix)), None)
+    budget = pure_unless_rho(request).noise(lambda given, _: planned_count(request, given, **asdict(matrix)), None)
     found = planned_count(request, budget, **asdict(matrix))
     return shared.Output(found.to_json(), [_prediction(found)])
 
