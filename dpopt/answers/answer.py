@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from dpopt.answers.estimates import Measured, RowTables, Sums, covariances, sampling_covariances
 from dpopt.answers.intervals import SURE, Interval, deviations_of, of_quantile, of_ratio, of_sum
-from dpopt.answers.questions import COUNT, MEAN, QUANTILE, SHARE, Question, literals_of
-from dpopt.errors import QuestionError, SchemaError
+from dpopt.answers.questions import COUNT, MEAN, QUANTILE, SHARE, Question
+from dpopt.errors import QuestionError
 from dpopt.inference.measured_residuals import Numbers
+from dpopt.queries.condition import cells_where
 from dpopt.schema.attribute import Attribute, AttributeKind
 from dpopt.schema.domains import Domains
-from dpopt.schema.rules.compile_rules import compile_rules
-from dpopt.schema.rules.formula import Formula
-from dpopt.schema.rules.rule import Rule
+from dpopt.schema.rules.formula import Formula, literals_of
 from dpopt.schema.schema import Schema
 
 MOST_CELLS = 4_000_000
@@ -245,7 +244,9 @@ def _sums(
     codes = {one: domains.codes_of(one)[at] for one, at in zip(columns, places, strict=True)}
 
     def holds(formula: Formula | None) -> NDArray[np.bool_]:
-        return _holds(formula, question, schema, codes, prod(shape))
+        if formula is None:
+            return np.ones(prod(shape), dtype=np.bool_)
+        return cells_where(formula, question.text, schema, codes)
 
     among = holds(question.condition)
     rows: Sequence[NDArray[np.bool_] | Numbers] = [among]
@@ -291,27 +292,6 @@ def _of_column(
     edges = np.append(numbers[1, shown[:1]], numbers[2, shown])
     below = [(among & (codes <= code)) - question.level * among for code in shown]
     return below, [_Figure(QUANTILE, slice(start, start + len(shown)), edges=edges, level=question.level)]
-
-
-def _holds(
-    formula: Formula | None, question: Question, schema: Schema, codes: dict[int, NDArray[np.int32]], number: int
-) -> NDArray[np.bool_]:
-    """Return for which cells, given their codes of each column, (number,) each, a formula is true."""
-    if formula is None:
-        return np.ones(number, dtype=np.bool_)
-    columns = list(codes)
-    try:
-        circuit = compile_rules(
-            (Rule(formula),),
-            [schema.attributes[one] for one in columns],
-            lambda name: columns.index(schema.index(name)),
-        )
-    except SchemaError as problem:
-        text = str(problem.__cause__ or problem)
-        if '{"' in text:  # advice in the form of rules
-            text = f"{text.partition(';')[0]}; name edges of bins, or a whole bin as its label, such as '[0, 10)'"
-        raise QuestionError(f"{question.text!r}: {text}") from None
-    return np.asarray(~circuit.broken(np.stack([codes[one] for one in columns], axis=1).astype(np.int32))[:, 0])
 
 
 def numbers_of(attribute: Attribute) -> Numbers | None:

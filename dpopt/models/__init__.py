@@ -15,6 +15,7 @@ Next     a new model: its page models/<name>/README.md with labelled formulas fi
 | model_size.py | what a model of a release will ask of a solver, said before |
 | halfspace_debiasing.py | biased estimates from random projections, combined for the least worst bias |
 | best_linear_answer.py | by which numbers noisy counts add up to an answer |
+| optimal_mechanism.py | the matrix of the mechanism of least expected loss, in whole numbers, with its proof |
 | shrinkage.py | the empirical prior by which noisy cells are drawn towards predictions |
 | best_responses/ | the best response to weighted queries, as programs, with bounds |
 | histograms/ | consistent histograms, sorted counts, degrees and intervals |
@@ -59,6 +60,7 @@ from dpopt.models.noise_budgets.level_budgets import level_budgets as level_budg
 from dpopt.models.noise_budgets.noise_allocation import noise_allocation as noise_allocation
 from dpopt.models.noise_budgets.residual_allocation import residual_allocation as residual_allocation
 from dpopt.models.noise_budgets.strategy import strategy as strategy
+from dpopt.models.optimal_mechanism import optimal_mechanism as optimal_mechanism
 from dpopt.models.polynomials.answer_polynomial import answer_polynomial as answer_polynomial
 from dpopt.models.polynomials.approximation_plus_noise import approximation_plus_noise as approximation_plus_noise
 from dpopt.models.polynomials.coefficient_budget import coefficient_budget as coefficient_budget

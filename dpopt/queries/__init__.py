@@ -9,6 +9,7 @@ compiling takes time.
 |---|---|
 | marginal_set.py | queries over their own attributes alone; marginals as shapes; their cells as clauses |
 | associations.py | Cramer's V and correlation from the shares of pairs of values |
+| condition.py | a condition in text as cells of one marginal |
 | clauses.py | literals and masks: conjunctions, negations, disjunctions, parities, r of k |
 | conjunctions/ | conjunctions of few literals, and monomials |
 | counting/ | exact counts on arrays, by whatever kernel is the cheapest |

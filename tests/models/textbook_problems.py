@@ -39,6 +39,7 @@ from dpopt.models.noise_budgets.level_budgets import best_level_budgets
 from dpopt.models.noise_budgets.noise_allocation import allocation_program, solve_allocation
 from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, residual_program, solve_residuals
 from dpopt.models.noise_budgets.strategy import best_strategy
+from dpopt.models.optimal_mechanism import optimal_mechanism
 from dpopt.models.polynomials.answer_polynomial import best_answer, best_mixed_answer
 from dpopt.models.records.reweighting import maximize_likelihood
 from dpopt.models.shrinkage import log_likelihoods
@@ -59,6 +60,7 @@ from tests.inference.histograms.small_trees import (
     random_tree,
 )
 from tests.models.catalogue import MODELS, enumerated_optimum, load_script, small_instances
+from tests.models.mechanisms import away
 from tests.models.polynomial_vertices import known_optima, numbers
 from tests.models.test_answer_polynomial import Table, deviations_of, table_of
 from tests.models.test_best_linear_answer import MARGINALS as ANSWERED
@@ -676,6 +678,18 @@ def linear_answers() -> list[Problem]:
     return found
 
 
+def mechanisms() -> list[Problem]:
+    """OM-1 to OM-5."""
+    found = []
+    for n, given in ((3, {}), (4, {"delta": 0.01}), (5, {"prior": [0.3, 0.2, 0.2, 0.1, 0.1, 0.1]})):
+        stated = {"losses": away(n).tolist(), "ratio": 2.5, **given}
+        arrays: dict[str, Any] = {
+            name: np.array(part) if isinstance(part, list) else part for name, part in stated.items()
+        }
+        found.append(near(float(optimal_mechanism(**arrays).solve().objective or 0.0), stated, within=1e-5))
+    return found
+
+
 def databases() -> list[Problem]:
     """SD-1 to SD-4."""
     difference = load_script(MODELS / "small_database" / "small_database_textbook.py").largest_difference
@@ -715,6 +729,7 @@ PROBLEMS: dict[str, Callable[[], list[Problem]]] = {
     "max_entropy": entropies,
     "minimax_polynomial": lambda: polynomials("minimax_polynomial"),
     "noise_allocation": allocations,
+    "optimal_mechanism": mechanisms,
     "perturbed_response": perturbed_responses,
     "projection": projections,
     "residual_allocation": residual_allocations,
