@@ -8,7 +8,7 @@ from math import e, log
 import numpy as np
 import pytest
 
-from dpopt.accounting.accountants import Accountant, total_epsilon
+from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.conversions import zcdp_epsilon
@@ -71,10 +71,10 @@ def test_deltas_add_up_beside_epsilons_and_lessen_the_delta_of_other_accountants
     assert (spent.epsilon, spent.delta, spent.rho) == (0.5, 2e-3, np.inf)
     assert not Budget(1.0, 1e-3, None, Accountant.PURE).allows(charges)
     assert Budget(1.0, 1e-2, None, Accountant.PURE).allows(charges)
-    found = total_epsilon(charges, Accountant.ZCDP, 3e-3)
+    found = columns_of(charges).epsilon(Accountant.ZCDP, 3e-3)
     assert found == pytest.approx(zcdp_epsilon(0.125, 1e-3))
     with pytest.raises(AccountingError, match="have delta 0.002 already"):
-        total_epsilon(charges, Accountant.ZCDP, 2e-3)
+        columns_of(charges).epsilon(Accountant.ZCDP, 2e-3)
     with pytest.raises(AccountingError, match="for one record"):
         Budget(9.0, 0.1, None, Accountant.PURE, 2).spent(charges)
     assert Cost.of_charges(charges).rho == np.inf
