@@ -32,7 +32,7 @@ from dpopt.algorithms.dualquery.plan import (
 from dpopt.algorithms.dualquery.rounds import BestResponder, FreeAttributeRule, dualquery_sections, recertify
 from dpopt.algorithms.memory import ExpectedMemory, expected_memory
 from dpopt.algorithms.options import DualQuery, Options, PlanRequest
-from dpopt.algorithms.prediction import PredictedError, errors_of_run, mean_of_runs
+from dpopt.algorithms.prediction import ROWS, PredictedError, errors_of_run, mean_of_runs
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.readers.table_sources import BATCH_ROWS
@@ -165,7 +165,7 @@ class DualQueryAlgorithm(Algorithm[DualQuery, DualQueryPlan]):
         if plan.rounds < 2 or (workload.schema.is_binary and len(workload.schema) > MOST_ATTRIBUTES):
             return None
         played, clock = simulation.on_population(plan, rounds=min(plan.rounds, TIMED_ROUNDS)), _Clock()
-        table = public_table(workload, simulation.ROWS, seed=1, density=density)
+        table = public_table(workload, ROWS, seed=1, density=density)
         run = Run(table, sources=Sources(ExactSampler(SeededWords(1))), progress=clock, solver=options.own_solver)
         play_run(self, Job(played, workload.schema, workload, {}, {}), run)
         return float(np.median(np.diff(clock.ends))) * plan.rounds
