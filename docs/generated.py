@@ -22,7 +22,7 @@ def children(*patterns: str) -> Callable[[], str]:
 def commands_and_aims() -> str:
     """Return the README's first commands and what is special, with links from a page of docs."""
     text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
-    shown = text[text.index("## Your own table") : text.index("## Where to read on")]
+    shown = text[text.index("## For owners") : text.index("## Where to read on")]
     return re.sub(r"\]\((?!https?:)", "](../", shown)
 
 

@@ -1,7 +1,8 @@
 """dpopt: differential privacy posed as optimization.
 
-Records stay in one room, `private`; what leaves it has been charged first and is public from then on. Everything that
-optimizes works on public values only, and its solvers are interchangeable. The rooms, in the order in which data flow:
+A sensitive table goes in; synthetic rows, or answers with intervals, come out. Every algorithm is an optimization model
+that any solver may solve. Records stay in one room, `private`; what leaves it has been charged first and is public from
+then on. Solvers see public values only, and their answers are checked outside. The rooms, in the order in which data flow:
 
 schema        what a record may be: attributes, values, bins, rules on records
 queries       what can be asked: clauses, workloads; counting and satisfaction as functions of arrays

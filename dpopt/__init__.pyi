@@ -56,9 +56,11 @@ from dpopt.synopses.histograms.release_histogram import plan_histogram as plan_h
 from dpopt.synopses.histograms.sorted.release_sorted import degrees as degrees
 from dpopt.synopses.histograms.sorted.release_sorted import sorted_counts as sorted_counts
 from dpopt.synopses.intervals.release_intervals import intervals as intervals
+from dpopt.synopses.optimal_count import count as count
 from dpopt.synopses.release_answers import answer as answer
 from dpopt.synopses.release_answers import regression as regression
 from dpopt.synopses.sanitizers.release_sanitizer import sanitize as sanitize
+from dpopt.synopses.sanitizers.symmetric_families import symmetric_family as symmetric_family
 from dpopt.synopses.summaries.release_summary import summary as summary
 from dpopt.transcript.budget_ledger import BudgetLedger as BudgetLedger
 from dpopt.version import __version__ as __version__

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from experiments.documents import circumstances, write_results
 from experiments.machine import describe_circumstances
@@ -17,6 +18,7 @@ Result = dict[str, Any]
 Report = dict[str, Any]
 Measure = Callable[[argparse.Namespace, list[Result]], Iterable[Result]]
 """Yields results of one part, from the options and the results of that part on file."""
+_Measured = TypeVar("_Measured")
 
 
 def parser_of(name: str, *, runs: int | None = None) -> argparse.ArgumentParser:
@@ -29,6 +31,26 @@ def parser_of(name: str, *, runs: int | None = None) -> argparse.ArgumentParser:
     parser.add_argument("--document", type=Path, help="put the tables into this document, and pictures beside it")
     parser.add_argument("--json", type=Path, help="results, written after every one")
     return parser
+
+
+def over_tables(name: str, tables: Iterable[str], epsilons: Sequence[float], *, runs: int) -> argparse.ArgumentParser:
+    """Return the parser of an experiment over tables and budgets, whose settings `in_processes` measures."""
+    parser, named = parser_of(name, runs=runs), list(tables)
+    parser.add_argument("--tables", nargs="+", choices=named, default=named, metavar="TABLE", help="some of them")
+    parser.add_argument("--epsilon", nargs="+", type=float, default=list(epsilons), help="budgets (all)")
+    parser.add_argument("--processes", type=int, default=1, help="settings measured at a time (1)")
+    return parser
+
+
+def in_processes(
+    options: argparse.Namespace, measure: Callable[[Any], _Measured], settings: Sequence[Any]
+) -> Iterator[_Measured]:
+    """Yield what is measured of each setting, by as many processes as `over_tables` was asked for."""
+    if options.processes == 1 or not settings:
+        yield from map(measure, settings)
+        return
+    with multiprocessing.get_context("spawn").Pool(options.processes, maxtasksperchild=12) as pool:
+        yield from pool.imap_unordered(measure, settings)
 
 
 def carry_out(

@@ -20,6 +20,7 @@ from experiments.hay_2010.pictures import draw as draw_hay
 from experiments.intervals.picture import draw as draw_intervals
 from experiments.papers import HERE
 from experiments.polynomial_release.picture import draw as draw_cost
+from experiments.portfolio.__main__ import draw as draw_portfolio
 from experiments.rules_cost_nothing.__main__ import draw as draw_rules
 from experiments.wide_data.pictures import draw as draw_wide
 
@@ -39,6 +40,7 @@ def main() -> int:
     draw_hay(_results("hay_2010"), HERE / "hay_2010")
     draw_intervals(_results("intervals")["curves"], HERE / "intervals" / "errors.svg")
     draw_cost(_results("polynomial_release")["cost"], HERE / "polynomial_release" / "cost.svg")
+    draw_portfolio(_results("portfolio"), HERE / "portfolio")
     draw_rules(_rules(), HERE / "rules_cost_nothing" / "errors.svg")
     draw_wide(_results("wide_data")["results"], HERE / "wide_data")
     return 0

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from dpopt.accounting.accountants import COMPARED, Accountant, Composition, columns_of, total_epsilon
+from dpopt.accounting.accountants import COMPARED, Accountant, Composition, columns_of
 from dpopt.accounting.charges import Charge
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.private.selections.query_weights import QueryWeights
@@ -300,8 +300,13 @@ def check_losses(charges: Sequence[Charge], one: list[Decimal], two: list[Decima
     return check_divergences(charges, Divergences(one, two))
 
 
-charged = cache(total_epsilon)
-"""The same for every pair of neighbours; `tests/boundary/conftest.py` has each test add up anew, as some plant defects."""
+@cache
+def charged(charges: tuple[Charge, ...], accountant: Composition, delta: float) -> float:
+    """Return what charges cost together: the same for every pair of neighbours.
+
+    `tests/boundary/conftest.py` has each test add up anew, as some plant defects.
+    """
+    return columns_of(charges).epsilon(accountant, delta)
 
 
 def check_divergences(charges: Sequence[Charge], apart: Divergences) -> Decimal:

@@ -16,7 +16,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.accounting.accountants import Accountant, columns_of, total_epsilon
+from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.dualquery import SAMPLER_SLACK
 from dpopt.accounting.relations import NeighbouringRelation
@@ -127,7 +127,7 @@ def joint_loss(
 ) -> float:
     """Check a selection and the measurement of what it selects; return the share of both charges that is used up."""
     if not gaussian:
-        charged = total_epsilon(charges, Accountant.PURE, 0.0)
+        charged = columns_of(charges).epsilon(Accountant.PURE, 0.0)
         found = max(log(a / b) + sum(m) / scale for a, b, m in zip(one, two, moves, strict=True))
         assert found <= charged * (1 + 1e-12) + SAMPLER_SLACK, f"pure loss {found}, charged {charged}"
         return found / charged

@@ -49,14 +49,13 @@ class Point(Points):
 
 @dataclass(frozen=True)
 class NetGame:
-    """A net mechanism over all multisets of m classes, or over a list of candidates, small enough to enumerate."""
+    """A net mechanism over all multisets of m classes, small enough to enumerate."""
 
     workload: Workload
     records: int
     range_: str
     size: int
     relation: NeighbouringRelation
-    listed: bool = False
     events: list[str] = field(default_factory=list)
 
     @property
@@ -82,9 +81,6 @@ class NetGame:
 
     def select(self, curator: NetCurator) -> int:
         """Select once; return the place of what was selected among the outputs."""
-        if self.listed:
-            candidates = np.array(self.outputs) @ self.answers.T.astype(np.int64)
-            return curator.select_candidate(candidates, records=self.records).candidate
         selected = curator.select_database(Multisets(self.answers, self.records), reach=REACH)
         counts = np.zeros(self.answers.shape[1], dtype=np.int64)
         counts[selected.elements] = selected.counts
@@ -100,10 +96,7 @@ class NetGame:
             return draw_listed(distances, weight, source)
 
         curator, ledger = self.curator(table)
-        with (
-            mock.patch("dpopt.private.mechanisms.net.net_draw.draw_listed", watching),
-            mock.patch("dpopt.private.curators.net_curator.draw_listed", watching),
-        ):
+        with mock.patch("dpopt.private.mechanisms.net.net_draw.draw_listed", watching):
             self.select(curator)
         assert len(watched) == 1, f"drawn {len(watched)} times"
         point, owned = Point(), [0] * len(self.outputs)
@@ -122,8 +115,6 @@ class NetGame:
 
     def place_of(self, rank: int) -> int:
         """Return the place among the outputs of what a draw of this rank selects."""
-        if self.listed:
-            return rank
         counts = multiset_of(Multisets(self.answers, self.records), rank)
         return self.outputs.index(tuple(counts.tolist()))
 

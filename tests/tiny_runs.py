@@ -203,7 +203,7 @@ def play(table: Table, workload: Workload, plan: DualQueryPlan, sampler: QuerySa
         free_attributes=FreeAttributeRule(FreeAttributes.FIRST, schema, seed=0),
     )
     # Enumeration answers at once: nobody has to wait for it, as for solvers from outside, in a thread of its own.
-    with mock.patch("dpopt.solvers.outside._outsider", lambda solver: None):  # noqa: PT008  a mock is slow to make
+    with mock.patch("dpopt.solvers.outside.outsider", lambda solver: None):  # noqa: PT008  a mock is slow to make
         return run(Walk(ledger, curator, journal), plan, responder), ledger
 
 

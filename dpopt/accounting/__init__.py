@@ -20,5 +20,6 @@ Every number holds under one neighbouring relation, and every charge names it.
 | conversions.py | from rho-zCDP and mu-GDP to (epsilon, delta) and back; sums never below the exact value |
 | dualquery.py | what the draws of DualQuery cost; how many rounds fit a budget |
 | selections.py | selections by the exponential mechanism: of candidates; one for each round of FEM |
+| matrices.py | draws from a matrix of whole weights, for a count with few values |
 | measurements.py | integer noise: on counts, among them all one-way marginals; on the number of records |
 """

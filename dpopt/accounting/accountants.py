@@ -7,7 +7,7 @@ and is refused. Totals are rounded up.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,7 +40,7 @@ class Accountant(Choice):
 
     Privacy: B2, B5, B6 in docs/privacy.
 
-    `PURE`: epsilons add up; delta is 0.
+    `PURE`: epsilons add up, and so do deltas: 0 but with mechanisms that have one.
 
     `ZCDP`: rho adds up (range^2/8, epsilon^2/2, rho), then one conversion. The default: proved for adaptive rounds and
     for every delta. Source: Bun, Steinke 2016 (composition; epsilon^2/2); Cesar, Rogers 2021 (bounded range: range^2/8,
@@ -115,6 +115,8 @@ class ChargeColumns:
     rhos: Floats
     rho_counts: Floats
     not_private: bool
+    delta: float = 0.0
+    """The sum of the deltas of (epsilon, delta) mechanisms."""
 
     def with_ranges(self, ranges: Floats, counts: Floats) -> ChargeColumns:
         """Return the same charges and, before them, bounded-range ones; float64 arrays of one length."""
@@ -134,6 +136,8 @@ class ChargeColumns:
         """
         if size == 1:
             return self
+        if self.delta:
+            raise AccountingError("a charge of delta is for one record; for persons of several rows give delta 0")
         return replace(
             self,
             ranges=scaled_upward(self.ranges, size),
@@ -144,27 +148,38 @@ class ChargeColumns:
     def rho(self) -> float:
         """Return the total rho of zCDP, the smallest float that is not below it; for mechanisms chosen adaptively.
 
-        The sum of count * (range^2/8, epsilon^2/2 or rho); infinite with a not-private charge.
+        The sum of count * (range^2/8, epsilon^2/2 or rho); infinite with a not-private charge, and with one of delta, which
+        no rho bounds.
 
         Source: Bun, Steinke 2016 (composition, epsilon^2/2); Cesar, Rogers 2021 (range^2/8).
         """
-        if self.not_private:
+        if self.not_private or self.delta:
             return math.inf
+        return self._rho_without_delta()
+
+    def _rho_without_delta(self) -> float:
         ranges = weighted_squares(self.range_counts, self.ranges)
         epsilons = weighted_squares(self.epsilon_counts, self.epsilons)
         halved = [part / 8.0 for part in ranges] + [part / 2.0 for part in epsilons]
         return sum_upward(*halved, *split_product(self.rho_counts, self.rhos))
 
     def epsilon(self, accountant: Composition, delta: float) -> float:
-        """Return the total epsilon at delta; see `total_epsilon`."""
+        """Return an epsilon such that all charges together are (epsilon, delta)-differentially private.
+
+        Rounded up; infinite with a not-private charge. delta lies in (0, 1), for `GDP` from 1e-9; `PURE` ignores it. Charges
+        of a delta of their own take their part of it (B13).
+        """
         if accountant is not Accountant.PURE:
             check_delta(delta)
+            if self.delta >= delta:
+                raise AccountingError(f"the charges have delta {self.delta:g} already; give a larger delta")
+            delta = (delta - self.delta) * (1.0 - 2.0**-50) if self.delta else delta
         if accountant is Accountant.GDP:
             _check_gdp_delta(delta)
         if self.not_private:
             return math.inf
         if accountant is Accountant.ZCDP:
-            return zcdp_epsilon(self.rho(), delta)
+            return zcdp_epsilon(self._rho_without_delta(), delta)
         self._refuse_concentrated(accountant)
         if accountant is Accountant.GDP:
             return gdp_epsilon(math.sqrt(self.mu_squared()) * MARGIN, delta)
@@ -219,24 +234,8 @@ def columns_of(charges: Iterable[Charge]) -> ChargeColumns:
         *column(ChargeKind.PURE),
         *column(ChargeKind.CONCENTRATED),
         not_private=any(charge.kind is ChargeKind.NOT_PRIVATE for charge in charges),
+        delta=min(1.0, weighted_sum_upward(*column(ChargeKind.DELTA)[::-1])),
     )
-
-
-def total_epsilon(charges: Sequence[Charge], accountant: Composition, delta: float) -> float:
-    """Return an epsilon such that all charges together are (epsilon, delta)-differentially private.
-
-    Rounded up; infinite with a not-private charge.
-
-    Parameters
-    ----------
-    charges
-        All under one neighbouring relation, which is the one the result holds for. No charges cost 0.
-    accountant
-        The theorem, see `Accountant` and `AdvancedComposition`.
-    delta
-        In (0, 1); from 1e-9 for `GDP`; ignored by `PURE`, whose delta is 0.
-    """
-    return columns_of(charges).epsilon(accountant, delta)
 
 
 def costs(

@@ -64,7 +64,7 @@ def protection(epsilon: float, delta: float) -> str:
 class PrivacySpent:
     """What a set of charges costs together, under the neighbouring relation that the charges share.
 
-    `epsilon` at `delta` (0 for the accountant `PURE`) by the theorem of `accountant`, and `rho` of zCDP. Both are
+    `epsilon` at `delta` (for `PURE` the sum of deltas) by the theorem of `accountant`, and `rho` of zCDP. Both are
     infinite when a not-private charge is among them. Rounded up.
     """
 
@@ -88,8 +88,8 @@ class Budget(Shown):
     epsilon
         At least 0, finite; None when `rho` is the limit.
     delta
-        In (0, 1); from 1e-9 for the accountant `GDP`; 0 is possible for `PURE`, which ignores it. With `rho` as the
-        limit: the delta at which epsilon is reported.
+        In (0, 1); from 1e-9 for the accountant `GDP`; 0 is possible for `PURE`, of which it limits the
+        sum of deltas. With `rho` as the limit: the delta at which epsilon is reported.
     rho
         At least 0, finite; None when `epsilon` is the limit. Needs the accountant `ZCDP`.
     accountant
@@ -245,7 +245,7 @@ class Budget(Shown):
             epsilon = together.epsilon(self.accountant, self.delta)
         return PrivacySpent(
             epsilon=epsilon,
-            delta=0.0 if self.accountant is Accountant.PURE else self.delta,
+            delta=together.delta if self.accountant is Accountant.PURE else self.delta,
             rho=together.rho(),
             accountant=self.accountant,
         )
@@ -313,7 +313,7 @@ class Budget(Shown):
         """Return whether totals computed by `spent` stay within the budget, and with earlier charges within `whole`."""
         if self.rho is not None or (self.earlier and self._composes_as_one and spent.rho > self.amount):
             return spent.rho <= self.amount
-        return self.epsilon is not None and spent.epsilon <= self.epsilon
+        return self.epsilon is not None and spent.epsilon <= self.epsilon and spent.delta <= self.delta
 
     def warned(self) -> Budget:
         """Return this budget, and warn where its epsilon, or the one that its rho affords, is above `LARGE_EPSILON`.

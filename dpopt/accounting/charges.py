@@ -21,13 +21,15 @@ class ChargeKind(enum.Enum):
 
     `BOUNDED_RANGE`: (largest - smallest log likelihood ratio over the outputs) <= parameter. Implies pure differential
     privacy with the same parameter and (parameter^2 / 8)-zCDP. `PURE`: epsilon of pure differential privacy. Implies
-    (epsilon^2 / 2)-zCDP. `CONCENTRATED`: rho of zCDP (Gaussian noise). `NOT_PRIVATE`: no bound at all (a scripted draw,
-    say); the parameter is infinite, and so is every total.
+    (epsilon^2 / 2)-zCDP. `CONCENTRATED`: rho of zCDP (Gaussian noise). `DELTA`: the delta of an (epsilon, delta) mechanism,
+    whose epsilon is a charge of its own (B13); at most 1. `NOT_PRIVATE`: no bound at all (a scripted draw, say); the
+    parameter is infinite, and so is every total.
     """
 
     BOUNDED_RANGE = "bounded range"
     PURE = "pure"
     CONCENTRATED = "concentrated"
+    DELTA = "delta"
     NOT_PRIVATE = "not private"
 
 
@@ -40,7 +42,7 @@ class Charge:
     kind: ChargeKind
     """What `parameter` bounds."""
     parameter: Unbounded
-    """Range, epsilon or rho of ONE use: at least 0, at most 1e100; infinite exactly for `NOT_PRIVATE`."""
+    """Range, epsilon, rho or delta of ONE use: at least 0, at most 1e100; infinite exactly for `NOT_PRIVATE`."""
     count: int
     """Number of uses, 1 to 2^53. For `BOUNDED_RANGE` the uses must be independent draws from one and the same
     distribution, as the draws of one DualQuery round are: the GDP accountant relies on it. Uses that depend on earlier
@@ -95,9 +97,10 @@ def _check_parameter(kind: ChargeKind, parameter: object) -> None:
         if parameter != math.inf:
             raise AccountingError(f"parameter of a not-private charge: found {parameter!r}, expected infinity")
         return
-    if is_number(parameter) and 0 <= parameter <= LARGEST_PARAMETER:  # type: ignore[operator]
+    most = 1 if kind is ChargeKind.DELTA else LARGEST_PARAMETER
+    if is_number(parameter) and 0 <= parameter <= most:  # type: ignore[operator]
         return
     raise AccountingError(
-        f"parameter of a charge ({kind.value}): found {parameter!r}, expected a number from 0 to 1e100; "
+        f"parameter of a charge ({kind.value}): found {parameter!r}, expected a number from 0 to {most:g}; "
         "a mechanism without a finite bound is charged as not private"
     )

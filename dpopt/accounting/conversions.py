@@ -86,43 +86,14 @@ _LOG_SMALLEST, _LOG_LARGEST = -690.0, 690.0
 _BISECTIONS = 42  # the order comes out to a relative 3e-10, the result to the square of that
 
 
-def zcdp_delta(rho: float, epsilon: float) -> float:
-    """Return a delta such that rho-zCDP implies (epsilon, delta)-differential privacy.
-
-    minimize over x > 0 (Renyi order 1 + x):
-        delta(x) = exp(x ((x + 1) rho - epsilon)) (x / (x + 1))^x / (x + 1)
-
-    ln delta(x) is convex, so its minimum is the root of (2x + 1) rho - epsilon - ln(1 + 1/x). Every x gives a valid
-    delta; the root gives the best.
-
-    rho is at least 0 and can be infinite, epsilon at least 0 and finite. Never below the exact minimum, in [0, 1].
-
-    Source: Canonne, Kamath, Steinke 2020, The Discrete Gaussian for Differential Privacy, Proposition 12.
-    """
-    _check("rho", rho, infinite=True)
-    _check("epsilon", epsilon)
-    if rho == 0.0:
-        return 0.0
-    if math.isinf(rho):
-        return 1.0
-    x = _root(lambda x: (2.0 * x + 1.0) * rho - math.log1p(1.0 / x) - epsilon)
-    terms = (x * (x + 1.0) * rho, -x * epsilon, -x * math.log1p(1.0 / x), -math.log1p(x))
-    if not all(map(math.isfinite, terms)):  # only far outside any sensible range
-        return 1.0
-    exponent = sum(terms) + 8.0 * UNIT * sum(map(abs, terms))
-    if exponent >= 0.0:
-        return 1.0
-    return min(1.0, max(SMALLEST_FLOAT, math.exp(exponent) * (1.0 + 8.0 * UNIT)))
-
-
 def zcdp_epsilon(rho: float, delta: float) -> float:
     """Return an epsilon such that rho-zCDP implies (epsilon, delta)-differential privacy.
 
     minimize over x > 0 (Renyi order 1 + x):
         epsilon(x) = (x + 1) rho - ln(1 + 1/x) + (ln(1/delta) - ln(1 + x)) / x
 
-    This is the formula of `zcdp_delta` solved for epsilon. Its minimum is the root of rho x^2 + ln(1 + x) =
-    ln(1/delta); every x gives a valid epsilon.
+    This is delta(x) = exp(x ((x + 1) rho - epsilon)) (x / (x + 1))^x / (x + 1) solved for epsilon. Its minimum is the
+    root of rho x^2 + ln(1 + x) = ln(1/delta); every x gives a valid epsilon.
 
     rho is at least 0 and can be infinite, delta in (0, 1). Never below the exact minimum; 0 when delta is reached
     without any epsilon.

@@ -168,7 +168,7 @@ def dualquery_epsilon(  # noqa: PLR0917 (the parameters of the theorems, in thei
         gdp        mu^2 = (s + pi/2 - 1) sum e_t^2 / 4, then `gdp_epsilon`;
                    the constant is verified numerically, not proved (see `Accountant`)
 
-    each plus the sampler slack. Equals `total_epsilon(plan_charges(...) + extra, accountant, delta)` bit for bit.
+    each plus the sampler slack. Equals `columns_of(plan_charges(...) + extra).epsilon(accountant, delta)` bit for bit.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def dualquery_epsilon(  # noqa: PLR0917 (the parameters of the theorems, in thei
     eta, n, relation
         As in `draw_range`.
     accountant, delta
-        As in `total_epsilon`.
+        As in `ChargeColumns.epsilon`.
     extra
         Other charges of the same run, under the same relation.
     group

@@ -26,6 +26,8 @@ else:
     Solver = object  # the annotations are read to make the command line
 
 AUTO, LOCAL_SEARCH = "auto", "local-search"
+PROVES = "cp-sat"
+"""The solver of rounds that are to end with a bound, where none is named."""
 MOST_SELECTIONS = 10_000
 EXACT_SECONDS = 2.0
 """Time limit per round of solvers that could otherwise take hours to prove that a record is best."""
@@ -208,7 +210,15 @@ class Options:
         """Return the options as a JSON object: a solver by its name, a decimal number as a text."""
         given = {one.name: getattr(self, one.name) for one in fields(self)}
         named = {"solver": self.solver_name} if "solver" in given else {}
-        return {name: str(value) if isinstance(value, Decimal) else value for name, value in {**given, **named}.items()}
+        written = {
+            name: str(value) if isinstance(value, Decimal) else value for name, value in {**given, **named}.items()
+        }
+        return {name: _name_of(value) if callable(value) else value for name, value in written.items()}
+
+
+def _name_of(given: object) -> str:
+    """Return the name of a formulation: its own where it is a function."""
+    return given if isinstance(given, str) else str(getattr(given, "__name__", type(given).__name__))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,6 +273,22 @@ class DualQuery(PlayedOptions):
     algorithm = "dualquery"
     candidate = True
     step: Step = None
+    gap: Annotated[
+        float | None,
+        Option(
+            "A round ends once its record is proven to be within this share of its draws from the best one: .02 adds "
+            "at most .02 to the certified error. For exact solvers; auto then is cp-sat.",
+            Number("the gap", least=0, most=1),
+        ),
+    ] = None
+    formulation: Annotated[
+        str | Callable[[Any], object] | None,
+        Option(
+            "A way of one's own to write a round, in place of --solver: the name under which a package registers it. In "
+            "Python also a function: it gets the model of a round, and returns it, changed, in the objects of PuLP, CVXPY, "
+            "CP-SAT or MathOpt."
+        ),
+    ] = None
     free_attributes: Free = FreeAttributes.FIRST.value
     plan_by: Annotated[
         str,
@@ -271,6 +297,39 @@ class DualQuery(PlayedOptions):
             OneOf("--plan-by", (PlanBy.RULE.value, PlanBy.BOUND.value)),
         ),
     ] = PlanBy.RULE.value
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.gap is not None and self.solver == LOCAL_SEARCH:
+            raise PlanError(f"--gap needs a bound, and the {LOCAL_SEARCH} proves none; name an exact solver ({PROVES})")
+        formulation: object = self.formulation
+        if formulation is None:
+            return
+        if not isinstance(formulation, str) and not callable(formulation):
+            found = type(formulation).__name__
+            raise PlanError(f"a formulation is a function of a model, or the name of one; found {found}")
+        given = self.gap is not None or self.free_attributes != FreeAttributes.FIRST.value
+        if given or self.solver not in {AUTO, self.solver_name}:
+            raise PlanError(
+                "--formulation brings its own solver, proves no bound and sets every attribute; leave --solver, --gap and "
+                "--free-attributes out"
+            )
+
+    @property
+    def solver_name(self) -> str:
+        """Name of the solver: a formulation's own; where a gap is asked for, `auto` is an exact one."""
+        if self.formulation is not None:
+            return f"formulation:{_name_of(self.formulation)}"
+        return PROVES if self.gap is not None and self.solver == AUTO else super().solver_name
+
+    @property
+    def own_solver(self) -> Solver | None:
+        """The solver or formulation, where it was given as an object and not by name."""
+        if self.formulation is None or isinstance(self.formulation, str):
+            return super().own_solver
+        from dpopt.models.best_responses.own_formulation import OwnFormulation  # a help needs none
+
+        return OwnFormulation.of(self.formulation)
 
     @property
     def numbers(self) -> tuple[int | None, int | None, Decimal | None]:

@@ -368,6 +368,7 @@ class SyntheticRelease(Shown):
             The release has no such round.
         """
         from dpopt.models.best_responses.best_response import best_response, round_program
+        from dpopt.models.best_responses.own_formulation import code_titles
 
         played = next((played for played in self.played if played.sampled.round == number), None)
         if played is None:
@@ -375,13 +376,9 @@ class SyntheticRelease(Shown):
                 f"found round {number}; this release of {self.job.plan.algorithm} has {len(self.played):,} rounds of "
                 f"DualQuery"
             )
-        job, schema = self.job, self.job.schema
+        job = self.job
         problem = round_program(job.workload.clauses, job.schema.sizes, played.sampled, job.schema.circuit())
-        names = [
-            [f"{attribute.name}={attribute.label(code)}" for code in range(attribute.size)]
-            for attribute in schema.attributes
-        ]
-        return best_response(problem, formulation, names=names)
+        return best_response(problem, formulation, names=code_titles(job.schema))
 
     @property
     def record_schema(self) -> Schema:

@@ -13,20 +13,19 @@ from numpy.typing import NDArray
 
 from dpopt.answers.estimates import Measured, RowTables, Sums, covariances, sampling_covariances
 from dpopt.answers.intervals import SURE, Interval, deviations_of, of_quantile, of_ratio, of_sum
-from dpopt.answers.questions import COUNT, MEAN, QUANTILE, SHARE, Question, literals_of
-from dpopt.errors import QuestionError, SchemaError
+from dpopt.answers.questions import COUNT, MEAN, QUANTILE, SHARE, Question
+from dpopt.errors import QuestionError
 from dpopt.inference.measured_residuals import Numbers
+from dpopt.queries.condition import cells_where
 from dpopt.schema.attribute import Attribute, AttributeKind
 from dpopt.schema.domains import Domains
-from dpopt.schema.rules.compile_rules import compile_rules
-from dpopt.schema.rules.formula import Formula
-from dpopt.schema.rules.rule import Rule
+from dpopt.schema.rules.formula import Formula, literals_of
 from dpopt.schema.schema import Schema
 
 MOST_CELLS = 4_000_000
 """Cells of all columns of a question, at most."""
 MEASURED, BY_ROWS = "measured", "by the rows: no interval"
-NAMES = ("question", "regression", "term", "value")
+NAMES = ("question", "term", "value")
 FIGURES = ("estimate", "low", "high", "standard_error", "least", "greatest", "real", "held", "how")
 """Columns of answers beside those of groups: what names a figure, and what stands behind, in this order."""
 Within = tuple[float, float] | None
@@ -38,7 +37,7 @@ class Answer:
 
     names: tuple[tuple[str, str], ...]
     """What it is: ("question", its text), each column that makes groups with the group's value as the schema writes it, and
-    ("value", that whose share it is); or ("regression", its formula) and ("term", that of the coefficient)."""
+    ("value", that whose share it is); of a regression ("term", that of the coefficient)."""
     interval: Interval
     within: Within
     """Of a mean: ends of an interval of the mean itself, whatever values of their bins the numbers have."""
@@ -152,11 +151,6 @@ def answers_of(
         The rows, for what was not measured; None where nothing can be.
     population
         Whether intervals are those of the population that the records were drawn from, one by one and independently.
-
-    Raises
-    ------
-    QuestionError
-        If the question has too many cells, or asks for numbers that a column does not have.
     """
     by, domains = tuple(map(schema.index, question.by)), measured.domains
     sums, figures = list[Sums](), []
@@ -250,7 +244,9 @@ def _sums(
     codes = {one: domains.codes_of(one)[at] for one, at in zip(columns, places, strict=True)}
 
     def holds(formula: Formula | None) -> NDArray[np.bool_]:
-        return _holds(formula, question, schema, codes, prod(shape))
+        if formula is None:
+            return np.ones(prod(shape), dtype=np.bool_)
+        return cells_where(formula, question.text, schema, codes)
 
     among = holds(question.condition)
     rows: Sequence[NDArray[np.bool_] | Numbers] = [among]
@@ -282,9 +278,14 @@ def _of_column(
         return [*(among & (codes == code) for code in shown), among], figures
     numbers = numbers_of(attribute)
     if numbers is None:
+        what, instead = "no numbers", "shares, or declare it as numeric"
+        if attribute.date_format is not None:
+            what, instead = (
+                attribute.quantity,
+                f"shares of its bins, or before an edge: 'share of {attribute.name} < EDGE'",
+            )
         raise QuestionError(
-            f"{question.text!r}: the values of {attribute.name!r} are no numbers, and have no {question.measure}; ask for "
-            f"shares, or declare it as numeric"
+            f"{question.text!r}: the values of {attribute.name!r} are {what}, and have no {question.measure}; ask for {instead}"
         )
     if question.measure == MEAN:
         return [*(among * numbers[:, codes]), among], [_Figure(MEAN, slice(start, start + 3), start + 3)]
@@ -293,32 +294,13 @@ def _of_column(
     return below, [_Figure(QUANTILE, slice(start, start + len(shown)), edges=edges, level=question.level)]
 
 
-def _holds(
-    formula: Formula | None, question: Question, schema: Schema, codes: dict[int, NDArray[np.int32]], number: int
-) -> NDArray[np.bool_]:
-    """Return for which cells, given their codes of each column, (number,) each, a formula is true."""
-    if formula is None:
-        return np.ones(number, dtype=np.bool_)
-    columns = list(codes)
-    try:
-        circuit = compile_rules(
-            (Rule(formula),),
-            [schema.attributes[one] for one in columns],
-            lambda name: columns.index(schema.index(name)),
-        )
-    except SchemaError as problem:
-        text = str(problem.__cause__ or problem)
-        if '{"' in text:  # advice in the form of rules
-            text = f"{text.partition(';')[0]}; name edges of bins, or a whole bin as its label, such as '[0, 10)'"
-        raise QuestionError(f"{question.text!r}: {text}") from None
-    return np.asarray(~circuit.broken(np.stack([codes[one] for one in columns], axis=1).astype(np.int32))[:, 0])
-
-
 def numbers_of(attribute: Attribute) -> Numbers | None:
     """Return what each code stands for, and the least and the greatest number in its bin, (3, codes); 0 for a missing value.
 
-    None where its values are no numbers.
+    None where its values are no numbers, and of dates.
     """
+    if attribute.date_format is not None:
+        return None
     rows: list[list[float]] = [[float(one) for one in attribute.values if isinstance(one, int | float)]] * 3
     if attribute.kind is AttributeKind.NUMERIC:
         rows = [list(attribute.representatives), list(attribute.edges[:-1]), list(attribute.edges[1:])]

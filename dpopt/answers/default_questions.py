@@ -51,7 +51,8 @@ def questions_about(target: str | None, schema: Schema) -> list[str]:
     """Return questions about the mean of a column, or the shares of its values, by each other column; None asks none."""
     if target is None:
         return []
-    name, numbers = _quoted(target), schema.attributes[schema.index(target)].kind is AttributeKind.NUMERIC
+    name, attribute = _quoted(target), schema.attributes[schema.index(target)]
+    numbers = attribute.kind is AttributeKind.NUMERIC and attribute.date_format is None
     asked = f"mean({name})" if numbers else f"share of {name}"
     return [f"{asked} by {_quoted(other)}" for other in schema.names if other != target]
 

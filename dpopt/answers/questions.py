@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from dpopt.errors import QuestionError
@@ -18,7 +17,7 @@ from dpopt.files.reading import read_text
 from dpopt.schema.attribute import AttributeKind
 from dpopt.schema.rules.builders import all_of, literal
 from dpopt.schema.rules.condition_text import QUOTED, ConditionReader, value_of
-from dpopt.schema.rules.formula import Formula, Literal, parts_of
+from dpopt.schema.rules.formula import Formula, literals_of
 from dpopt.schema.schema import Schema
 
 COUNT, SHARE, MEAN, QUANTILE = "count", "share", "mean", "quantile"
@@ -52,15 +51,6 @@ class Question:
         return tuple(dict.fromkeys([*named, *([] if self.column is None else [self.column])]))
 
 
-def literals_of(formula: Formula | None) -> Iterator[Literal]:
-    """Yield the conditions on single columns that a formula is made of."""
-    if isinstance(formula, Literal):
-        yield formula
-    elif formula is not None:
-        for part in parts_of(formula):
-            yield from literals_of(part)
-
-
 def read_questions(path: str | os.PathLike[str]) -> tuple[str, ...]:
     """Read questions from a file, one on each line; '#' begins a remark, at the start or behind a space.
 
@@ -76,11 +66,6 @@ def read_questions(path: str | os.PathLike[str]) -> tuple[str, ...]:
 
 def parse_question(text: str, schema: Schema) -> Question:
     """Read a question.
-
-    Raises
-    ------
-    QuestionError
-        If the text is no question about these columns; it says where, and what was expected.
 
     Examples
     --------

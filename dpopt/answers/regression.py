@@ -13,7 +13,9 @@ the coefficient is not identified, and an end is infinite.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import nan
 
@@ -58,6 +60,8 @@ class Regression:
 
     formula: str
     terms: tuple[str, ...]
+    columns: tuple[str, ...]
+    """The column of each term; "" of the constant."""
     matrix: Numbers
     right: Numbers
     beta: Numbers
@@ -72,16 +76,25 @@ class Regression:
 
     def answers(self, confidence: float = 0.95, together: int = 1) -> list[Answer]:
         """Return the coefficients, each with its interval: of this confidence for so many together."""
-        z = deviations_of(confidence, gaussian=self.gaussian, together=together)
-        return [
-            Answer(
-                (("regression", self.formula), ("term", term)),
-                Interval(float(self.beta[at]), nan, nan, nan) if self.noise is None else self.interval(at, z),
-                None,
-                self.how,
-            )
-            for at, term in enumerate(self.terms)
-        ]
+        z, how = deviations_of(confidence, gaussian=self.gaussian, together=together), self.how
+        found = [self.interval(at, z) for at in range(len(self))]
+        if _is_open(found) and (weak := self._weak(z)):
+            how += f"; leave out {' or '.join(weak)}, which noise hides beside the others"
+        names = [(("question", self.formula), ("term", term)) for term in self.terms]
+        return [Answer(name, interval, None, how) for name, interval in zip(names, found, strict=True)]
+
+    def _weak(self, z: float) -> list[str]:
+        """Return the columns without any one of which all other coefficients have ends."""
+        some = {name: self._without(name) for name in self.columns if name}
+        return [name for name, one in some.items() if not _is_open(one.interval(at, z) for at in range(len(one)))]
+
+    def _without(self, column: str) -> Regression:
+        kept = np.array([at for at, name in enumerate(self.columns) if name != column])
+        matrix, right, both = self.matrix[np.ix_(kept, kept)], self.right[kept], np.append(kept, self.beta.size)
+        terms, columns = (tuple(all_[at] for at in kept) for all_ in (self.terms, self.columns))
+        beta = np.linalg.lstsq(matrix, right, rcond=None)[0]
+        noise = None if self.noise is None else self.noise[np.ix_(kept, both, kept, both)]
+        return replace(self, terms=terms, columns=columns, matrix=matrix, right=right, beta=beta, noise=noise)
 
     def covariance(self, beta: Numbers) -> Numbers:
         """Return V(beta), (p, p)."""
@@ -89,7 +102,9 @@ class Regression:
         return np.asarray(np.tensordot(self.noise @ weights, weights, (1, 0)))
 
     def interval(self, at: int, z: float) -> Interval:
-        """Return the interval of one coefficient."""
+        """Return the interval of one coefficient; by the rows it has none."""
+        if self.noise is None:
+            return Interval(float(self.beta[at]), nan, nan, nan)
         inverse = np.linalg.inv(self.matrix)
         spread = inverse @ self.covariance(self.beta) @ inverse.T
         deviation = float(np.sqrt(max(spread[at, at], 0.0)))
@@ -132,14 +147,13 @@ class Regression:
         return result
 
 
-def regress(formula: str, schema: Schema, measured: MeasuredResiduals, rows: RowTables) -> Regression:
-    """Return a linear regression such as "income ~ age + sex + education".
+def _is_open(intervals: Iterable[Interval]) -> bool:
+    """Return whether noise leaves an end of one of them open."""
+    return any(np.isinf([one.low, one.high]).any() for one in intervals)
 
-    Raises
-    ------
-    QuestionError
-        If the text is no such formula, names a column twice, or its outcome is no number or can be missing.
-    """
+
+def regress(formula: str, schema: Schema, measured: MeasuredResiduals, rows: RowTables) -> Regression:
+    """Return a linear regression such as "income ~ age + sex + education"."""
     terms = _terms(formula, schema, measured)
     columns = [one for each in terms for one in each.column]
     how = how_found(schema, map(measured.missing, combinations(columns, 2)))
@@ -169,8 +183,9 @@ def regress(formula: str, schema: Schema, measured: MeasuredResiduals, rows: Row
         entries = np.concatenate([np.concatenate(row, axis=1) for row in added])[:-1].reshape(-1, cells)
         noise += entries @ entries.T
     names = tuple(name for one in terms[:-1] for name in one.names)
+    owners = tuple(schema.names[one.column[0]] if one.column else "" for one in terms[:-1] for _ in one.names)
     shaped = None if noise is None else noise.reshape(right.size, width, right.size, width)
-    return Regression(formula, names, matrix, right, beta, shaped, how, measured.gaussian)
+    return Regression(formula, names, owners, matrix, right, beta, shaped, how, measured.gaussian)
 
 
 def _terms(formula: str, schema: Schema, measured: MeasuredResiduals) -> list[_Terms]:
@@ -178,8 +193,10 @@ def _terms(formula: str, schema: Schema, measured: MeasuredResiduals) -> list[_T
     sides = formula.split("~")
     if len(sides) != 2 or not all(side.strip() for side in sides):
         raise QuestionError(f"found the regression {formula!r}; expected OUTCOME ~ COLUMN + COLUMN")
+    given = [one.strip() for one in sides[1].split("+")]
+    plain = [re.sub(r"^factor\(\s*(.*?)\s*\)$", r"\1", one) for one in given]
     try:
-        places = [schema.index(unquoted(one.strip())) for one in [sides[0], *sides[1].split("+")]]
+        places = [schema.index(unquoted(one)) for one in [sides[0].strip(), *plain]]
     except SchemaError as problem:
         raise QuestionError(f"{formula!r}: {problem}") from None
     if len(set(places)) < len(places):
@@ -199,7 +216,10 @@ def _terms(formula: str, schema: Schema, measured: MeasuredResiduals) -> list[_T
     counted = np.array([0.0, 1.0]) if numbers is None else numbers[0]
     terms = [
         _Terms(("constant",), (), np.ones((1, 1))),
-        *(_terms_of(schema.attributes[one], one, measured) for one in places[1:]),
+        *(
+            _terms_of(schema.attributes[place], place, measured, factor=one != name)
+            for place, one, name in zip(places[1:], given, plain, strict=True)
+        ),
         _Terms((outcome.name,), (places[0],), counted[None, measured.domains.codes_of(places[0])]),
     ]
     if (many := sum(len(one.names) for one in terms) - 1) > MOST_TERMS:
@@ -207,9 +227,12 @@ def _terms(formula: str, schema: Schema, measured: MeasuredResiduals) -> list[_T
     return terms
 
 
-def _terms_of(attribute: Attribute, column: int, measured: MeasuredResiduals) -> _Terms:
-    """Return the terms of a column: its number, or an indicator of each value but the first; of a missing value one too."""
-    codes, numbers = measured.domains.codes_of(column), numbers_of(attribute)
+def _terms_of(attribute: Attribute, column: int, measured: MeasuredResiduals, *, factor: bool) -> _Terms:
+    """Return the terms of a column: its number, or an indicator of each value but the first; of a missing value one too.
+
+    Of a factor numbers are values like others, such as codes of categories.
+    """
+    codes, numbers = measured.domains.codes_of(column), None if factor else numbers_of(attribute)
     indicated = codes.tolist()[1:]
     names, values = [], []
     if numbers is not None:

@@ -52,7 +52,7 @@ def warnings_shown() -> Iterator[None]:
 ORDER = (
     "demo", "schema", "budget", "plan", "release", "resume", "replay", "certify", "reweight", "evaluate", "answer", "report",
     "inspect",
-    "histogram", "prefixes", "grid", "intervals", "halfspaces", "degrees", "sorted", "summary", "lists", "polynomial",
+    "count", "histogram", "prefixes", "grid", "intervals", "halfspaces", "degrees", "sorted", "summary", "lists", "polynomial",
     "studio", "model", "compare", "solvers",
 )  # fmt: skip
 """Commands in the order of their use."""

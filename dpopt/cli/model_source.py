@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,10 +15,17 @@ if TYPE_CHECKING:
     from dpopt.models.model import Model
 
 BEST_RESPONSE = "best_response"
-_OWNERS = dict.fromkeys(("release", "round_number", "instance", "formulation"), BEST_RESPONSE) | {
-    "histogram": "tree_consistency"
+BEST_RESPONSES: Mapping[str, tuple[str, str]] = {
+    BEST_RESPONSE: ("worked-example", "which record answers weighted queries best: conjunctions"),
+    "best_response_parities": ("worked-parities", "the same for parities"),
+    "best_response_thresholds": ("worked-thresholds", "the same for thresholds and other clauses"),
+    "best_response_with_rules": ("worked-rules", "the same under rules that every record obeys"),
 }
-"""Options of `Source` that are for one model."""
+"""Pages of best responses: the small example of each, and what it decides."""
+_OWNERS = dict.fromkeys(("release", "round_number", "instance", "formulation"), tuple(BEST_RESPONSES)) | {
+    "histogram": ("tree_consistency",)
+}
+"""Options of `Source` that are for some models."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +34,7 @@ class Numbers:
 
     data: Annotated[
         Path | None,
-        "JSON file with the model's arguments by name; best_response: an instance (.toml). Left out: a small example.",
+        "JSON file with the model's arguments by name; best responses: an instance (.toml). Left out: a small example.",
     ] = None
     histogram: Annotated[Path | None, "tree_consistency: file of a released histogram (.npz), its noisy counts."] = None
 
@@ -36,26 +44,31 @@ class Source(Numbers):
     """Options that say of what a model is built."""
 
     name: Annotated[str, typer.Argument(help="Name of the model; `dpopt model list` lists them.")]
-    release: Annotated[Path | None, "best_response: folder of a DualQuery release; with --round."] = None
-    round_number: Annotated[int | None, "--round", "best_response: the round of the release, from 1."] = None
-    instance: Annotated[str | None, "best_response: name of an instance; `dpopt model list --json` lists them."] = None
-    formulation: Annotated[str | None, "best_response: aggregated, per-literal (if left out) or clique."] = None
+    release: Annotated[Path | None, "Best responses: folder of a DualQuery release; with --round."] = None
+    round_number: Annotated[int | None, "--round", "Best responses: the round of the release, from 1."] = None
+    instance: Annotated[str | None, "Best responses: name of an instance; `dpopt model list --json` lists them."] = None
+    formulation: Annotated[str | None, "Best responses: aggregated, per-literal (if left out) or clique."] = None
 
 
 def model_of(source: Source) -> Model:
     """Return the model; raises PlanError for options that do not go together, ProgramError for numbers that make none."""
     from dpopt.models.catalogue import build_model
 
-    for field, owner in _OWNERS.items():
-        if getattr(source, field) is not None and source.name != owner:
+    for field, owners in _OWNERS.items():
+        if getattr(source, field) is not None and source.name not in owners:
             option = "--round" if field == "round_number" else f"--{field}"
-            raise PlanError(f"{option} belongs to {owner}; found the model {source.name}")
+            raise PlanError(f"{option} belongs to {owners[0]}; found the model {source.name}")
     sources = ("release", "data", "instance", "histogram")
     given = [f"--{field}" for field in sources if getattr(source, field) is not None]
     if len(given) > 1:
         raise PlanError(f"found {' and '.join(given)}; give one of them")
-    if source.name == BEST_RESPONSE:
-        return _response(source)
+    if source.name in BEST_RESPONSES:
+        model = _response(source)
+        if source.name not in {BEST_RESPONSE, model.name}:
+            raise PlanError(
+                f"this is a {model.name}, not a {source.name}; name it so, or {BEST_RESPONSE}, which takes all"
+            )
+        return model
     if source.histogram is not None:
         return _of_histogram(source.histogram)
     return build_model(source.name, None if source.data is None else _numbers(source.data))
@@ -93,12 +106,9 @@ def _response(source: Source) -> Model:
     from dpopt.models.catalogue import instances
 
     file = source.data
-    if source.instance is not None:
-        file = instances().get(source.instance)
-        if file is None:
-            raise PlanError(f"there is no instance {source.instance!r}; `dpopt model list --json` lists them")
     if file is None:
-        raise PlanError(
-            "best_response needs an instance (--instance NAME or --data FILE.toml), or --release FOLDER --round NUMBER"
-        )
+        name = source.instance or BEST_RESPONSES[source.name][0]
+        file = instances().get(name)
+        if file is None:
+            raise PlanError(f"there is no instance {name!r}; `dpopt model list --json` lists them")
     return best_response(read_instance(file).problem, formulation)

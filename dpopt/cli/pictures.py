@@ -20,7 +20,7 @@ from dpopt.files.written_files import check_replaceable, whole_file
 if TYPE_CHECKING:
     from dpopt.comparison.parts import Comparison
     from dpopt.comparison.tables import Profile
-    from dpopt.polynomials import LeastDegree, Solution
+    from dpopt.polynomials import Polynomial, Target
     from dpopt.queries.ranges.bins import Bins
     from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
     from dpopt.synopses.histograms.histogram import Histogram
@@ -71,22 +71,19 @@ def _plain(value: float) -> str:
     return f"{value:,g}" if 1e-4 <= value < 1e6 else f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
 
 
-def draw_polynomial(found: Solution | LeastDegree, path: Path) -> None:
-    """Draw a polynomial on [0, k] as PNG."""
-    from dpopt.polynomials import LeastDegree
-
-    solution = found.best if isinstance(found, LeastDegree) else found
-    target, polynomial = solution.problem.target, solution.polynomial
+def draw_polynomial(polynomial: Polynomial, target: Target, path: Path) -> None:
+    """Draw a polynomial on [0, k] as PNG; bars show how large errors are where they count."""
+    counted = np.array([s for s, weight in enumerate(target.weights) if weight])
+    weights = np.array([float(target.weights[s]) for s in counted])
     values = np.array([float(value) for value in target.values])
     error = polynomial.error(target)
-    points = np.arange(target.width + 1)
     curve = np.linspace(0, target.width, 50 * target.width + 1)
     with picture(path, (8, 4)) as ((axes,),):
         axes.plot(curve, polynomial.evaluate(curve), color="C0", label=f"polynomial of degree {polynomial.degree}")
         axes.errorbar(
-            points,
-            values,
-            yerr=float(error.value),
+            counted,
+            values[counted],
+            yerr=float(error.value) / weights,
             fmt="k.",
             ecolor="lightgrey",
             capsize=3,
@@ -95,10 +92,24 @@ def draw_polynomial(found: Solution | LeastDegree, path: Path) -> None:
         largest = np.array(error.points)
         at_largest = [float(polynomial.at(int(point))) for point in largest]
         axes.plot(largest, at_largest, "o", color="C3", mfc="none", label="largest error")
-        span = np.concatenate([values, [float(polynomial.at(s)) for s in range(target.width + 1)]])
+        span = np.concatenate([values[counted], [float(polynomial.at(s)) for s in range(target.width + 1)]])
         margin = 0.15 * max(float(np.ptp(span)), 0.1)
         axes.set(xlabel="true literals s", ylabel="p(s)", ylim=(float(span.min()) - margin, float(span.max()) + margin))
         axes.legend()
+
+
+def draw_comparison(rows: Sequence[Mapping[str, Any]], target: str, path: Path) -> None:
+    """Draw errors and largest coefficients of constructions against their degree; errors of 0 are left out."""
+    names = list(dict.fromkeys(row["construction"] for row in rows))
+    with picture(path, (9, 4), 1, 2) as ((left, right),):
+        for place, name in enumerate(names):
+            own = [row for row in rows if row["construction"] == name]
+            degrees = [row["degree_limit"] for row in own]
+            left.plot(degrees, [row["error_as_float"] or np.nan for row in own], label=name, **series(place))
+            right.plot(degrees, [row["largest_binomial"] for row in own], label=name, **series(place))
+        left.set(xlabel="degree", ylabel=f"largest error, {target}", yscale="log")
+        right.set(xlabel="degree", ylabel="largest coefficient of C(s, j)", yscale="log")
+        left.legend()
 
 
 def draw_errors(rows: Sequence[Mapping[str, Any]], path: Path) -> None:

@@ -77,15 +77,17 @@ def answer_in_words(answer: Mapping[str, object]) -> tuple[str, str, str, str]:
 
     >>> answer_in_words({"question": "mean(age) by sex", "sex": "f", "estimate": 31.0, "low": 30.0, "high": 32.0})
     ('mean(age) by sex: f', '31', '30 to 32', '')
-    >>> answer_in_words({"regression": "age ~ sex", "term": "sex = f", "estimate": 2.0, "low": 1.0, "high": 3.0})
+    >>> answer_in_words({"question": "age ~ sex", "term": "sex = f", "estimate": 2.0, "low": 1.0, "high": 3.0})
     ('age ~ sex: sex = f', '2', '1 to 3', '')
     """
-    asked = next(one for one in map(answer.get, ("question", "regression")) if isinstance(one, str))
-    groups = [
-        one for name, one in answer.items() if name not in ("question", "regression", "how") and isinstance(one, str)
-    ]
+    groups = [one for name, one in answer.items() if name not in ("question", "how") and isinstance(one, str)]
     inner, outer = (
         " to ".join(dict.fromkeys(figure(answer.get(end, nan)) for end in ends))
         for ends in (("low", "high"), ("least", "greatest"))
     )
-    return (": ".join(filter(None, (asked, ", ".join(groups)))), figure(answer["estimate"]), inner, outer)
+    return (
+        ": ".join(filter(None, (str(answer["question"]), ", ".join(groups)))),
+        figure(answer["estimate"]),
+        inner,
+        outer,
+    )

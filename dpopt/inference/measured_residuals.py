@@ -17,7 +17,6 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import ProgramError
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import cell_variances
 from dpopt.schema.domains import Domains
@@ -199,36 +198,3 @@ def _residuals(sets: MarginalSet, place: int, values: NDArray[np.int64], varianc
                 for axis in range(width):
                     block = block - block.mean(axis=axis, keepdims=True)
                 yield tuple(sorted(names[list(kept)].tolist())), block, variance * cells.size / block.size
-
-
-def best_weights(marginals: MarginalSet, variances: Numbers, numbers: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the weights BL-3 of counts of marginals, (cells,), and the multipliers of BL-2, (records,).
-
-    Parameters are those of `dpopt.models.best_linear_answer.best_linear_answer`; `marginals` and `variances` as arrays.
-    Raises ProgramError if what was counted does not determine the answer.
-    """
-    shape = tuple(marginals.domains.counts.tolist())
-    block, every = numbers.reshape(shape), range(len(shape))
-    own = [marginals.attributes_of(place) for place in range(len(marginals))]
-    weights, duals = [np.zeros([shape[a] for a in attributes]) for attributes in own], np.zeros(shape)
-    for part in (one for width in range(len(shape) + 1) for one in combinations(every, width)):
-        centred = block.mean(axis=tuple(a for a in every if a not in part), keepdims=True)
-        for axis in part:
-            centred = centred - centred.mean(axis=axis, keepdims=True)
-        precisions = {
-            place: 1 / (variances[place] * prod(shape[a] for a in attributes if a not in part))
-            for place, attributes in enumerate(own)
-            if set(part) <= set(attributes)
-        }
-        if precisions:
-            scaled = centred / sum(precisions.values())
-            duals += 2 * scaled / prod(shape[a] for a in every if a not in part)
-            for place, precision in precisions.items():
-                kept = [shape[a] if a in part else 1 for a in own[place]]
-                weights[place] += precision * scaled.reshape(kept)
-        elif np.abs(centred).max() > 1e-9 * max(1.0, np.abs(block).max()):
-            raise ProgramError(
-                "best_linear_answer: what was counted does not determine the answer, which depends on attributes together "
-                "that no marginal holds"
-            )
-    return np.concatenate([one.ravel() for one in weights]), duals.ravel()

@@ -8,7 +8,8 @@ number u(x) of each record's codes x, is sum_i l_i y_i with
 
 All counts of one marginal M have the same variance v_M. Let w_A = u summed over the attributes not in A, divided by how many
 codes these have together, P w_A the same centred along each axis, N(S) the number of cells over S, and x_MA = 1 / (v_M N(M -
-A)) the precision that M gives to the residual of A. The optimum needs no solver:
+A)) the precision that M gives to the residual of A. The optimum needs no solver,
+and answers (`dpopt.answers.estimates`) compute no l, but what the l add up to:
 
     l_i = sum over A in M of x_MA / x_A (P w_A)(codes of i in A),   x_A = sum over M of x_MA,            (BL-3)
 
@@ -29,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.models.model import Model, computed_by
+from dpopt.models.model import Model
 from dpopt.models.noise_budgets.budget_program import workload_of
 from dpopt.programs.building import Builder
 from dpopt.queries.marginal_set import MarginalSet
@@ -41,7 +42,7 @@ MOST_RECORDS = 100_000
 def best_linear_answer(
     sizes: ArrayLike, marginals: Sequence[Sequence[int]], variances: ArrayLike, numbers: ArrayLike
 ) -> Model:
-    """Return the model of BL-1 and BL-2; its own method is BL-3.
+    """Return the model of BL-1 and BL-2; infeasible if nothing that was counted determines the answer.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ def best_linear_answer(
     Raises
     ------
     ProgramError
-        If nothing that was counted determines the answer, or arrays do not fit.
+        If arrays do not fit.
 
     Examples
     --------
@@ -94,8 +95,7 @@ def best_linear_answer(
         weights=2.0 * np.repeat(spread, workload.cells()),
         inside=lambda: map(str, range(l.size)),
     )
-    own = computed_by("dpopt.inference.measured_residuals:best_weights", workload, spread, u)
-    return Model.of("best_linear_answer", build, closed_form=own)
+    return Model.of("best_linear_answer", build)
 
 
 def cells_of(marginals: MarginalSet) -> NDArray[np.int64]:

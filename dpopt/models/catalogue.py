@@ -27,6 +27,7 @@ from dpopt.models.noise_budgets.level_budgets import level_budgets
 from dpopt.models.noise_budgets.noise_allocation import noise_allocation
 from dpopt.models.noise_budgets.residual_allocation import residual_allocation
 from dpopt.models.noise_budgets.strategy import strategy
+from dpopt.models.optimal_mechanism import optimal_mechanism
 from dpopt.models.polynomials.answer_polynomial import answer_polynomial
 from dpopt.models.polynomials.approximation_plus_noise import approximation_plus_noise
 from dpopt.models.polynomials.coefficient_budget import coefficient_budget
@@ -257,6 +258,12 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         "which sums of the steps so far are measured, so that every prefix is answered as it grows",
         continual_counting,
         {"steps": 2},
+    ),
+    "optimal_mechanism": CatalogueEntry(
+        "optimal_mechanism",
+        "which probabilities of outputs have the least expected loss under differential privacy",
+        optimal_mechanism,
+        {"losses": [[0, 1], [1, 0]], "ratio": 3},
     ),
     "perturbed_response": CatalogueEntry(
         "perturbed_response",

@@ -19,11 +19,13 @@ from dpopt.programs.conic import ConicProgram, PointProgram
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.mps import mps_text
+from dpopt.programs.opb import opb_text
 from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Limit, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Solver, why_refused
 from dpopt.programs.text import MPS_REPLACES, formula, lp_text, unlike
 from dpopt.programs.verification import verified
+from dpopt.programs.weighted_cnf import wcnf_text
 
 if TYPE_CHECKING:
     from dpopt.solvers.cp_sat import CpModel
@@ -276,10 +278,12 @@ class Model:
         """Return the model as a `CpModel` of `ortools.sat.python.cp_model`."""
         from dpopt.solvers.cp_sat import cp_sat_model
 
-        return cp_sat_model(self._without_cones("CP-SAT"), *self._blocks(), name=self.name)
+        return cp_sat_model(self._whole(self._without_cones("CP-SAT")), *self._blocks(), name=self.name)
 
     def write(self, path: str | Path) -> None:
-        """Write the model to a file: .lp or .mps, linear or quadratic; .pbtxt for CP-SAT.
+        """Write the model to a file: .lp or .mps, linear or quadratic; .pbtxt for CP-SAT; .opb, in whole numbers.
+
+        A best response can also be a .wcnf, for MaxSAT solvers.
 
         Numbers are written so that they read back as the same doubles. Files have `(`, `)`, `~` and `_` in names where
         names here have signs that a reader does not take; long names are cut, and those that would be alike get a
@@ -290,7 +294,7 @@ class Model:
             stream.write(text)
 
     def text(self, ending: str) -> bytes:
-        """Return what `write` writes to a file of this ending (".lp", ".mps", ".pbtxt"); errors as of `write`."""
+        """Return what `write` writes to a file of this ending, such as ".lp"; errors as of `write`."""
         program = self._without_cones(f"{ending} files")
         names = [name for block in self.variables.values() for name in block.names()]
         labels = [name for block in self.rows.values() for name in block.names()]
@@ -302,8 +306,25 @@ class Model:
         if ending == ".pbtxt":
             from dpopt.solvers.cp_sat import cp_sat_text
 
-            return cp_sat_text(program, *self._blocks(), name=self.name)
-        raise ProgramError(f"found the ending {ending!r}; expected .lp, .mps or .pbtxt")
+            return cp_sat_text(self._whole(program), *self._blocks(), name=self.name)
+        if ending == ".opb":
+            if isinstance(program, QuadraticProgram):
+                raise ProgramError(f"{self.name} has squares, which .opb files cannot hold; write .lp or .mps")
+            whole = self._whole(program).linear
+            return opb_text(whole, names)
+        if ending == ".wcnf":
+            if self.clauses is None:
+                raise ProgramError(
+                    f"{self.name} is no model of weighted clauses, which .wcnf files hold; write .lp or .mps"
+                )
+            return wcnf_text(self.clauses.problem, names[: int(self.clauses.problem.offsets()[-1])])
+        raise ProgramError(f"found the ending {ending!r}; expected .lp, .mps, .pbtxt, .opb or .wcnf")
+
+    def _whole(self, program: MixedIntegerProgram | QuadraticProgram) -> MixedIntegerProgram | QuadraticProgram:
+        """Return the program, whole where that changes nothing: a record is a point of whole numbers (`ClauseForm`)."""
+        if self.clauses is None or isinstance(program, QuadraticProgram):
+            return program
+        return replace(program, integrality=np.ones_like(program.integrality))
 
     def __str__(self) -> str:
         quadratic = self._quadratic()

@@ -2,15 +2,15 @@
 
 Problem. Over polynomials p(s) = sum_j x_j phi_j(s) of degree <= t, in a basis phi,
 
-    minimize    E + sum_j w_j |x_j|            where E = max_s |f(s) - p(s)| over s = 0..k
+    minimize    E + sum_j w_j |x_j|            where E = max_s v_s |f(s) - p(s)| over s = 0..k
     or          sum_j w_j |x_j|  with  E <= limit
     subject to  p(0) = f(0)                    if the value at 0 is kept
                 |x_j| <= T                     if coefficients are limited
 
-with w >= 0. All weights 0 and no limits: the best approximation.
+with w >= 0 and v >= 0 (the target's; all 1 if not given). All w 0 and no limits: the best approximation.
 
-Theorem (weak duality). For any numbers y_0, ..., y_k let z_j = sum_s y_s phi_j(s) and N = sum |y_s| over all points s,
-without s = 0 where the value there is kept. Every admissible p has
+Theorem (weak duality). For any numbers y_0, ..., y_k, with y_s = 0 where v_s = 0, let z_j = sum_s y_s phi_j(s) and N =
+sum |y_s| / v_s over all points s, without s = 0 where the value there is kept. Every admissible p has
 
     sum_s y_s f(s) = sum_s y_s (f(s) - p(s)) + sum_j z_j x_j <= N E + sum_j |z_j| |x_j|
 
@@ -73,8 +73,13 @@ class Problem:
 
     @property
     def first(self) -> int:
-        """The first point where an error counts: 1 where the value at 0 is kept."""
+        """The first point where an error can count: 1 where the value at 0 is kept."""
         return 1 if self.keeps_zero else 0
+
+    @property
+    def counted(self) -> tuple[int, ...]:
+        """The points where an error counts."""
+        return tuple(s for s, weight in enumerate(self.target.weights) if weight and s >= self.first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +119,7 @@ def judgement(problem: Problem, polynomial: Polynomial) -> tuple[Fraction, tuple
     broken = []
     if problem.keeps_zero and errors[0]:
         broken.append((errors[0], f"the polynomial misses the value at 0 by {about(errors[0])}"))
-    largest, allowed = max(errors), problem.error_limit
+    largest, allowed = max(v * error for v, error in zip(target.weights, errors, strict=True)), problem.error_limit
     if allowed is not None and largest > allowed:
         says = f"the error is {about(largest)}, above the limit of {about(allowed)}"
         broken.append((largest - allowed, says))
@@ -140,7 +145,9 @@ def lower_bound(problem: Problem, witness: Witness) -> Fraction:
     if not all(type(s) is int and 0 <= s <= target.width for s in witness.points):
         raise PolynomialError(f"a point of the witness lies outside 0..{target.width}")
     given = list(zip(witness.points, witness.weights, strict=True))
-    size = sum((abs(y) for s, y in given if s >= problem.first), start=Fraction(0))
+    if any(y and not target.weights[s] for s, y in given if s >= problem.first):
+        raise PolynomialError("the witness has weight at a point where errors do not count")
+    size = sum((abs(y) / target.weights[s] for s, y in given if y and s >= problem.first), start=Fraction(0))
     bound = sum((y * target.values[s] for s, y in given), start=Fraction(0))
     if problem.error_limit is not None:
         bound -= problem.error_limit * size

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import NoSolutionError, PolynomialError, ProgramError
 from dpopt.polynomials.certificates import Problem, Solution, Witness, objective_value, verify
-from dpopt.polynomials.polynomial import Basis, Polynomial, basis_table, in_binomial_basis
+from dpopt.polynomials.polynomial import Basis, Polynomial, basis_table
 from dpopt.polynomials.solver_answers import floats
 
 MOST_PIVOTS = 20_000
@@ -213,6 +213,7 @@ class _Layout:
     def __init__(self, problem: Problem) -> None:
         target, basis = problem.target, problem.basis
         self.problem = problem
+        self.scales = (*(Fraction(1),) * problem.first, *target.weights[problem.first :])  # of the rows of each point
         self.table = basis_table(basis, target.width, problem.degree)
         # In these bases phi_0 = 1 and all others are 0 at s = 0, so that the value kept there is x_0.
         self.fixed = target.values[0] if problem.keeps_zero and basis is not Basis.CHEBYSHEV else None
@@ -227,8 +228,10 @@ class _Layout:
             kept = problem.keeps_zero and s == 0
             if kept and self.fixed is not None:
                 continue
-            goal = value - (self.fixed or 0)
-            entries = [one for j in self.used for one in (self.table[s][j], -self.table[s][j])]
+            if not (weight := self.scales[s]):
+                continue
+            goal = weight * (value - (self.fixed or 0))
+            entries = [weight * one for j in self.used for one in (self.table[s][j], -self.table[s][j])]
             slack = Fraction(0) if kept else limit
             for sign in (1, -1):
                 error = [Fraction(0 if kept else 1)] * self.has_error
@@ -246,8 +249,8 @@ class _Layout:
     def guess(self, suggested: NDArray[np.float64]) -> tuple[list[int], list[int]]:
         """Return the variables above 0 and the rows that are tight, most certain first, of suggested coefficients."""
         table = np.array([[float(one) for one in row] for row in self.table])
-        values = np.array([float(value) for value in self.problem.target.values])
-        errors = values - table @ suggested
+        target = self.problem.target
+        errors = floats(target.weights) * (floats(target.values) - table @ suggested)
         sizes = np.abs(suggested) * np.abs(table).max(axis=0)
         scale = float(sizes.max(initial=1.0))
         raised = [
@@ -275,13 +278,13 @@ class _Layout:
         if self.fixed is not None:
             found.insert(0, self.fixed)
         width = self.problem.target.width
-        return Polynomial(width, in_binomial_basis(self.problem.basis, width, found))
+        return Polynomial.from_basis(width, found, self.problem.basis)
 
     def witness(self, multipliers: tuple[Fraction, ...]) -> Witness:
         """Return the multipliers of the rows as weights on the points."""
         weights: dict[int, Fraction] = {}
         for (s, sign), y in zip(self.points, multipliers, strict=False):
-            weights[s] = weights.get(s, Fraction(0)) + sign * y
+            weights[s] = weights.get(s, Fraction(0)) + sign * self.scales[s] * y
         if self.fixed is not None:  # what makes phi_0 feel no pull beyond its weight: z_0 x_0 is then exact
             weights[0] = self._weight_at_zero(weights)
         kept = {s: y for s, y in sorted(weights.items()) if y}

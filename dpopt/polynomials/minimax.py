@@ -13,12 +13,12 @@ the point 0 where the value there is kept. With the weights W_i = 1 / prod_{j !=
 sum_i W_i p(s_i) = 0 for all p of degree <= t. So there is one polynomial whose error has one size on all nodes (0 at
 the point that is kept) and the signs of W,
 
-    E = sum_i W_i f(s_i) / sum_i |W_i|     (the sum below without the kept point)
+    E = sum_i W_i f(s_i) / sum_i |W_i| / v_i     (the sum below without the kept point)
 
-and no polynomial has a smaller largest error on these nodes than |E|. If its largest error on 0..k is |E| too, it is
-the best. If not, the largest errors of alternating signs are the next nodes: |E| rises strictly, so that the exchange
-ends whatever it began with, within ten steps for most problems (Remez's second algorithm). `level` does this in whole
-numbers.
+where errors count v_i times (1 if not given), and no polynomial has a smaller largest error on these nodes than |E|. If
+its largest error on 0..k is |E| too, it is the best. If not, the largest errors of alternating signs are the next nodes:
+|E| rises strictly, so that the exchange ends whatever it began with, within ten steps for most problems (Remez's second
+algorithm). `level` does this in whole numbers.
 
 Source: de la Vallee Poussin (1919); Remez (1934); Powell (1981), "Approximation theory and methods", chapters 7 and 8.
 """
@@ -50,8 +50,8 @@ def best_polynomial(
 ) -> Solution:
     """Return the polynomial of at most a degree whose largest error on 0..k is least, with its witness.
 
-    minimize max_s |f(s) - p(s)| over p of degree <= t, with p(0) = f(0) unless the constant is free
-    (models/minimax_polynomial).
+    minimize max_s v_s |f(s) - p(s)| over p of degree <= t, with p(0) = f(0) unless the constant is free
+    (models/minimax_polynomial); v are the target's weights.
 
     Parameters
     ----------
@@ -67,11 +67,15 @@ def best_polynomial(
     problem = minimax_problem(target, degree, free_constant=free_constant)
     if solver is not None:
         linear_solver(solver)
-    needed, first = degree + 2 - problem.first, problem.first
-    if needed > target.width + 1 - first:
-        return Solution(problem, Polynomial.through(target.width, target.values), Fraction(0), Witness((), ()))
-    begin = _solver_reference(problem, needed, solver) or spread_reference(first, target.width, needed)
-    found = levelled_optimum(target, begin, keeps_zero=problem.keeps_zero)
+    needed, counted = degree + 2 - problem.first, problem.counted
+    if needed > len(counted):
+        points = (*range(problem.first), *counted)
+        exact = Polynomial.through(target.width, [target.values[s] for s in points], points)
+        return Solution(problem, exact, Fraction(0), Witness((), ()))
+    spread = tuple(counted[place] for place in spread_reference(0, len(counted) - 1, needed))
+    found = levelled_optimum(
+        target, _solver_reference(problem, needed, solver) or spread, keeps_zero=problem.keeps_zero
+    )
     values = [f - error * found.unit for f, error in zip(target.values, found.errors, strict=True)][: degree + 1]
     return Solution(problem, Polynomial.through(target.width, values), found.size, found.witness)
 
@@ -87,9 +91,9 @@ def _solver_reference(problem: Problem, needed: int, solver: str | Solver | None
     found = None if solver is None else solver_answer(problem, solver).polynomial
     if found is None:
         return ()
-    errors = found.errors(problem.target)
-    counted = sorted(range(problem.first, problem.target.width + 1), key=lambda s: (-abs(errors[s]), s))
-    return tuple(sorted(counted[:needed]))
+    errors, weights = found.errors(problem.target), problem.target.weights
+    largest = sorted(problem.counted, key=lambda s: (-weights[s] * abs(errors[s]), s))
+    return tuple(sorted(largest[:needed]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +177,8 @@ class Levelled:
     """|E|, in units."""
     errors: tuple[int, ...]
     """f(s) - p(s) for s = 0..k, in units."""
+    weighted: tuple[int, ...]
+    """The same times v_s, in units."""
     unit: Fraction
     """Of the errors."""
     witness: Witness
@@ -187,7 +193,7 @@ class Levelled:
 def levelled_optimum(target: Target, reference: Sequence[int], *, keeps_zero: bool) -> Levelled:
     """Return the levelled polynomial that no exchange betters, from any reference; arguments as of `level`."""
     found = level(target, reference, keeps_zero=keeps_zero)
-    while max(map(abs, found.errors)) > found.level:
+    while max(map(abs, found.weighted)) > found.level:
         found = level(target, exchange(found), keeps_zero=keeps_zero)
     return found
 
@@ -200,7 +206,7 @@ def level(target: Target, reference: Sequence[int], *, keeps_zero: bool) -> Leve
     target
         f.
     reference
-        t + 2 increasing points of 0..k, or t + 1 of 1..k where the value at 0 is kept.
+        t + 2 increasing points of 0..k where errors count, or t + 1 of 1..k where the value at 0 is kept.
     keeps_zero
         Whether p(0) = f(0).
     """
@@ -210,30 +216,34 @@ def level(target: Target, reference: Sequence[int], *, keeps_zero: bool) -> Leve
     products = [prod(s - other for other in nodes if other != s) for s in nodes]
     scale = lcm(*products)
     weights = [scale // product for product in products]
-    counted = [0 if keeps_zero and s == 0 else abs(w) for s, w in zip(nodes, weights, strict=True)]
+    wholes = lcm(*(one.denominator for one in target.weights))
+    emphasis = [int(one * wholes) for one in target.weights]  # v, in whole numbers
+    multiple = lcm(*(one for one in emphasis if one))
+    room = [multiple // one if one else 0 for one in emphasis]  # how large an error may be, in proportion: 1 / v
+    if keeps_zero:
+        room[0] = 0
     total = sum(w * values[s] for w, s in zip(weights, nodes, strict=True))
-    size = sum(counted)
+    size = sum(abs(w) * room[s] for w, s in zip(weights, nodes, strict=True))
+    level_errors = {s: (total if w > 0 else -total) * room[s] for s, w in zip(nodes, weights, strict=True)}
     # In units of 1 / (common size): values of p at the nodes, times their weights.
-    pulled = [
-        w * (values[s] * size - (total if w > 0 else -total) * (one > 0))
-        for w, s, one in zip(weights, nodes, counted, strict=True)
-    ]
-    level_signs = {s: (1 if w > 0 else -1) for s, w in zip(nodes, weights, strict=True)}
+    pulled = [w * (values[s] * size - level_errors[s]) for s, w in zip(nodes, weights, strict=True)]
     whole = lcm(*range(1, target.width + 1))
     part = {gap: whole // gap for gap in range(-target.width, target.width + 1) if gap}
     errors = []
     for s, value in enumerate(values):
-        if s in level_signs:
-            errors.append(0 if keeps_zero and s == 0 else level_signs[s] * total * scale)
+        if s in level_errors:
+            errors.append(level_errors[s] * scale)
             continue
         away = [s - node for node in nodes]
         shares = sum(one * part[gap] for one, gap in zip(pulled, away, strict=True))
         errors.append(value * size * scale - prod(away) * shares // whole)
     flip = -1 if total < 0 else 1
-    signs = tuple(flip * level_signs[s] for s in reference)
-    witness = Witness(tuple(nodes), tuple(Fraction(flip * w, size) for w in weights))
-    unit = Fraction(1, common * size * scale)
-    return Levelled(tuple(reference), signs, abs(total) * scale, tuple(errors), unit, witness)
+    level_signs = {s: flip if w > 0 else -flip for s, w in zip(nodes, weights, strict=True)}
+    signs, level_size = tuple(level_signs[s] for s in reference), abs(total) * scale * multiple
+    weighted = tuple(error * one for error, one in zip(errors, emphasis, strict=True))
+    witness = Witness(tuple(nodes), tuple(Fraction(flip * w * multiple, size * wholes) for w in weights))
+    unit, errors = Fraction(1, common * size * scale * wholes), [error * wholes for error in errors]
+    return Levelled(tuple(reference), signs, level_size, tuple(errors), weighted, unit, witness)
 
 
 def exchange(found: Levelled) -> tuple[int, ...]:
@@ -245,17 +255,17 @@ def exchange(found: Levelled) -> tuple[int, ...]:
     signs = dict(zip(found.reference, found.signs, strict=True))
     points: list[int] = []
     sign_before = 0
-    for s, error in enumerate(found.errors):
+    for s, error in enumerate(found.weighted):
         sign = signs.get(s, (error > 0) - (error < 0))
         if not sign or abs(error) < found.level:
             continue
         if sign != sign_before:
             points.append(s)
-        elif abs(error) > abs(found.errors[points[-1]]):
+        elif abs(error) > abs(found.weighted[points[-1]]):
             points[-1] = s
         sign_before = sign
     while len(points) > len(found.reference):
-        points.pop(0 if abs(found.errors[points[0]]) <= abs(found.errors[points[-1]]) else -1)
+        points.pop(0 if abs(found.weighted[points[0]]) <= abs(found.weighted[points[-1]]) else -1)
     return tuple(points)
 
 
@@ -335,9 +345,9 @@ def read_solution(path: str | os.PathLike[str]) -> Solution | LeastDegree:
     """Read what `write_solution` wrote, and verify it in exact arithmetic."""
     given, place = (read_json_object(path, "polynomial", PolynomialError), f"polynomial file {os.fspath(path)!r}")
     if "best" not in given:
-        solution = decode(Solution, given, place, PolynomialError, header=HEADER)
+        solution = decode(Solution, given, place, PolynomialError, header=HEADER, partial=True)
         verify(solution)
         return solution
-    degree = decode(LeastDegree, given, place, PolynomialError, header=HEADER)
+    degree = decode(LeastDegree, given, place, PolynomialError, header=HEADER, partial=True)
     verify_least_degree(degree)
     return degree

@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from math import comb
+from math import comb, prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PolynomialError
-from dpopt.polynomials.targets import WIDEST, Target
+from dpopt.polynomials.targets import WIDEST, Target, exact_numbers
 
 
 class Basis(enum.Enum):
@@ -63,8 +63,32 @@ class Polynomial:
             raise PolynomialError(f"found degree {self.degree}; on 0..{self.width} it is at most {self.width}")
 
     @classmethod
-    def through(cls, width: int, values: Sequence[Fraction]) -> Polynomial:
-        """Return the polynomial of degree below len(values) with p(0), p(1), ... = values."""
+    def from_basis(
+        cls, width: int, coefficients: Sequence[Fraction | int | float | str], basis: Basis = Basis.MONOMIAL
+    ) -> Polynomial:
+        """Return the polynomial on 0..k with these coefficients of degrees 0, ..., t in a basis.
+
+        Numbers are taken as they are written: texts such as "1/3" and "0.25", and floats.
+        """
+        exact = exact_numbers(coefficients, "coefficient")
+        if basis is Basis.BINOMIAL:
+            return cls(width, exact)
+        values = [
+            sum((x * basis_value(basis, width, j, s) for j, x in enumerate(exact)), start=Fraction(0))
+            for s in range(len(exact))
+        ]
+        return cls.through(width, values)
+
+    @classmethod
+    def through(cls, width: int, values: Sequence[Fraction], points: Sequence[int] | None = None) -> Polynomial:
+        """Return the polynomial of degree below len(values) with these values at points; at 0, 1, ... if left out."""
+        if points is not None and list(points) != list(range(len(values))):  # Lagrange's form, at 0, 1, ...
+            others = [[one for one in points if one != s] for s in points]
+            shares = [Fraction(f, prod(s - o for o in rest)) for s, f, rest in zip(points, values, others, strict=True)]
+            values = [
+                sum((c * prod(x - o for o in rest) for c, rest in zip(shares, others, strict=True)), Fraction(0))
+                for x in range(len(values))
+            ]
         differences, left = [], list(values)
         while left:
             differences.append(Fraction(left[0]))
@@ -122,8 +146,8 @@ class Polynomial:
         return tuple(value - self.at(point) for point, value in enumerate(target.values))
 
     def error(self, target: Target) -> LargestError:
-        """Return the largest |f(s) - p(s)| over s = 0, ..., k, exactly, and all points where it is reached."""
-        sizes = [abs(one) for one in self.errors(target)]
+        """Return the largest v_s |f(s) - p(s)| over s = 0, ..., k, exactly, and all points where it is reached."""
+        sizes = [weight * abs(one) for weight, one in zip(target.weights, self.errors(target), strict=True)]
         largest = max(sizes)
         return LargestError(largest, tuple(point for point, size in enumerate(sizes) if size == largest))
 
@@ -144,18 +168,6 @@ def basis_value(basis: Basis, width: int, degree: int, point: int) -> Fraction:
     if basis is Basis.MONOMIAL:
         return Fraction(point**degree)
     return chebyshev_value(degree, Fraction(2 * point, width) - 1)
-
-
-def in_binomial_basis(basis: Basis, width: int, coefficients: Sequence[Fraction]) -> tuple[Fraction, ...]:
-    """Return the binomial coefficients of a polynomial that is given in another basis."""
-    if basis is Basis.BINOMIAL:
-        return tuple(coefficients)
-    degree = len(coefficients) - 1
-    values = [
-        sum((x * basis_value(basis, width, j, s) for j, x in enumerate(coefficients)), start=Fraction(0))
-        for s in range(degree + 1)
-    ]
-    return Polynomial.through(width, values).coefficients
 
 
 def chebyshev_value(degree: int, point: Fraction) -> Fraction:

@@ -28,7 +28,7 @@ from dpopt.models.polynomials.coefficient_budget import (
 )
 from dpopt.models.polynomials.minimax_polynomial import chebyshev_values, minimax_polynomial
 from dpopt.polynomials.certificates import Problem, judgement
-from dpopt.polynomials.polynomial import Basis, Polynomial, in_binomial_basis
+from dpopt.polynomials.polynomial import Basis, Polynomial
 from dpopt.programs.conic import PointProgram
 from dpopt.programs.results import SolveLimits, SolveResult
 from dpopt.programs.solver import Capability, Solver
@@ -126,9 +126,9 @@ def answer_to(problem: Problem, stated: Statement, solver: Solver) -> SolverAnsw
     outcome = solver.name, result.seconds, result.termination.value
     if point is None:
         return SolverAnswer(*outcome, None, None, Fraction(0))
-    given = in_binomial_basis(basis, problem.target.width, [Fraction(one) for one in read(point).tolist()])
-    constant = problem.target.values[0] if problem.keeps_zero else given[0]  # p(0) = a_0
-    polynomial = Polynomial(problem.target.width, (constant, *given[1:]))
+    given = Polynomial.from_basis(problem.target.width, [Fraction(one) for one in read(point).tolist()], basis)
+    constant = problem.target.values[0] if problem.keeps_zero else given.coefficients[0]  # p(0) = a_0
+    polynomial = Polynomial(problem.target.width, (constant, *given.coefficients[1:]))
     objective, broken = judgement(problem, polynomial)
     breach = max((size for size, _ in broken), default=Fraction(0))
     return SolverAnswer(*outcome, polynomial, objective, breach)
@@ -137,19 +137,22 @@ def answer_to(problem: Problem, stated: Statement, solver: Solver) -> SolverAnsw
 def stated_model(problem: Problem) -> Statement:
     """Return a problem as the model of its page; errors as of `solver_answer`."""
     values, weights = floats(problem.target.values), floats(problem.weights)
-    width, degree, keeps_zero = problem.target.width, problem.degree, problem.keeps_zero
+    width, degree, v = problem.target.width, problem.degree, floats(problem.target.weights)
+    keeps = problem.keeps_zero
     if problem.coefficient_limit is not None:
         table = (monomial_values if problem.basis is Basis.MONOMIAL else chebyshev_values)(width, degree)
         limit = float(problem.coefficient_limit)
-        model = limited_coefficients(values, degree, limit, table, keeps_zero=keeps_zero)
+        model = limited_coefficients(values, degree, limit, table, keeps_zero=keeps, error_weights=v)
         return model, problem.basis, lambda point: read_limited(point, table)
     if problem.error_limit is not None:
-        model = coefficient_budget(values, weights, float(problem.error_limit), keeps_zero=keeps_zero)
+        limit = float(problem.error_limit)
+        model = coefficient_budget(values, weights, limit, keeps_zero=keeps, error_weights=v)
         return model, Basis.BINOMIAL, lambda point: read_split(point, width)
     if any(problem.weights):
-        model = approximation_plus_noise(values, weights)
+        model = approximation_plus_noise(values, weights, error_weights=v)
         return model, Basis.BINOMIAL, lambda point: read_split(point[:-1], width)
-    return (minimax_polynomial(values, degree=degree, keeps_zero=keeps_zero), Basis.CHEBYSHEV, lambda point: point[:-1])
+    model = minimax_polynomial(values, degree=degree, keeps_zero=keeps, error_weights=v)
+    return model, Basis.CHEBYSHEV, lambda point: point[:-1]
 
 
 def floats(numbers: Sequence[Fraction]) -> NDArray[np.float64]:

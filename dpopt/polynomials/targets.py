@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpopt.errors import PolynomialError
@@ -31,6 +31,8 @@ class Target:
     """"or", "and", "atleast:R" or "table": for people and files."""
     values: tuple[Fraction, ...]
     """f(0), ..., f(k), exact; 1 <= k <= 256."""
+    weights: tuple[Fraction, ...] = ()
+    """v_0, ..., v_k, >= 0: an error at s counts v_s times, and not at all where v_s is 0; all 1 if left out."""
 
     def __post_init__(self) -> None:
         if not 2 <= len(self.values) <= WIDEST + 1:
@@ -41,6 +43,13 @@ class Target:
             raise PolynomialError("the values of a target are Fractions; use Target.table for other numbers")
         if self.name != TABLE and self.values != _values(self.name, self.width):
             raise PolynomialError(f"the values are not those of {self.name!r} with k = {self.width}")
+        if not self.weights:
+            object.__setattr__(self, "weights", (Fraction(1),) * len(self.values))
+        fractions = all(type(weight) is Fraction and weight >= 0 for weight in self.weights)
+        if not fractions or len(self.weights) != len(self.values) or not any(self.weights):
+            raise PolynomialError(
+                f"expected {len(self.values)} weights of errors, of at least 0, one above 0 (Fractions, or Target.weighted)"
+            )
 
     @property
     def width(self) -> int:
@@ -50,7 +59,14 @@ class Target:
     @property
     def keeps_zero(self) -> bool:
         """Whether polynomials keep the value at 0 unless asked otherwise: those of OR do, as in the paper."""
-        return self.name == OR
+        return self.name == OR and self.weights[0] > 0
+
+    def weighted(self, weights: Iterable[Fraction | int | float | str]) -> Target:
+        """Return the target with these weights of errors at 0, 1, ..., k; 0 where any value will do."""
+        found = exact_numbers(weights, "weight")
+        if not found:
+            raise PolynomialError("found no weights of errors; expected one for each of 0, ..., k")
+        return replace(self, weights=found)
 
     @classmethod
     def disjunction(cls, width: int) -> Target:
@@ -77,11 +93,18 @@ class Target:
     @classmethod
     def table(cls, values: Iterable[Fraction | int | float | str]) -> Target:
         """Return the target with these values at 0, 1, ..., k; texts such as "1/3" and "0.25" are exact."""
-        return cls(TABLE, tuple(exact_number(value, f"value {place}") for place, value in enumerate(values)))
+        return cls(TABLE, exact_numbers(values, "value"))
+
+
+def exact_numbers(given: Iterable[Fraction | int | float | str], what: str) -> tuple[Fraction, ...]:
+    """Return numbers exactly as they are written; `what` names one of them in messages."""
+    return tuple(exact_number(one, f"{what} {place}") for place, one in enumerate(given))
 
 
 def exact_number(value: Fraction | float | str, what: str) -> Fraction:
     """Return a number exactly as it is written; a float is the number that its shortest decimal spelling says."""
+    if isinstance(value, Fraction):
+        return value
     text = repr(value) if isinstance(value, float) else str(value)
     written = _NUMBER.fullmatch(text.strip())
     if written is None:

@@ -9,6 +9,7 @@ compiling takes time.
 |---|---|
 | marginal_set.py | queries over their own attributes alone; marginals as shapes; their cells as clauses |
 | associations.py | Cramer's V and correlation from the shares of pairs of values |
+| condition.py | a condition in text as cells of one marginal |
 | clauses.py | literals and masks: conjunctions, negations, disjunctions, parities, r of k |
 | conjunctions/ | conjunctions of few literals, and monomials |
 | counting/ | exact counts on arrays, by whatever kernel is the cheapest |
@@ -27,9 +28,9 @@ pin one fingerprint in tests/queries. Clauses with other masks need nothing new:
 
 from __future__ import annotations
 
-from dpopt.queries.clauses import Clauses
-from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.ranges.grids import rectangle_sums
-from dpopt.queries.workloads.workload import Workload, parse_workload, workload_from_json
-
-__all__ = ["Clauses", "MarginalSet", "Workload", "parse_workload", "rectangle_sums", "workload_from_json"]
+from dpopt.queries.clauses import Clauses as Clauses
+from dpopt.queries.marginal_set import MarginalSet as MarginalSet
+from dpopt.queries.ranges.grids import rectangle_sums as rectangle_sums
+from dpopt.queries.workloads.workload import Workload as Workload
+from dpopt.queries.workloads.workload import parse_workload as parse_workload
+from dpopt.queries.workloads.workload import workload_from_json as workload_from_json

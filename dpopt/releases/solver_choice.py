@@ -7,14 +7,21 @@ from collections.abc import Callable
 
 from dpopt.errors import PlanError, SolverUnavailableError
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
+from dpopt.models.best_responses.own_formulation import PREFIX, OwnFormulation
+from dpopt.models.best_responses.portfolio import Portfolio
 from dpopt.models.best_responses.presolved import Presolved
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.programs.solver import Capability, Solver
 from dpopt.solvers import registry
-from dpopt.solvers.outside import tried
+from dpopt.solvers.outside import outsider, tried
 
 FIRST_FOR_DUALS = ("mathopt-highs", "glop", "highs")
 """Simplex methods end at a vertex, whose duals have small denominators; they are asked first."""
+
+FORMULATIONS = "dpopt.formulations"
+"""The group of entry points of formulations from outside: functions of a model (`OwnFormulation`)."""
+FOR_BOUNDS = "glop"
+"""Solves the relaxations of rounds: on first rounds in the shape of KDD Cup two to three times as fast as HiGHS."""
 
 TIGHTEST = ("clique", "per-literal")
 
@@ -40,6 +47,8 @@ def solver_and_formulation(
     are, per-literal where none is named.
     """
     name, colon, formulation = given.strip().partition(":") if isinstance(given, str) else (given, "", "")
+    if name == PREFIX:
+        return registered_formulation(formulation), None
     solver = solver_named(name) if solver_named and isinstance(name, str) else registry.get_solver(name)
     if Capability.MAX_CSP in solver.capabilities:
         if colon:
@@ -48,10 +57,32 @@ def solver_and_formulation(
     return solver, formulation_named(formulation if colon else Formulation.PER_LITERAL.value)
 
 
+def registered_formulation(name: str) -> OwnFormulation:
+    """Return the formulation that another package registers under this name."""
+    known = registry.outside(FORMULATIONS)
+    if name not in known:
+        there = f"there are {', '.join(known) or 'none'}"
+        raise PlanError(f"no package registers a formulation {name!r} ({there}); in Python give the function itself")
+    try:
+        build: object = known[name].load()
+    except registry.BREAKDOWNS as problem:
+        raise PlanError(f"the formulation {name!r} does not load: {type(problem).__name__}: {problem}") from problem
+    if not callable(build):
+        raise PlanError(f"the formulation {name!r} is a {type(build).__name__}; expected a function of a model")
+    return OwnFormulation(build, name)
+
+
 def clause_solver(given: str | Solver) -> Solver:
-    """Return the solver of that name and formulation, made to take a `MaxCsp`; raises as `solver_and_formulation`."""
+    """Return what answers the rounds of a release: the local search, or an exact solver helped by it (`Portfolio`).
+
+    A solver from outside is asked in every round: no relaxation settles one before. Raises as `solver_and_formulation`.
+    """
     solver, formulation = solver_and_formulation(given)
-    return accepting_max_csp(solver) if formulation is None else accepting_max_csp(solver, formulation)
+    taking = accepting_max_csp(solver) if formulation is None else accepting_max_csp(solver, formulation)
+    if not isinstance(taking, Presolved):
+        return taking
+    relaxes = registry.get_solver(FOR_BOUNDS) if outsider(solver) is None else None
+    return Presolved(Portfolio(taking.inner, registry.get_solver(registry.DEFAULT), relaxes))
 
 
 def require_solver(given: str | Solver, takes: Capability = Capability.MAX_CSP) -> None:
@@ -61,7 +92,10 @@ def require_solver(given: str | Solver, takes: Capability = Capability.MAX_CSP) 
     """
     if takes is Capability.MAX_CSP or given == registry.DEFAULT:
         solver = clause_solver(given)
-        tried(solver.inner if isinstance(solver, Presolved) else solver, takes)  # presolve would settle it
+        while isinstance(solver, Presolved | Portfolio):  # they would settle it
+            solver = solver.inner
+        if not isinstance(solver, OwnFormulation):  # its rows are about attributes of the schema: tried with that
+            tried(solver, takes)
         return
     solver = registry.get_solver(given)
     if takes not in solver.capabilities:
@@ -73,7 +107,8 @@ def require_solver_again(name: str, given: Solver | None, takes: Capability = Ca
     """Refuse to continue a run without the solver that it began with, which may have been no registered one."""
     if given is not None and given.name != name:
         raise PlanError(f"the run began with the solver {name!r}, found {given.name!r}; continue it with that one")
-    if given is None and name.partition(":")[0] not in registry.solver_names():
+    known = (*registry.solver_names(), *(f"{PREFIX}:{one}" for one in registry.outside(FORMULATIONS)))
+    if given is None and name not in known and name.partition(":")[0] not in known:
         raise SolverUnavailableError(
             f"the run began with a solver of its own, {name!r}, and none of this name is registered; continue it in "
             f"Python, with resume(..., solver=...)"

@@ -149,6 +149,6 @@ def _page(finished: SyntheticRelease, judged: Judgement | None, title: str | Non
         figures={"title": FIGURES, "before": before, "rows": figures, "after": after},
         maps=association_maps(finished, judged),
         rounds=rounds_section(finished),
-        judged=None if judged is None else judged_sections(finished, judged, measured),
+        judged=None if judged is None else judged_sections(schema, judged),
         filters={"percent": percent},
     )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import combinations
-from math import pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -48,12 +46,11 @@ def column_charts(
     number = min(len(schema), MOST_COLUMNS)
     own = None if answers is None else _one_way(schema, answers, number)
     real = {} if judged is None else {one.attributes[0]: one for one in judged.columns}
-    noise = str(finished.statement.get("measured", {}).get("noise", ""))
-    factor = _GAUSSIAN if "Gaussian" in noise else _LAPLACE
     charts = []
     for place in range(number):
         attribute, low, high, one = schema.attributes[place], None, None, real.get(place)
         if measured is not None and measured.missing((place,)) is None:
+            factor = _GAUSSIAN if measured.gaussian else _LAPLACE
             near, reach = measured.shares(place, attribute.size), factor * measured.deviation((place,)) / measured.size
             low, high = np.clip(near - reach, 0, 1), np.clip(near + reach, 0, 1)
         if own is None and low is None:
@@ -158,49 +155,18 @@ def _matrix(pairs: Pairs, places: list[int], which: int) -> Numbers:
     return matrix
 
 
-def judged_sections(
-    finished: SyntheticRelease, judged: Judgement, measured: MeasuredResiduals | None
-) -> dict[str, Any]:
-    """Return what the table says: errors beside noise and sampling, the worst queries and pairs, models, nearest records."""
-    schema = finished.job.schema
-    sizes = schema.sizes
-
-    def noise(attributes: tuple[int, ...]) -> float | None:
-        """Return the distance that the noise of the measurement alone would give; None where it was not measured."""
-        if measured is None or measured.missing(attributes) is not None:
-            return None
-        cells = int(np.prod(sizes[list(attributes)].astype(np.int64)))
-        return min(1.0, measured.deviation(attributes) / measured.size * cells / sqrt(2 * pi))
-
-    def rows(some: Any) -> list[dict[str, Any]]:
-        return [
-            {
-                "name": " x ".join(short(schema.attributes[place].name, 40) for place in one.attributes),
-                "distance": one.distance,
-                "noise": noise(one.attributes),
-                "sampling": one.sampling,
-                "score": one.score,
-            }
-            for one in some
-        ]
-
-    def points(compared: Callable[[Any], float | None]) -> dict[str, Any] | None:
-        found = []
-        for one in judged.pairs:
-            beside = compared(one)
-            if beside is not None:
-                name = " x ".join(short(schema.attributes[place].name, 30) for place in one.attributes)
-                found.append((beside, one.distance, f"{name}: {one.distance:.4f}, beside {beside:.4f}"))
-        return dots(found)
-
+def judged_sections(schema: Schema, judged: Judgement) -> dict[str, Any]:
+    """Return what the table says: errors beside sampling, the worst queries and pairs, models, nearest records."""
+    points = [
+        (float(one.sampling), one.distance, f"{_name(schema, one)}: {one.distance:.4f}, beside {one.sampling:.4f}")
+        for one in judged.pairs
+    ]
     far = sorted(judged.pairs, key=lambda one: -one.distance)[:_WORST]
     return {
         "evaluation": judged.evaluation,
-        "columns": rows(sorted(judged.columns, key=lambda one: -one.distance)),
-        "pairs": rows(far),
+        "pairs": [(_name(schema, one), one.distance, one.sampling, one.score) for one in far],
         "all_pairs": len(judged.pairs),
-        "against_noise": points(lambda one: noise(one.attributes)),
-        "against_sampling": points(lambda one: float(one.sampling)),
+        "against_sampling": dots(points),
         "queries": [(short(words, 200), real, own) for words, real, own in judged.queries],
         "numbers": _numbers(judged),
         "worst_pairs": [_pair(schema, one) for one in judged.worst_pairs],
@@ -208,6 +174,10 @@ def judged_sections(
         "nearness": _nearness(judged),
         "left_out": judged.left_out,
     }
+
+
+def _name(schema: Schema, one: Any) -> str:
+    return " x ".join(short(schema.attributes[place].name, 40) for place in one.attributes)
 
 
 def _numbers(judged: Judgement) -> list[dict[str, Any]]:
@@ -233,7 +203,7 @@ def _pair(schema: Schema, one: Any) -> dict[str, Any]:
     far = max(float(np.abs(apart).max()), 1e-9)
     order = [np.argsort(-one.real.sum(axis=axis), kind="stable") for axis in (1, 0)]
     return {
-        "name": " x ".join(short(attribute.name, 40) for attribute in attributes),
+        "name": _name(schema, one),
         "distance": one.distance,
         "maps": [
             {"caption": "real", **table_map(attributes, one.real, order=order, top=top, signed=False)},

@@ -73,7 +73,7 @@ def grouped_charges(charges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
 
 
 def _rho(charge: Mapping[str, Any]) -> float:
-    if charge["kind"] == "not private":
+    if charge["kind"] in {"not private", "delta"}:
         return 0.0
     parameter = float(charge["parameter"])
     return {"concentrated": parameter, "pure": parameter**2 / 2}.get(charge["kind"], parameter**2 / 8)
@@ -82,7 +82,7 @@ def _rho(charge: Mapping[str, Any]) -> float:
 def _cost(group: Mapping[str, Any]) -> str:
     if group["kind"] == "not private":
         return "no bound"
-    unit = {"concentrated": "rho", "pure": "epsilon"}.get(group["kind"], "range")
+    unit = {"concentrated": "rho", "pure": "epsilon", "delta": "delta"}.get(group["kind"], "range")
     each = f"{group['least']:.4g}"
     if group["most"] > group["least"]:
         each += f" to {group['most']:.4g}"

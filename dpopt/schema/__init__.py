@@ -18,50 +18,25 @@ Holds no data.
 
 from __future__ import annotations
 
-from dpopt.schema.rules.builders import (
-    all_of,
-    allowed,
-    any_of,
-    at_least,
-    at_most,
-    compare,
-    count,
-    determines,
-    equivalent,
-    exactly,
-    forbid,
-    forbidden,
-    implies,
-    literal,
-    negation,
-    ordered,
-)
-from dpopt.schema.rules.rule import Rule
-from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
-from dpopt.schema.rules.values import Bin
-from dpopt.schema.schema import Attribute, AttributeKind, Schema
-
-__all__ = [
-    "Attribute",
-    "AttributeKind",
-    "Bin",
-    "Rule",
-    "Schema",
-    "ThresholdCircuit",
-    "all_of",
-    "allowed",
-    "any_of",
-    "at_least",
-    "at_most",
-    "compare",
-    "count",
-    "determines",
-    "equivalent",
-    "exactly",
-    "forbid",
-    "forbidden",
-    "implies",
-    "literal",
-    "negation",
-    "ordered",
-]
+from dpopt.schema.rules.builders import all_of as all_of
+from dpopt.schema.rules.builders import allowed as allowed
+from dpopt.schema.rules.builders import any_of as any_of
+from dpopt.schema.rules.builders import at_least as at_least
+from dpopt.schema.rules.builders import at_most as at_most
+from dpopt.schema.rules.builders import compare as compare
+from dpopt.schema.rules.builders import count as count
+from dpopt.schema.rules.builders import determines as determines
+from dpopt.schema.rules.builders import equivalent as equivalent
+from dpopt.schema.rules.builders import exactly as exactly
+from dpopt.schema.rules.builders import forbid as forbid
+from dpopt.schema.rules.builders import forbidden as forbidden
+from dpopt.schema.rules.builders import implies as implies
+from dpopt.schema.rules.builders import literal as literal
+from dpopt.schema.rules.builders import negation as negation
+from dpopt.schema.rules.builders import ordered as ordered
+from dpopt.schema.rules.rule import Rule as Rule
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit as ThresholdCircuit
+from dpopt.schema.rules.values import Bin as Bin
+from dpopt.schema.schema import Attribute as Attribute
+from dpopt.schema.schema import AttributeKind as AttributeKind
+from dpopt.schema.schema import Schema as Schema

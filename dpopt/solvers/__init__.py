@@ -21,6 +21,6 @@ Next     a solver: one file with an adapter (`process/adapter.py` is the contrac
 
 from __future__ import annotations
 
-from dpopt.solvers.registry import available_solvers, get_solver, solver_names
-
-__all__ = ["available_solvers", "get_solver", "solver_names"]
+from dpopt.solvers.registry import available_solvers as available_solvers
+from dpopt.solvers.registry import get_solver as get_solver
+from dpopt.solvers.registry import solver_names as solver_names

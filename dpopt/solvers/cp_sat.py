@@ -26,7 +26,7 @@ from dpopt.programs.reduction import reduce_max_csp
 from dpopt.programs.results import Limit, Point, SolveLimits, SolveResult
 from dpopt.programs.solver import Capability, Program
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
-from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Means, status_table
+from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Means, OwnValues, require_names, status_table
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -154,7 +154,7 @@ def _of_clauses(program: MaxCsp, hint: Point | None) -> _Posed:
     truths = _truths(model, problem, codes)
     model.maximize(sum(w * c for w, c in zip(problem.weights.tolist(), truths, strict=True)))
     if hint is not None:
-        _add_hint(model, codes, problem, reduction.shrink())
+        _add_hint(model, codes, truths, problem, reduction.shrink())
 
     def record(solver: cp_model.CpSolver) -> Point:
         values = np.array([solver.boolean_value(literal) for literal in codes])
@@ -267,13 +267,20 @@ def _tie_conjunction(model: cp_model.CpModel, truth: Literal, literals: list[Lit
         model.add_bool_or([truth, *(~literal for literal in literals)])
 
 
-def _add_hint(model: cp_model.CpModel, codes: list[Literal], problem: MaxCsp, start: NDArray[np.int32]) -> None:
+def _add_hint(
+    model: cp_model.CpModel, codes: list[Literal], truths: list[Literal], problem: MaxCsp, start: NDArray[np.int32]
+) -> None:
+    """Hint at a record and the truth of its clauses: CP-SAT may lose a hint that leaves variables open."""
+    from dpopt.queries.counting.kernels import satisfied  # imports numba
+
     offsets = problem.offsets()
     chosen = set((offsets[:-1] + start).tolist())
     for attribute, size in enumerate(problem.sizes.tolist()):
         low = int(offsets[attribute])
         for column in range(low, low + (1 if size == 2 else size)):
             model.add_hint(codes[column], column in chosen)
+    for truth, true in zip(truths, satisfied(problem.clauses, start).tolist(), strict=True):
+        model.add_hint(truth, true)
 
 
 def cp_sat_model(
@@ -314,6 +321,20 @@ def cp_sat_model(
     goal = cp_model.LinearExpr.weighted_sum(found, program.objective.astype(np.int64).tolist())
     (model.maximize if program.maximize else model.minimize)(goal)
     return model
+
+
+def own_values(model: CpModel, names: Sequence[str], limits: SolveLimits) -> OwnValues:
+    """Solve a model in CP-SAT's objects, and return the values of these variables."""
+    from ortools.sat.python import cp_model
+
+    place = {variable.name: number for number, variable in enumerate(model.proto.variables)}
+    require_names(names, place)
+    solver = _configured(cp_model.CpSolver(), limits)
+    native = solver.status_name(solver.solve(model))
+    values = None
+    if native in {"OPTIMAL", "FEASIBLE"}:
+        values = np.array(solver.response_proto.solution, dtype=np.float64)[[place[name] for name in names]]
+    return OwnValues(values, STATUS.get(native, UNKNOWN_STATUS), native, f"CP-SAT {_version()}")
 
 
 def cp_sat_text(

@@ -29,7 +29,15 @@ from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.quadratic import QuadraticProgram, Scaled
 from dpopt.programs.results import Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
-from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Means, Verdict, is_incumbent, status_table
+from dpopt.solvers.process.adapter import (
+    UNKNOWN_STATUS,
+    Means,
+    OwnValues,
+    Verdict,
+    is_incumbent,
+    require_names,
+    status_table,
+)
 
 if TYPE_CHECKING:
     import cvxpy
@@ -427,3 +435,32 @@ LIBRARIES: dict[str, _Library] = {
     "cvxpy-highs": _Library("HIGHS", "highspy", HIGHS, _highs, _entry("model_status"), iterates=False),
 }
 """Names in the registry."""
+
+
+def own_values(problem: cvxpy.Problem, names: Sequence[str], limits: SolveLimits) -> OwnValues:
+    """Solve a problem in CVXPY's objects by HiGHS, and return the values of the vector x, which these name."""
+    import cvxpy
+
+    require_names(["x"], problem.var_dict)
+    # HiGHS fails where a process asks it for another number of threads than before.
+    options: Options = {} if limits.seconds is None else {"time_limit": limits.seconds}
+    problem.solve(solver=cvxpy.HIGHS, **options)
+    found = problem.var_dict["x"].value
+    meaning = OWN_STATUS.get(str(problem.status), UNKNOWN_STATUS)
+    known = (
+        found is not None and np.size(found) == len(names) and meaning[0] in {Termination.OPTIMAL, Termination.LIMIT}
+    )
+    values = np.asarray(found, dtype=np.float64).reshape(-1) if known else None
+    return OwnValues(values, meaning, str(problem.status), f"CVXPY {cvxpy.__version__}")
+
+
+OWN_STATUS = status_table(
+    (Means.OPTIMAL, "optimal"),
+    (Means.IMPRECISE, "optimal_inaccurate infeasible_inaccurate unbounded_inaccurate"),
+    (Means.TIME, "user_limit"),
+    (Means.INFEASIBLE, "infeasible"),
+    (Means.UNBOUNDED, "unbounded"),
+    (Means.EITHER, "infeasible_or_unbounded"),
+    (Means.FAILED, "solver_error"),
+)
+"""Every status of a problem of CVXPY."""

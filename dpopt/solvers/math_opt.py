@@ -21,9 +21,11 @@ from dpopt.solvers.process.adapter import (
     UNKNOWN_STATUS,
     History,
     Means,
+    OwnValues,
     Verdict,
     mixed_integer,
     number_in,
+    require_names,
     status_table,
 )
 
@@ -260,6 +262,26 @@ def mathopt_proto(
     matrix.column_ids.extend(linear.columns[order].tolist())
     matrix.coefficients.extend(linear.coefficients[order].tolist())
     return proto
+
+
+def own_values(model: mathopt.Model, names: Sequence[str], limits: SolveLimits) -> OwnValues:
+    """Solve a mixed-integer model in MathOpt's objects by SCIP, and return the values of these variables."""
+    import ortools
+    from ortools.math_opt.python import mathopt
+
+    by_name = {variable.name: variable for variable in model.variables()}
+    require_names(names, by_name)
+    parameters = mathopt.SolveParameters(random_seed=limits.seed, relative_gap_tolerance=0.0)
+    if limits.seconds is not None:
+        parameters.time_limit = dt.timedelta(seconds=limits.seconds)
+    answer = _solved(
+        model, mathopt.SolverType.GSCIP, params=parameters, model_params=mathopt.ModelSolveParameters(), msg_cb=None
+    )
+    values = None
+    if answer.has_primal_feasible_solution():
+        values = np.array(answer.variable_values([by_name[name] for name in names]), dtype=np.float64)
+    version = f"MathOpt of OR-Tools {vars(ortools).get('__version__', '')}"
+    return OwnValues(values, verdict(answer, limits), _words(answer.termination), version)
 
 
 def _listen(history: History, lines: list[str]) -> None:

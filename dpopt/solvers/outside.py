@@ -45,7 +45,7 @@ if hasattr(os, "register_at_fork"):
 
 def answer(solver: Solver, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> object:
     """Return or raise what `solve` does; without a time limit it is waited for."""
-    inner, solve = _outsider(solver), partial(solver.solve, program, limits, hint=hint)
+    inner, solve = outsider(solver), partial(solver.solve, program, limits, hint=hint)
     if inner is None or isinstance(inner, InChildProcess):
         return solve()
     _overdue[:] = [one for one in _overdue if one[1].empty()]
@@ -91,7 +91,7 @@ def solver_result(
 
 def tried(solver: Solver, takes: Capability) -> Solver:
     """Return the solver, tried if it is from outside; raises SolverUnavailableError where it cannot run, or does not answer."""
-    inner = _outsider(require_available(solver))
+    inner = outsider(require_available(solver))
     if inner is None or any(one is inner and kind is takes for one, kind in _passed):
         return solver
     (program, best), where = (tiny_problem(takes), f"it was tried on a problem of two variables ({takes.value})")
@@ -163,8 +163,10 @@ def name_of(solver: Solver) -> str:
         return "a solver without a name"
 
 
-def _outsider(solver: Solver) -> Solver | None:
+def outsider(solver: Solver) -> Solver | None:
     """Return the solver from outside that gets a problem in the end; None where that is a part of dpopt."""
+    if getattr(solver, "outside", False):
+        return solver
     while type(solver).__module__.startswith("dpopt.") and hasattr(solver, "inner"):
         solver = solver.inner
     path = solver.adapter if isinstance(solver, InChildProcess) else type(solver).__module__

@@ -17,7 +17,15 @@ from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.mps import write_mps
 from dpopt.programs.results import Limit, Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
-from dpopt.solvers.process.adapter import UNKNOWN_STATUS, History, Means, Verdict, mixed_integer, run_on_mps
+from dpopt.solvers.process.adapter import (
+    UNKNOWN_STATUS,
+    History,
+    Means,
+    Verdict,
+    is_incumbent,
+    mixed_integer,
+    run_on_mps,
+)
 from dpopt.solvers.pulp_other import pulp_problem
 
 STATUS: dict[str, Verdict] = {
@@ -51,10 +59,12 @@ _VERSION = re.compile(r"^Version:\s+(\S+)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class PulpCbc:
-    """The adapter. `limits.work` counts nodes; hints are not used."""
+    """The adapter. `limits.work` counts nodes."""
 
     name: str = "cbc"
-    capabilities: frozenset[Capability] = frozenset({Capability.LP, Capability.MIP, Capability.DETERMINISTIC_LIMIT})
+    capabilities: frozenset[Capability] = frozenset(
+        {Capability.LP, Capability.MIP, Capability.WARM_START, Capability.DETERMINISTIC_LIMIT}
+    )
 
     def solve(self, program: Program, limits: SolveLimits, *, hint: Point | None) -> SolveResult:
         """Solve a MixedIntegerProgram."""
@@ -62,7 +72,8 @@ class PulpCbc:
         history, sign = History(beyond=1e50), -1.0 if linear.maximize else 1.0
 
         def command(model: str, answer: str) -> list[str]:
-            return [cbc_program(), model, *_options(limits), "-branch", "-solution", answer]
+            start = [] if hint is None else ["-mipstart", _start_beside(Path(model), hint)]
+            return [cbc_program(), model, *start, *_options(limits), "-branch", "-solution", answer]
 
         text, log = run_on_mps(
             self.name, lambda path: _write(linear, path), command, lambda line: _listen(history, line, sign)
@@ -70,7 +81,7 @@ class PulpCbc:
         found = replace(self.read(linear, text, log), history=history.entries())
         if found.limit is Limit.WORK and not (limits.work and linear.integrality.any()):
             found = replace(found, limit=Limit.TIME)  # linear programs end "on iterations" when time is over
-        return found
+        return found if hint is None else _not_behind(linear, found, hint)
 
     def read(self, program: MixedIntegerProgram, text: str, log: str) -> SolveResult:
         """Read a solution file and what CBC printed."""
@@ -113,6 +124,25 @@ def _write(program: MixedIntegerProgram, path: Path) -> None:
         write_mps(program, path)
     else:
         pulp_problem(program)[0].writeMPS(str(path), mpsSense=pulp.LpMinimize)
+
+
+def _start_beside(model: Path, hint: Point) -> str:
+    """Write a starting point in the form of a solution file, beside the program; return its path."""
+    path = model.with_name("start.txt")
+    lines = [f"{number} x{number} {value!r} 0" for number, value in enumerate(hint.tolist())]
+    path.write_text("\n".join(["Stopped on time - objective value 0", *lines, ""]), encoding="ascii")
+    return str(path)
+
+
+def _not_behind(program: MixedIntegerProgram, found: SolveResult, hint: Point) -> SolveResult:
+    """Return the start itself where the limit came before CBC looked at it, which it does after preprocessing."""
+    start = np.asarray(hint, dtype=np.float64)
+    if found.termination is not Termination.LIMIT or not is_incumbent(program, start):
+        return found
+    value, sense = program.evaluate(start), 1.0 if program.maximize else -1.0
+    if found.objective is not None and sense * (found.objective - value) >= 0:
+        return found
+    return replace(found, solution=start, objective=value)
 
 
 def _options(limits: SolveLimits) -> list[str]:

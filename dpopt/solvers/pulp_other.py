@@ -26,7 +26,15 @@ from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
 from dpopt.programs.text import PULP_REPLACES, unlike
-from dpopt.solvers.process.adapter import UNKNOWN_STATUS, Means, Verdict, is_incumbent, mixed_integer
+from dpopt.solvers.process.adapter import (
+    UNKNOWN_STATUS,
+    Means,
+    OwnValues,
+    Verdict,
+    is_incumbent,
+    mixed_integer,
+    require_names,
+)
 
 if TYPE_CHECKING:
     import pulp
@@ -177,6 +185,27 @@ def pulp_problem(
         if low is not None:
             problem += row >= low, label if high is None else f"{label}_"
     return problem, found
+
+
+def own_values(problem: pulp.LpProblem, names: Sequence[str], limits: SolveLimits) -> OwnValues:
+    """Solve a problem in PuLP's objects, by CBC unless it has a solver set, and return the values of these variables."""
+    import pulp
+
+    titles = unlike(list(names), PULP_REPLACES)
+    variables = problem.variablesDict()
+    require_names(titles, variables)
+    bundled = pulp.PULP_CBC_CMD.pulp_cbc_path
+    usual = pulp.COIN_CMD(path=bundled, msg=False, timeLimit=limits.seconds, threads=limits.threads)
+    started = time.perf_counter()
+    problem.solve(problem.solver or usual)
+    stopped = limits.seconds is not None and time.perf_counter() - started >= _NEARLY * limits.seconds
+    meaning = STATUS.get(problem.sol_status, UNKNOWN_STATUS)
+    if meaning[0] is Termination.LIMIT and not stopped:
+        meaning = UNKNOWN_STATUS
+    values = [variables[title].value() for title in titles]
+    known = meaning[0] in {Termination.OPTIMAL, Termination.LIMIT} and None not in values
+    words = f"{pulp.LpSolution.get(problem.sol_status)} ({pulp.LpStatus.get(problem.status)})"
+    return OwnValues(np.array(values, dtype=np.float64) if known else None, meaning, words, f"PuLP {pulp.__version__}")
 
 
 def _ends(values: NDArray[np.float64]) -> list[float | None]:

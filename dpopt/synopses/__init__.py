@@ -10,6 +10,7 @@ plan, a release, and the answers of one kind.
 | solved.py | estimates that are models, solved by a solver that the user names |
 | any_synopsis.py | the table of kinds; a file whose kind is not known |
 | release_answers.py | questions answered by releases of records and by histograms |
+| optimal_count.py | one small count by the mechanism of least expected loss |
 | decision_lists/ | tables whose rows are decision lists |
 | halfspaces/ | halfspaces of points |
 | histograms/ | histograms of ordered columns |

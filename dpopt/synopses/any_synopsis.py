@@ -61,6 +61,12 @@ def _sanitized() -> type[Synopsis]:
     return SanitizedPolynomial
 
 
+def _optimal_count() -> type[Synopsis]:
+    from dpopt.synopses.optimal_count import OptimalCount
+
+    return OptimalCount
+
+
 KINDS: Mapping[str, Callable[[], type[Synopsis]]] = {
     "dpopt_histogram": _histogram,
     "dpopt_grid_histogram": _grid_histogram,
@@ -70,6 +76,7 @@ KINDS: Mapping[str, Callable[[], type[Synopsis]]] = {
     "dpopt_list_summary": _list_summary,
     "dpopt_halfspaces": _halfspaces,
     "dpopt_sanitizer": _sanitized,
+    "dpopt_count": _optimal_count,
 }
 """What imports the class of each kind, by the key of its statement."""
 

@@ -116,14 +116,14 @@ class Answering:
         simultaneous: bool = False,
         population: bool = False,
     ) -> list[Row]:
-        """Return the answers to questions and the coefficients of regressions, one after the other; see `answer`."""
+        """Return the answers to questions, each once, one after the other; see `answer`."""
         Number("the confidence", above=0, below=1)(confidence, QuestionError)
         if population and self.persons:
             raise QuestionError(
                 "this release protects persons, whose records are not independent, so that the error of sampling does not "
                 "follow from them; leave --population out"
             )
-        asked = [self._asked(text, population=population) for text in questions]
+        asked = [self._asked(text, population=population) for text in dict.fromkeys(map(str.strip, questions))]
         together = sum(map(len, asked)) if simultaneous else 1
         return [found.row() for one in asked for found in one.answers(confidence, together)]
 
@@ -168,9 +168,11 @@ def answer(
     -------
     DataFrame
         A row for each figure: "question", the values of the columns that make groups, "value" (of a share of values), or
-        "regression" and "term"; "estimate", "low", "high", "standard_error", for a mean "least" and "greatest" (ends for
-        the mean of the numbers themselves, wherever in their bins they are), and "how" it was found. An end is infinite
-        where noise may hide a denominator, or how the terms of a regression depend on each other.
+        "term" (of a regression: numbers count as they are, a bin as its representative, and an outcome of two values as 0
+        and 1; of other columns, and of "factor(COLUMN)", each value but the first has a coefficient); "estimate", "low",
+        "high", "standard_error", for a mean "least" and "greatest" (ends for the mean of the numbers themselves, wherever
+        in their bins they are), and "how" it was found. An end is infinite where noise may hide a denominator, or how the
+        terms of a regression depend on each other.
 
     Raises
     ------
@@ -196,10 +198,7 @@ def answer(
 def regression(
     release: AnyRelease | Sequence[AnyRelease], formula: str, *, confidence: float = 0.95, simultaneous: bool = False
 ) -> pd.DataFrame:
-    """Return the coefficients of a linear regression, each with its interval: the answer to a formula, see `answer`.
-
-    Numbers count as they are (a bin as its representative); of other columns each value but the first has a coefficient of
-    its own. The outcome has numbers, or two values, which count 0 and 1.
+    """Return the coefficients of a linear regression, each with its interval: the `answer` to a formula.
 
     Examples
     --------

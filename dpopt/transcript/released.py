@@ -196,20 +196,6 @@ class SelectedDatabase(Released):
             )
 
 
-@dataclass(frozen=True, slots=True)
-class SelectedCandidate(Released):
-    """A candidate of a public list."""
-
-    KIND: ClassVar[str] = "candidate"
-    candidate: int
-    """Its position, from 0."""
-    charge: Charge
-    """What the selection cost; it was charged before it was made."""
-
-    def __post_init__(self) -> None:
-        _check_number("candidates", self.candidate, least=0)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class NoisySearch(Released):
     """Where binary searches with noisy comparisons ended, charged first."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import multiprocessing
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +15,7 @@ from experiments.answers_cover.measuring import measured
 from experiments.answers_cover.questions import COUNTS, KINDS, MEANS, OUTER, SHARES
 from experiments.answers_cover.releases import released
 from experiments.answers_cover.widths import BESIDE, widths
-from experiments.experiment import Report, Result, carry_out, parser_of
+from experiments.experiment import Report, Result, carry_out, in_processes, over_tables
 from experiments.one_estimator.tables import QUICK, TABLES
 
 EPSILONS = (0.1, 1.0, 10.0)
@@ -32,12 +31,7 @@ EXAMPLE = 1.0
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure what is not on file."""
-    parser = parser_of("answers_cover", runs=10)
-    parser.add_argument(
-        "--tables", nargs="+", choices=TABLES, default=list(TABLES), metavar="TABLE", help="some of them"
-    )
-    parser.add_argument("--epsilon", nargs="+", type=float, default=list(EPSILONS), help="budgets (all three)")
-    parser.add_argument("--processes", type=int, default=1, help="settings measured at a time (1)")
+    parser = over_tables("answers_cover", TABLES, EPSILONS, runs=10)
     measures = {"rows": _rows, "plays": _plays, "releases": _releases, "widths": _widths, "examples": _examples}
     return carry_out(parser, arguments, measures, markdown, continues=True)
 
@@ -49,14 +43,14 @@ def _rows(options: argparse.Namespace, known: list[Result]) -> Iterator[Result]:
         (name, epsilon, *times, seed) for seed, epsilon, name in itertools.product(seeds, *_settings(options, TABLES))
     ]
     held = {(row["table"], row["epsilon"], row["seed"]) for row in known}
-    yield from _carried(options, measured, [one for one in wanted if (one[0], one[1], one[-1]) not in held])
+    yield from in_processes(options, measured, [one for one in wanted if (one[0], one[1], one[-1]) not in held])
 
 
 def _plays(options: argparse.Namespace, known: list[Result]) -> Iterator[Result]:
     wanted = [] if options.quick else [one for one in WHOLE if one[0] in options.tables]
     held = {(row["table"], row["epsilon"]) for row in known}
     settings = [(name, epsilon, plays, 0, 1) for name, epsilon, plays in wanted if (name, epsilon) not in held]
-    yield from _carried(options, measured, settings)
+    yield from in_processes(options, measured, settings)
 
 
 def _releases(options: argparse.Namespace, known: list[Result]) -> Iterator[Result]:
@@ -77,23 +71,13 @@ def _one_each(
 ) -> Iterator[Result]:
     held = {(row["table"], row["epsilon"]) for row in known}
     wanted = [(name, epsilon, 0) for epsilon, name in itertools.product(*_settings(options, tables))]
-    yield from _carried(options, measure, [one for one in wanted if one[:2] not in held])
+    yield from in_processes(options, measure, [one for one in wanted if one[:2] not in held])
 
 
 def _settings(options: argparse.Namespace, tables: Sequence[str]) -> tuple[Sequence[float], Sequence[str]]:
     if options.quick:
         return (10.0,), (QUICK,)
     return options.epsilon, [name for name in tables if name in options.tables]
-
-
-def _carried(
-    options: argparse.Namespace, measure: Callable[[Any], Result], settings: Sequence[Any]
-) -> Iterator[Result]:
-    if options.processes == 1 or not settings:
-        yield from map(measure, settings)
-        return
-    with multiprocessing.get_context("spawn").Pool(options.processes, maxtasksperchild=12) as pool:
-        yield from pool.imap_unordered(measure, settings)
 
 
 def markdown(report: Report) -> Iterator[str]:

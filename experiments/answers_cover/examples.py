@@ -63,16 +63,14 @@ def examples(setting: tuple[str, float]) -> Result:
     """
     name, epsilon = setting
     path, asked = data_file(f"tables/{name}.csv.gz"), list(EXAMPLES[name])
-    questions, formulas = ([text for text in asked if ("~" in text) is regression] for regression in (False, True))
     with tempfile.TemporaryDirectory() as folder:
         out = f"{folder}/release"
         made = dpopt.release(path, schema_of(name), epsilon=epsilon, predict=False, out=out)
-        regressions = [part for formula in formulas for part in ("--regress", formula)]
-        shell = json.loads(run_dpopt(["answer", out, *questions, *regressions, "--json"]).output)["answers"]
+        shell = json.loads(run_dpopt(["answer", out, *asked, "--json"]).output)["answers"]
     table, rows = pd.read_csv(path), []
     for text in asked:
-        found = made.regression(text).iloc[1] if "~" in text else made.answer(text).iloc[0]
-        same = [one for one in shell if text in (one.get("question"), one.get("regression"))]
+        found = made.answer(text).iloc[1 if "~" in text else 0]
+        same = [one for one in shell if one["question"] == text]
         if ("~" not in text and len(same) != 1) or not any(one["estimate"] == found["estimate"] for one in same):
             raise ValueError(
                 f"{name}: {text!r} is answered by {found['estimate']} in Python, and by {same} in the shell"

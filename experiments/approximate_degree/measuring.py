@@ -10,10 +10,9 @@ from typing import Any
 
 from dpopt.polynomials import Target, least_coefficients, least_degree, least_predicted_error, verify_least_degree
 from dpopt.polynomials.coefficient_budgets import direct_error, rounded_noise_weights, sensitivity_weights
-from dpopt.polynomials.constructions import chebyshev_degree, chebyshev_polynomial
+from dpopt.polynomials.constructions import best_split, chebyshev_degree, chebyshev_polynomial, sherstov_polynomial
 from dpopt.polynomials.minimax import ERRORS, degree_table
 from dpopt.polynomials.sensitivities import binomial_sensitivity, inclusion_exclusion_sensitivity, monomial_sensitivity
-from experiments.approximate_degree.sherstov import sherstov_construction
 
 Result = dict[str, Any]
 SMALL_ERRORS = ("1e-1", "1e-2", "1e-3", "1e-4", "1e-6", "1e-9")
@@ -54,14 +53,19 @@ def constructions(widths: Sequence[int]) -> Iterator[Result]:
     for width in widths:
         for needed in (2, 4):
             for allowed in ERRORS[1:]:
-                made = sherstov_construction(needed, width, allowed)
-                least = least_degree(Target.at_least(needed, width), allowed)
+                target = Target.at_least(needed, width)
+                degree = next(
+                    degree
+                    for degree in range(needed - 1, width + 1)
+                    if sherstov_polynomial(needed, width, degree).error(target).value <= allowed
+                )
+                least = least_degree(target, allowed)
                 yield {
                     "k": width,
                     "r": needed,
                     "error": str(allowed),
-                    "construction": made.polynomial.degree,
-                    "R": made.interpolated,
+                    "construction": degree,
+                    "R": width if degree == width else best_split(needed, width, degree),
                     "least": least.degree,
                 }
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dpopt.accounting.accountants import Accountant, total_epsilon
+from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.synopses.intervals.release_intervals import plan_partition
@@ -125,7 +125,7 @@ def _selections(name: str, epsilon: float) -> tuple[list[Pair], float]:
         distributions = {table: fem.distribution(found) for table, (found, _) in played.items()}
         charges = played[pairs[0][0]][1]
     else:
-        net = NetGame(workload, 1, str(epsilon), SIZE, relation, listed=name == "net")
+        net = NetGame(workload, 1, str(epsilon), SIZE, relation)
         pairs = net.pairs()
         both = {table: net.distribution(table) for pair in pairs for table in pair}
         distributions = {
@@ -136,7 +136,7 @@ def _selections(name: str, epsilon: float) -> tuple[list[Pair], float]:
         Pair(_true(one), _true(other), _floats(distributions[one]), _floats(distributions[other]))
         for one, other in pairs
     ]
-    return found, total_epsilon(charges, Accountant.PURE, 0.0)
+    return found, columns_of(charges).epsilon(Accountant.PURE, 0.0)
 
 
 def _rounds(_: str, epsilon: float) -> tuple[list[Pair], float]:
@@ -160,7 +160,7 @@ def _rounds(_: str, epsilon: float) -> tuple[list[Pair], float]:
             cells = laplace_cells(mine.tolist(), theirs.tolist(), [plan.scale] * len(mine))
             parts.append((float(p) * cells[0], float(q) * cells[1]))
         found.append(Pair(str(one), str(other), *(np.concatenate(side) for side in zip(*parts, strict=True))))
-    return found, total_epsilon(plan.charges(), Accountant.PURE, 0.0)
+    return found, columns_of(plan.charges()).epsilon(Accountant.PURE, 0.0)
 
 
 def _searches(name: str, epsilon: float) -> tuple[list[Pair], float]:
@@ -188,7 +188,7 @@ def _searches(name: str, epsilon: float) -> tuple[list[Pair], float]:
             cells = laplace_cells(_measured(path), _measured(theirs), [scale for c, scale in path.measured for _ in c])
             parts.append((p * cells[0], q * cells[1]))
         found.append(Pair(str(one), str(other), *(np.concatenate(side) for side in zip(*parts, strict=True))))
-    return found, total_epsilon(plan.charges(), Accountant.PURE, 0.0)
+    return found, columns_of(plan.charges()).epsilon(Accountant.PURE, 0.0)
 
 
 def _measured(path: Path) -> list[int]:

@@ -154,13 +154,10 @@ def sanitizer(path: Path, asked: Asked) -> Released:
     """The generic sanitizer of disjunctions of up to two of two columns' values, degree 1."""
     from dpopt.polynomials.minimax import best_polynomial
     from dpopt.polynomials.targets import Target
-    from dpopt.queries.conjunctions.literals import ChosenLiterals
     from dpopt.synopses.sanitizers.symmetric_families import symmetric_family
 
     target = Target.disjunction(2)
-    family = symmetric_family(
-        ChosenLiterals.of(SCHEMA, ("a", "b"), "positive"), target, best_polynomial(target, 1).polynomial
-    )
+    family = symmetric_family(SCHEMA, target, best_polynomial(target, 1).polynomial, columns=("a", "b"))
     return _counted(dpopt.sanitize(path, family, n0=asked.size, **asked.budget))
 
 
@@ -168,6 +165,7 @@ def net(path: Path, asked: Asked) -> Released:
     """The net mechanism among two databases of one record."""
     from dpopt.accounting.selections import selection_charge
     from dpopt.private.curators.net_curator import NetCurator
+    from dpopt.private.mechanisms.net.net_distribution import Multisets
     from dpopt.private.readers.read_table import read_table
     from dpopt.transcript.journal import MemoryJournal
 
@@ -177,9 +175,9 @@ def net(path: Path, asked: Asked) -> Released:
     ledger.reserve([charge])
     table, queries = read_table(path, ONE_BIT), one_query().queries
     curator = NetCurator(table, queries, ledger, MemoryJournal(keep=False), size=SIZE, range_=range_)
-    found = curator.select_candidate([[0], [1]], records=1)
+    found = curator.select_database(Multisets(np.array([[0, 1]], dtype=np.int8), 1), reach=Decimal(1))
     spent = ledger.spent()
-    return Released(Observation((found.candidate,)), {"epsilon_by_accountant": {"pure": spent.epsilon}})
+    return Released(Observation((int(found.elements[0]),)), {"epsilon_by_accountant": {"pure": spent.epsilon}})
 
 
 def one_query() -> Workload:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
-import multiprocessing
 import statistics
 import sys
 import warnings
@@ -26,7 +25,7 @@ from experiments.default_and_peers.releasing import (
     halves,
     released,
 )
-from experiments.experiment import Report, Result, carry_out, parser_of, rounded
+from experiments.experiment import Report, Result, carry_out, in_processes, over_tables, rounded
 from experiments.one_estimator.tables import QUICK, TABLES, load
 from experiments.peers.run import PeerFailedError
 
@@ -43,18 +42,13 @@ Found = Mapping[tuple[str, float, str], dict[str, float]]
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure the runs that are not on file, and print each method's figures, the bars and the default's largest losses."""
-    parser = parser_of("default_and_peers", runs=5)
-    parser.add_argument(
-        "--tables", nargs="+", choices=TABLES, default=list(TABLES), metavar="TABLE", help="some of them"
-    )
-    parser.add_argument("--epsilon", nargs="+", type=float, default=list(EPSILONS), help="budgets (all three)")
+    parser = over_tables("default_and_peers", TABLES, EPSILONS, runs=5)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS[:2]), help="dpopt independent")
     parser.add_argument("--environments", type=Path, help="folder with one environment per peer")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds after which a peer is ended (300)")
     parser.add_argument(
         "--records", type=Path, help="keep the records of every run in this folder, and take those there"
     )
-    parser.add_argument("--processes", type=int, default=1, help="releases at a time (1)")
     return carry_out(parser, arguments, {"rows": _rows}, markdown, continues=True)
 
 
@@ -65,13 +59,8 @@ def _rows(options: argparse.Namespace, known: list[Result]) -> Iterator[Result]:
     settings = [(table, epsilon, run, half, method) for run, half, epsilon, table, method in every]
     missing = [one for one in settings if _label(one) not in held and _is_run(one)]
     measure = partial(measured, environments=options.environments, limit=options.limit, folder=options.records)
-    if options.processes == 1:
-        for row in map(measure, missing):
-            yield from row
-        return
-    with multiprocessing.get_context("spawn").Pool(options.processes, maxtasksperchild=10) as pool:
-        for row in pool.imap_unordered(measure, missing):
-            yield from row
+    for row in in_processes(options, measure, missing):
+        yield from row
 
 
 def measured(setting: Setting, environments: Path | None, limit: float, folder: Path | None) -> list[Result]:

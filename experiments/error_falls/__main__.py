@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import multiprocessing
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from dpopt.cli.pictures import COLOURS, picture
 from experiments import documents
 from experiments.error_falls.measuring import BOUNDS, FIGURES, Shares, measured
 from experiments.error_falls.tables import KINDS, PUBLIC, TABLES, TINY, kind_of
-from experiments.experiment import Report, Result, carry_out, parser_of
+from experiments.experiment import Report, Result, carry_out, in_processes, over_tables
 
 EPSILONS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 LEVEL = 0.01
@@ -29,12 +28,7 @@ Rows = Mapping[tuple[str, float], Result]
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure the runs that are not on file, and compare every error with that at the next smaller epsilon."""
-    parser = parser_of("error_falls", runs=20)
-    parser.add_argument(
-        "--tables", nargs="+", choices=TABLES, default=list(TABLES), metavar="TABLE", help="some of them"
-    )
-    parser.add_argument("--epsilon", nargs="+", type=float, default=list(EPSILONS), help="budgets (all eight)")
-    parser.add_argument("--processes", type=int, default=1, help="settings measured at a time (1)")
+    parser = over_tables("error_falls", TABLES, EPSILONS, runs=20)
     return carry_out(parser, arguments, {"rows": _rows}, markdown, continues=True, draw=_draw)
 
 
@@ -46,11 +40,7 @@ def _rows(options: argparse.Namespace, known: list[Result]) -> Iterator[Result]:
         held = sum(row["runs"] for row in known if (row["table"], row["epsilon"]) == (name, epsilon))
         if held < wanted:
             missing.append((name, epsilon, wanted - held))
-    if options.processes == 1:
-        yield from map(measured, missing)
-        return
-    with multiprocessing.get_context("spawn").Pool(options.processes, maxtasksperchild=20) as pool:
-        yield from pool.imap_unordered(measured, missing)
+    yield from in_processes(options, measured, missing)
 
 
 def merged(rows: Sequence[Result]) -> dict[tuple[str, float], Result]:

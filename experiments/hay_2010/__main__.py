@@ -12,7 +12,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 from experiments.experiment import present, write_report
-from experiments.hay_2010 import degrees, theory, unattributed, universal
+from experiments.hay_2010 import degrees, theory, unattributed, universal, wavelets
 from experiments.hay_2010.degrees import degree_tables
 from experiments.hay_2010.pictures import draw
 from experiments.hay_2010.range_tables import range_tables, theorem_4_table
@@ -31,6 +31,7 @@ PARTS: dict[str, Callable[[Any], Iterator[str]]] = {
     "positions": position_table,
     "universal": range_tables,
     "theorem_4": theorem_4_table,
+    "wavelets": wavelets.wavelet_tables,
 }
 """The parts, and what writes their tables."""
 BUDGETS = (0.01, 0.1, 1.0)
@@ -82,6 +83,11 @@ def _measure(part: str, options: argparse.Namespace) -> Any:
         levels = range(4, 7) if options.quick else LEVELS
         draws = 200 if options.quick else DRAWS
         return list(theory.theorem_4(levels, levels[-1] if options.quick else DRAWN_LEVELS, draws))
+    if part == "wavelets":
+        return [
+            wavelets.measure(bins, 200 if options.quick else 2_000)
+            for bins in ((16,) if options.quick else (256, 1024))
+        ]
     found = []
     measured = {
         "unattributed": _unattributed,

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
+from dpopt.inference.histograms.tree_least_squares import range_variances
+from dpopt.queries.ranges.tree import Tree
 from experiments.hay_2010 import unattributed as sequences
 from experiments.hay_2010 import universal as histograms
+from experiments.hay_2010 import wavelets
 from experiments.hay_2010.theory import USEFULNESS, largest_error_bound, records_of_blum
 from experiments.papers import CONSISTENCY, RESTORED, Beside, report_of, span
 
@@ -22,6 +27,8 @@ def beside() -> Iterator[Beside]:
     yield from _sequences(report)
     yield from _ranges(report["universal"])
     yield from _theory(report)
+    yield from _wavelets(report["wavelets"])
+    yield from _grades()
 
 
 def _sequences(report: dict[str, Any]) -> Iterator[Beside]:
@@ -201,6 +208,36 @@ def _theory(report: dict[str, Any]) -> Iterator[Beside]:
         max(graphs) == 1,
         "an edge counts in two degrees; 1 is right for one side of a bipartite graph, as in the paper's example",
         "The sensitivity of is 1.",
+    )
+
+
+def _wavelets(results: Results) -> Iterator[Beside]:
+    rows = [[one["pure"][name] for name in (wavelets.WAVELETS, wavelets.LEAST_SQUARES)] for one in results]
+    ratios = [one / other for pair in rows for one, other in zip(*pair, strict=True)]
+    every = [one[-1] / other[-1] for one, other in rows]
+    yield Beside(
+        "Section 6 (related work)",
+        "variance of Haar wavelets over that of H-bar, at the same noise, by size of range",
+        "1: equivalent",
+        f"{span(ratios)}; over all ranges {span(every)}",
+        all(0.99 < one < 1.01 for one in ratios),
+        "of the same order only: wavelets measure each difference of two halves once where the tree's counts imply it a "
+        "little worse (s against s - 1 for halves of s bins together), and the total once where the tree implies it twice",
+        "that technique has error equivalent to a binary",
+    )
+
+
+def _grades() -> Iterator[Beside]:
+    tree = Tree.nested([["A", "B", "C", "D"], "F"])
+    students, passed = range_variances(tree, np.ones(7), np.array([0, 0]), np.array([5, 4])) * 9
+    yield Beside(
+        "Section 1 (the grades)",
+        "variance of all and of passing students from seven consistent counts, over that of a single count alone",
+        "may be below 5 and 4, those of the sums of five grades",
+        f"{students:.3g} and {passed:.3g}",
+        bool(students < 5 and passed < 4),
+        "consistency lowers them from 9, but the five grades alone are better for every one of the seven counts",
+        "may be more accurate. There is another concern",
     )
 
 

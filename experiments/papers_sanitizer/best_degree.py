@@ -32,7 +32,7 @@ def plan_symmetric(
         number = number_of_monomials(basis, literals.groups.literals, each)
         if polynomial.degree < 1 or (found and number > MOST_MONOMIALS):
             continue
-        family = symmetric_family(literals, target, polynomial, basis=basis)
+        family = symmetric_family(literals.schema, target, polynomial, literals=literals.which, basis=basis)
         found.append(plan_sanitizer(family, budget, size=size, relation=relation))
     if not found:
         raise WorkloadError("a constant polynomial is best at every degree asked; take a higher degree")

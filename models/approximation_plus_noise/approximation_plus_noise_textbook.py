@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import pulp
 
 
-def pulp_model(values: list[float], weights: list[float]) -> pulp.LpProblem:
+def pulp_model(values: list[float], weights: list[float], v: list[float] | None = None) -> pulp.LpProblem:
     """Return the linear program: a_j are the coefficients; the weights hold zeta."""
     import pulp
 
@@ -24,20 +24,22 @@ def pulp_model(values: list[float], weights: list[float]) -> pulp.LpProblem:
         model += other >= -one
     for s, f in enumerate(values):
         p = pulp.lpSum(comb(s, j) * one for j, one in enumerate(a))
-        model += p <= f + error  # AN-2
-        model += p >= f - error
+        weight = 1 if v is None else v[s]
+        model += weight * p <= weight * f + error  # AN-2
+        model += weight * p >= weight * f - error
     return model
 
 
-def cvxpy_model(values: list[float], weights: list[float]) -> cp.Problem:
+def cvxpy_model(values: list[float], weights: list[float], v: list[float] | None = None) -> cp.Problem:
     """Return the same as one formula."""
     import cvxpy as cp
     import numpy as np
 
     a = cp.Variable(len(weights), name="a")
     basis = np.array([[comb(s, j) for j in range(len(weights))] for s in range(len(values))])
-    error = cp.norm_inf(basis @ a - values)  # AN-2
+    v = [1] * len(values) if v is None else v
+    error = cp.norm_inf(cp.multiply(np.array(v), basis @ a - values))  # AN-2
     return cp.Problem(cp.Minimize(error + np.array(weights) @ cp.abs(a)))  # AN-1
 
 
-EXAMPLES = [{"values": [0, 1], "weights": [0, v]} for v in (0.25, 0.75)]  # the worked example and the exercise
+EXAMPLES = [{"values": [0, 1], "weights": [0, w]} for w in (0.25, 0.75)]  # the worked example and the exercise

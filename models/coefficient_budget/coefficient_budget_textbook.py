@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     import pulp
 
 
-def pulp_model(values: list[float], weights: list[float], error: float, *, keeps_zero: bool) -> pulp.LpProblem:
+def pulp_model(
+    values: list[float], weights: list[float], error: float, *, keeps_zero: bool, v: list[float] | None = None
+) -> pulp.LpProblem:
     """Return the linear program: a_j are the binomial coefficients."""
     import pulp
 
@@ -23,21 +25,25 @@ def pulp_model(values: list[float], weights: list[float], error: float, *, keeps
         model += other >= -one
     for s, f in enumerate(values):
         p = pulp.lpSum(comb(s, j) * one for j, one in enumerate(a))
-        model += p <= f + error  # CB-2
-        model += p >= f - error
+        weight = 1 if v is None else v[s]
+        model += weight * p <= weight * f + error  # CB-2
+        model += weight * p >= weight * f - error
     if keeps_zero:
         model += a[0] == values[0]  # CB-3
     return model
 
 
-def cvxpy_model(values: list[float], weights: list[float], error: float, *, keeps_zero: bool) -> cp.Problem:
+def cvxpy_model(
+    values: list[float], weights: list[float], error: float, *, keeps_zero: bool, v: list[float] | None = None
+) -> cp.Problem:
     """Return the same as one formula."""
     import cvxpy as cp
     import numpy as np
 
     a = cp.Variable(len(weights), name="a")
     basis = np.array([[comb(s, j) for j in range(len(weights))] for s in range(len(values))])
-    rows = [cp.abs(basis @ a - values) <= error, *([a[0] == values[0]] if keeps_zero else [])]  # CB-2, CB-3
+    off = cp.multiply(np.array([1] * len(values) if v is None else v), basis @ a - values)
+    rows = [cp.abs(off) <= error, *([a[0] == values[0]] if keeps_zero else [])]  # CB-2, CB-3
     return cp.Problem(cp.Minimize(np.array(weights) @ cp.abs(a)), rows)  # CB-1
 
 

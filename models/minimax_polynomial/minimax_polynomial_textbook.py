@@ -22,7 +22,7 @@ def basis(k: int, degree: int) -> list[list[float]]:
     return [[chebyshev(j, 2 * s / k - 1) for j in range(degree + 1)] for s in range(k + 1)]
 
 
-def pulp_model(values: list[float], degree: int, *, keeps_zero: bool) -> pulp.LpProblem:
+def pulp_model(values: list[float], degree: int, *, keeps_zero: bool, v: list[float] | None = None) -> pulp.LpProblem:
     """Return the linear program: p_s is the value at s of the polynomial, x_j its coefficients."""
     import pulp
 
@@ -36,12 +36,13 @@ def pulp_model(values: list[float], degree: int, *, keeps_zero: bool) -> pulp.Lp
         if keeps_zero and s == 0:
             model += p[s] == f  # MP-4
             continue
-        model += p[s] + error >= f  # MP-2
-        model += p[s] - error <= f  # MP-3
+        weight = 1 if v is None else v[s]
+        model += weight * p[s] + error >= weight * f  # MP-2
+        model += weight * p[s] - error <= weight * f  # MP-3
     return model
 
 
-def cvxpy_model(values: list[float], degree: int, *, keeps_zero: bool) -> cp.Problem:
+def cvxpy_model(values: list[float], degree: int, *, keeps_zero: bool, v: list[float] | None = None) -> cp.Problem:
     """Return the same as one formula."""
     import cvxpy as cp
     import numpy as np
@@ -49,7 +50,8 @@ def cvxpy_model(values: list[float], degree: int, *, keeps_zero: bool) -> cp.Pro
     x = cp.Variable(degree + 1, name="x")
     off = np.array(basis(len(values) - 1, degree)) @ x - values
     rows = [off[0] == 0] if keeps_zero else []  # MP-4
-    return cp.Problem(cp.Minimize(cp.norm_inf(off)), rows)  # MP-1 to MP-3
+    v = [1] * len(values) if v is None else v
+    return cp.Problem(cp.Minimize(cp.norm_inf(cp.multiply(np.array(v), off))), rows)  # MP-1 to MP-3
 
 
 EXAMPLES: list[dict[str, object]] = [  # the worked example, with the value at 0 kept and free, and the exercise

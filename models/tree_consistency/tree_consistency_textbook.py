@@ -69,10 +69,16 @@ def cp_sat_model(tree: Tree, values: list[float], variances: list[float], *, lar
 TREE: Tree = [[1, 2], [3, 4], [5, 6], [], [], [], []]
 NOISY = {"tree": TREE, "values": [15, 3, 11, 4, -2, 12, 1], "variances": [1.0] * 7}
 HAY = {"tree": TREE, "values": [13, 3, 11, 4, 1, 12, 1], "variances": [1.0] * 7}
-EXAMPLES: list[dict[str, object]] = [  # the worked examples, the last of them in whole numbers, and the exercise
+GRADES = {
+    "tree": [[1, 2], [3, 4, 5, 6], [], [], [], [], []],
+    "values": [100, 103, 14, 18, 31, 27, 12],
+    "variances": [1.0] * 7,
+}
+EXAMPLES: list[dict[str, object]] = [  # the worked examples, the grades after whole numbers, and the exercise
     HAY,
     NOISY,
     {**NOISY, "least": 0.0},
     {**NOISY, "largest": 20},
+    GRADES,
     {**HAY, "variances": [0.0, *[1.0] * 6]},
 ]

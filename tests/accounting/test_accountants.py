@@ -9,14 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.special import ndtri
 
-from dpopt.accounting.accountants import (
-    COMPARED,
-    Accountant,
-    AdvancedComposition,
-    Composition,
-    columns_of,
-    total_epsilon,
-)
+from dpopt.accounting.accountants import COMPARED, Accountant, AdvancedComposition, Composition, columns_of
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.conversions import gdp_epsilon, zcdp_epsilon
 from dpopt.accounting.relations import NeighbouringRelation
@@ -79,34 +72,36 @@ def test_each_theorem_is_the_printed_formula() -> None:
         ),
     }
     for accountant, value in expected.items():
-        assert total_epsilon(plan, accountant, delta) == pytest.approx(value, rel=1e-9), accountant
+        assert columns_of(plan).epsilon(accountant, delta) == pytest.approx(value, rel=1e-9), accountant
 
 
 @pytest.mark.parametrize("accountant", AdvancedComposition)
 def test_one_large_epsilon_beside_many_small_ranges_is_added_apart(accountant: Composition) -> None:
     draws, noise, delta = [charge(RANGE, 0.001, 10_000)], [charge(PURE, 0.5)], 1e-6
-    apart = total_epsilon(draws, accountant, delta) + 0.5
-    assert total_epsilon(draws + noise, accountant, delta) == pytest.approx(apart, rel=1e-12)
+    apart = columns_of(draws).epsilon(accountant, delta) + 0.5
+    assert columns_of(draws + noise).epsilon(accountant, delta) == pytest.approx(apart, rel=1e-12)
 
 
 @pytest.mark.parametrize("accountant", AdvancedComposition)
 def test_many_equal_epsilons_and_ranges_are_composed_together(accountant: Composition) -> None:
     mixed = [charge(RANGE, 0.01, 500), charge(PURE, 0.01, 500)]
     alone = [charge(PURE, 0.01, 1000)]
-    assert total_epsilon(mixed, accountant, 1e-6) == pytest.approx(total_epsilon(alone, accountant, 1e-6), rel=1e-12)
+    assert columns_of(mixed).epsilon(accountant, 1e-6) == pytest.approx(
+        columns_of(alone).epsilon(accountant, 1e-6), rel=1e-12
+    )
 
 
 def test_delta_is_ignored_by_pure_composition_alone() -> None:
     plan = [charge(PURE, 0.5, 2)]
-    assert total_epsilon(plan, Accountant.PURE, 0.0) == 1.0
+    assert columns_of(plan).epsilon(Accountant.PURE, 0.0) == 1.0
     for accountant in set(COMPARED) - {Accountant.PURE}:
         with pytest.raises(AccountingError, match="delta: found"):
-            total_epsilon(plan, accountant, 0.0)
+            columns_of(plan).epsilon(accountant, 0.0)
 
 
 def test_a_pure_total_is_exact_where_it_can_be() -> None:
-    assert total_epsilon([charge(PURE, 0.125, 8)] * 10, Accountant.PURE, 0.0) == 10.0
-    assert total_epsilon([charge(PURE, 0.1)] * 10, Accountant.PURE, 0.0) == math.nextafter(1.0, 2.0)
+    assert columns_of([charge(PURE, 0.125, 8)] * 10).epsilon(Accountant.PURE, 0.0) == 10.0
+    assert columns_of([charge(PURE, 0.1)] * 10).epsilon(Accountant.PURE, 0.0) == math.nextafter(1.0, 2.0)
 
 
 @given(plans, accountants, deltas, st.randoms(use_true_random=False))
@@ -115,20 +110,20 @@ def test_order_and_grouping_do_not_matter(
 ) -> None:
     mixed = list(plan)
     shuffler.shuffle(mixed)  # type: ignore[attr-defined]
-    assert total_epsilon(mixed, accountant, delta) == total_epsilon(plan, accountant, delta)
+    assert columns_of(mixed).epsilon(accountant, delta) == columns_of(plan).epsilon(accountant, delta)
 
 
 @given(plans, plans, deltas)
 def test_composition_is_additive(first: list[Charge], second: list[Charge], delta: float) -> None:
     both = [*first, *second]
     assert columns_of(both).rho() == pytest.approx(columns_of(first).rho() + columns_of(second).rho(), rel=1e-15)
-    pure = [total_epsilon(plan, Accountant.PURE, delta) for plan in (first, second, both)]
+    pure = [columns_of(plan).epsilon(Accountant.PURE, delta) for plan in (first, second, both)]
     assert pure[2] == pytest.approx(pure[0] + pure[1], rel=1e-15)
 
 
 @pytest.mark.parametrize("accountant", AdvancedComposition)
 def test_a_few_epsilons_alone_cost_no_more_than_their_sum(accountant: Composition) -> None:
-    assert total_epsilon([charge(PURE, 0.5)], accountant, 0.1) == 0.5
+    assert columns_of([charge(PURE, 0.5)]).epsilon(accountant, 0.1) == 0.5
 
 
 @example([charge(PURE, 0.5)], charge(RANGE, 0.25), AdvancedComposition.THEOREM, 0.1)
@@ -136,29 +131,29 @@ def test_a_few_epsilons_alone_cost_no_more_than_their_sum(accountant: Compositio
 def test_one_charge_more_never_costs_less(
     plan: list[Charge], more: Charge, accountant: Composition, delta: float
 ) -> None:
-    assert total_epsilon([*plan, more], accountant, delta) >= total_epsilon(plan, accountant, delta)
+    assert columns_of([*plan, more]).epsilon(accountant, delta) >= columns_of(plan).epsilon(accountant, delta)
 
 
 @given(kinds, values, st.integers(1, 50), accountants, deltas, st.floats(1.001, 3.0))
 def test_epsilon_grows_with_parameter_and_count_and_falls_with_delta(
     kind: ChargeKind, value: float, count: int, accountant: Composition, delta: float, factor: float
 ) -> None:
-    total = total_epsilon([charge(kind, value, count)], accountant, delta)
-    assert total_epsilon([charge(kind, value * factor, count)], accountant, delta) >= total
-    assert total_epsilon([charge(kind, value, count + 1)], accountant, delta) >= total
-    assert total_epsilon([charge(kind, value, count)], accountant, min(0.9, delta * factor)) <= total
+    total = columns_of([charge(kind, value, count)]).epsilon(accountant, delta)
+    assert columns_of([charge(kind, value * factor, count)]).epsilon(accountant, delta) >= total
+    assert columns_of([charge(kind, value, count + 1)]).epsilon(accountant, delta) >= total
+    assert columns_of([charge(kind, value, count)]).epsilon(accountant, min(0.9, delta * factor)) <= total
 
 
 @given(st.lists(st.floats(1e-5, 0.01), min_size=1, max_size=8), deltas)
 def test_unequal_terms_never_cost_more_than_the_largest_for_all(parameters: list[float], delta: float) -> None:
     plan = [charge(RANGE, value, 20) for value in parameters]
-    per_round = total_epsilon(plan, AdvancedComposition.PER_ROUND, delta)
-    assert per_round <= total_epsilon(plan, AdvancedComposition.THEOREM, delta) * (1.0 + 1e-12)
+    per_round = columns_of(plan).epsilon(AdvancedComposition.PER_ROUND, delta)
+    assert per_round <= columns_of(plan).epsilon(AdvancedComposition.THEOREM, delta) * (1.0 + 1e-12)
 
 
 def test_many_small_ranges_cost_less_by_every_better_theorem() -> None:
     plan = [charge(RANGE, 1e-4 * t, 500) for t in range(1, 60)]
-    totals = [total_epsilon(plan, accountant, 1e-6) for accountant in COMPARED]
+    totals = [columns_of(plan).epsilon(accountant, 1e-6) for accountant in COMPARED]
     assert totals == sorted(totals, reverse=True)
     assert len(set(totals)) == 5
 
@@ -174,53 +169,53 @@ def test_the_mu_of_a_pure_mechanism_meets_its_trade_off_curve(epsilon: float) ->
 
 def test_gdp_of_one_small_draw_is_that_of_randomised_response() -> None:
     # One draw of range e is at worst randomised response with e/2: the constant pi/2 - 1 is sharp there.
-    drawn = total_epsilon([charge(RANGE, 1e-3)], Accountant.GDP, 1e-5)
-    assert drawn == pytest.approx(total_epsilon([charge(PURE, 5e-4)], Accountant.GDP, 1e-5), rel=1e-5)
+    drawn = columns_of([charge(RANGE, 1e-3)]).epsilon(Accountant.GDP, 1e-5)
+    assert drawn == pytest.approx(columns_of([charge(PURE, 5e-4)]).epsilon(Accountant.GDP, 1e-5), rel=1e-5)
 
 
 def test_a_range_above_four_is_charged_like_a_pure_mechanism_by_gdp() -> None:
-    assert total_epsilon([charge(RANGE, 4.5, 2)], Accountant.GDP, 1e-3) == pytest.approx(
-        total_epsilon([charge(PURE, 4.5, 2)], Accountant.GDP, 1e-3), rel=1e-12
+    assert columns_of([charge(RANGE, 4.5, 2)]).epsilon(Accountant.GDP, 1e-3) == pytest.approx(
+        columns_of([charge(PURE, 4.5, 2)]).epsilon(Accountant.GDP, 1e-3), rel=1e-12
     )
-    below = total_epsilon([charge(RANGE, 4.0, 2)], Accountant.GDP, 1e-3)
-    assert below < total_epsilon([charge(PURE, 4.0, 2)], Accountant.GDP, 1e-3)
+    below = columns_of([charge(RANGE, 4.0, 2)]).epsilon(Accountant.GDP, 1e-3)
+    assert below < columns_of([charge(PURE, 4.0, 2)]).epsilon(Accountant.GDP, 1e-3)
 
 
 @pytest.mark.parametrize("accountant", Accountant)
 def test_no_charges_and_charges_of_nothing_cost_nothing(accountant: Composition) -> None:
-    assert total_epsilon([], accountant, 1e-6) == 0.0
-    assert total_epsilon([charge(RANGE, 0.0, 9), charge(PURE, 0.0)], accountant, 1e-6) == 0.0
+    assert columns_of([]).epsilon(accountant, 1e-6) == 0.0
+    assert columns_of([charge(RANGE, 0.0, 9), charge(PURE, 0.0)]).epsilon(accountant, 1e-6) == 0.0
     assert columns_of([]).rho() == 0.0
 
 
 @pytest.mark.parametrize("accountant", Accountant)
 def test_a_not_private_charge_makes_every_total_infinite(accountant: Composition) -> None:
     plan = [charge(RANGE, 0.1), charge(ChargeKind.NOT_PRIVATE, math.inf), charge(CONCENTRATED, 0.1)]
-    assert total_epsilon(plan, accountant, 1e-6) == math.inf
+    assert columns_of(plan).epsilon(accountant, 1e-6) == math.inf
     assert columns_of(plan).rho() == math.inf
 
 
 @pytest.mark.parametrize("accountant", WITH_PURE_EPSILON)
 def test_a_concentrated_charge_needs_zcdp(accountant: Composition) -> None:
     with pytest.raises(AccountingError, match="use 'zcdp'"):
-        total_epsilon([charge(RANGE, 0.1), charge(CONCENTRATED, 0.1)], accountant, 1e-6)
+        columns_of([charge(RANGE, 0.1), charge(CONCENTRATED, 0.1)]).epsilon(accountant, 1e-6)
 
 
 @pytest.mark.parametrize("accountant", Accountant)
 def test_charges_under_two_relations_are_refused(accountant: Composition) -> None:
     plan = [charge(RANGE, 0.1), charge(RANGE, 0.1, relation=ADD_REMOVE)]
     with pytest.raises(AccountingError, match="different neighbouring relations"):
-        total_epsilon(plan, accountant, 1e-6)
+        columns_of(plan).epsilon(accountant, 1e-6)
     with pytest.raises(AccountingError, match=r"one record more or less \(add-remove\), replace-one"):
         columns_of(plan).rho()
 
 
 def test_gdp_is_refused_below_a_delta_of_1e_9_even_for_nothing() -> None:
     plan = [charge(RANGE, 0.001, 50)]
-    assert total_epsilon(plan, Accountant.GDP, 1e-9) > 0.0
+    assert columns_of(plan).epsilon(Accountant.GDP, 1e-9) > 0.0
     for below in (plan, []):
         with pytest.raises(AccountingError, match="verified numerically and not proved"):
-            total_epsilon(below, Accountant.GDP, 9.9e-10)
+            columns_of(below).epsilon(Accountant.GDP, 9.9e-10)
 
 
 def test_the_documentation_says_that_the_gdp_constant_is_not_proved() -> None:
@@ -231,7 +226,7 @@ def test_the_documentation_says_that_the_gdp_constant_is_not_proved() -> None:
 @pytest.mark.parametrize("parameter", [1e-300, 50.0, 800.0, 1e100])
 def test_extreme_charges_give_totals(accountant: Composition, parameter: float) -> None:
     plan = [charge(RANGE, parameter, 2**53), charge(PURE, parameter)]
-    assert total_epsilon(plan, accountant, 1e-6) > 0.0 or accountant in {Accountant.ZCDP, Accountant.GDP}
+    assert columns_of(plan).epsilon(accountant, 1e-6) > 0.0 or accountant in {Accountant.ZCDP, Accountant.GDP}
     assert columns_of(plan).rho() > 0.0
 
 

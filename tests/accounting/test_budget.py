@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpopt.accounting.accountants import Accountant, columns_of, total_epsilon
+from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.conversions import zcdp_epsilon, zcdp_rho
 from dpopt.accounting.dualquery import largest_rounds, plan_charges
@@ -54,7 +54,7 @@ def test_a_plan_of_the_largest_number_of_rounds_fits_and_one_more_does_not(accou
 
 def test_totals_are_those_of_the_accountant() -> None:
     spent = Budget(9.0, 1e-6, None, Accountant.ZCDP).spent([GAUSSIAN, LAPLACE])
-    assert spent.epsilon == total_epsilon([GAUSSIAN, LAPLACE], Accountant.ZCDP, 1e-6)
+    assert spent.epsilon == columns_of([GAUSSIAN, LAPLACE]).epsilon(Accountant.ZCDP, 1e-6)
     assert spent.rho == columns_of([GAUSSIAN, LAPLACE]).rho()
     assert (spent.delta, spent.accountant, spent.is_finite) == (1e-6, Accountant.ZCDP, True)
 

@@ -11,14 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpopt.accounting.accountants import (
-    COMPARED,
-    Accountant,
-    AdvancedComposition,
-    Composition,
-    columns_of,
-    total_epsilon,
-)
+from dpopt.accounting.accountants import COMPARED, Accountant, AdvancedComposition, Composition, columns_of
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.dualquery import (
     MOST_ROUNDS,
@@ -104,7 +97,7 @@ def test_the_rounds_of_the_synthetic_runs() -> None:
 def quoted_numbers(change: Callable[[Charge], Charge]) -> list[float]:
     """The numbers of the quoted runs when every charge is changed; beside them what the tests above expect."""
     plan = [change(charge) for charge in plan_charges(*KDD99)]
-    return [total_epsilon(plan, accountant, 1e-3) for accountant in BY_DELTA]
+    return [columns_of(plan).epsilon(accountant, 1e-3) for accountant in BY_DELTA]
 
 
 def changed(charge: Charge, *, factor: float = 1.0, kind: ChargeKind | None = None, count: int | None = None) -> Charge:
@@ -192,7 +185,7 @@ def test_the_planner_and_the_ledger_compute_the_same_number(
     extra = [laplace(0.01, relation), draw_charge(3, 7, eta, n, relation)] if more else []
     plan = [*plan_charges(T, s, eta, n, relation), *extra]
     planned = dualquery_epsilon(T, s, eta, n, relation, accountant, delta, extra)
-    assert planned == total_epsilon(plan, accountant, delta)
+    assert planned == columns_of(plan).epsilon(accountant, delta)
 
 
 @given(rounds, draws, etas, sizes, relations, compared, deltas, st.integers(1, 50), st.floats(1.001, 2.0))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpopt.accounting.accountants import Accountant, columns_of, total_epsilon
+from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.dualquery import SAMPLER_SLACK
 from dpopt.accounting.relations import NeighbouringRelation
@@ -133,7 +133,7 @@ def test_rounds_cost_a_quarter_of_what_the_published_code_charges(relation: Neig
     charges = fem_charges(80, Decimal("0.02"), relation)
     assert columns_of(charges).rho() == pytest.approx(80 * 0.02**2 / 8, rel=1e-9)
     assert columns_of(charges).rho() >= 80 * 0.02**2 / 8
-    assert total_epsilon(charges, Accountant.PURE, 0.0) == pytest.approx(1.6, rel=1e-9)
+    assert columns_of(charges).epsilon(Accountant.PURE, 0.0) == pytest.approx(1.6, rel=1e-9)
 
 
 def test_every_round_is_one_selection() -> None:

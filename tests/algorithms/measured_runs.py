@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from dpopt.accounting.accountants import Accountant, columns_of, total_epsilon
+from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.measured.plan import (
@@ -55,7 +55,7 @@ def exact_budget(plan: MeasuredPlan) -> MeasuredPlan:
     charges = plan.charges()
     if plan.gaussian:
         return replace(plan, budget=Budget(None, 1e-9, columns_of(charges).rho(), Accountant.ZCDP))
-    epsilon = total_epsilon(charges, Accountant.PURE, 0.0)
+    epsilon = columns_of(charges).epsilon(Accountant.PURE, 0.0)
     return replace(plan, budget=Budget(epsilon, 0.0, None, Accountant.PURE))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
-from dpopt.accounting.accountants import Accountant, columns_of, total_epsilon
+from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.multiplicative_weights.plan import Learning, MultiplicativePlan
@@ -46,7 +46,9 @@ def multiplicative_plan(
     )
     if gaussian:
         return replace(plan, budget=Budget(None, 1e-6, columns_of(plan.charges()).rho(), Accountant.ZCDP))
-    return replace(plan, budget=Budget(total_epsilon(plan.charges(), Accountant.PURE, 0.0), 0.0, None, Accountant.PURE))
+    return replace(
+        plan, budget=Budget(columns_of(plan.charges()).epsilon(Accountant.PURE, 0.0), 0.0, None, Accountant.PURE)
+    )
 
 
 def multiplicative_job(plan: MultiplicativePlan, schema: Schema, text: str = "marginals:2") -> Job:

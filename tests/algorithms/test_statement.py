@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpopt.accounting.accountants import COMPARED, Accountant, total_epsilon
+from dpopt.accounting.accountants import COMPARED, Accountant, columns_of
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.algorithms.dualquery.plan import OneWayMeasurement
 from dpopt.algorithms.dualquery.rounds import certificates
@@ -32,7 +32,7 @@ def test_the_privacy_statement_gives_the_ledger_s_figures_under_every_accountant
     assert (found["private"], found["epsilon"], found["delta"], found["rho"]) == (True, spent.epsilon, 1e-6, spent.rho)
     for accountant in COMPARED:
         delta = 0.0 if accountant is Accountant.PURE else 1e-6
-        figure = total_epsilon(ledger.entries, accountant, delta)
+        figure = columns_of(ledger.entries).epsilon(accountant, delta)
         assert found["epsilon_by_accountant"][accountant.value] == figure
     assert len(found["charges"]) == made.rounds
     assert found["relation"] == "replace"

@@ -192,6 +192,37 @@ def test_columns_of_a_formula_may_stand_in_quotes() -> None:
 def test_coefficients_that_noise_hides_are_not_identified() -> None:
     _, slope, *_ = regress("age ~ ill", SCHEMA, measured(1, 900.0), ROWS_OF_RELEASE).answers()
     assert not np.isfinite([slope.interval.low, slope.interval.high]).all()
+    assert slope.how == f"{MEASURED}; leave out ill, which noise hides beside the others"
+
+
+def test_a_column_is_named_without_which_the_others_have_ends() -> None:
+    """What is said of the shorter regression is what asking it gives."""
+    found = regress("age ~ job + ill", SCHEMA, measured(1, 600.0), ROWS_OF_RELEASE).answers()
+    assert np.isinf([one.interval.low for one in found]).all()
+    assert {one.how for one in found} == {f"{MEASURED}; leave out ill, which noise hides beside the others"}
+    shorter = regress("age ~ job", SCHEMA, measured(1, 600.0), ROWS_OF_RELEASE).answers()
+    assert np.isfinite([(one.interval.low, one.interval.high) for one in shorter]).all()
+    assert {one.how for one in shorter} == {MEASURED}
+
+
+def test_a_factor_has_a_coefficient_for_each_value() -> None:
+    grade = dpopt.Attribute("grade", dpopt.AttributeKind.CATEGORICAL, (1, 2, 3))
+    schema = dpopt.Schema((grade, SCHEMA.attributes[1]))
+    domains = Domains.of(schema, occurring=False)
+    rows = RowTables(RecordAnswers(CODES[:, :2]), domains, schema.sizes, ROWS)
+    for given, terms in (("grade", ["grade"]), ("factor(grade)", ["grade = 2", "grade = 3"])):
+        found = regress(f"age ~ {given}", schema, MeasuredResiduals.nothing(domains, ROWS), rows)
+        assert found.terms == ("constant", *terms)
+
+
+def test_dates_have_shares_and_no_means() -> None:
+    dates: dict[str, Any] = {"edges": ("2020-01-01", "2020-02-01", "2020-03-01"), "date_format": "%Y-%m-%d"}
+    day = dpopt.Attribute("day", dpopt.AttributeKind.NUMERIC, **dates)
+    schema = dpopt.Schema((day,))
+    nothing = MeasuredResiduals.nothing(Domains.of(schema, occurring=False), 10.0)
+    for text in ("mean(day)", "median(day)"):
+        with pytest.raises(QuestionError, match=r"are dates, and have no .*'share of day < EDGE'"):
+            answers_of(parse_question(text, schema), schema, nothing, None)
 
 
 @pytest.mark.parametrize(

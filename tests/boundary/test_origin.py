@@ -10,15 +10,7 @@ import pytest
 from dpopt.private.curators.door import SELECTIONS
 from tests.source_code import source_files
 
-RELEASED = {
-    "NoisyAnswers",
-    "NoisySearch",
-    "SampledQueries",
-    "SelectedMarginal",
-    "SelectedQuery",
-    "SelectedDatabase",
-    "SelectedCandidate",
-}
+RELEASED = {"NoisyAnswers", "NoisySearch", "SampledQueries", "SelectedMarginal", "SelectedQuery", "SelectedDatabase"}
 ORIGINS = {"private", "transcript"}  # where they are drawn, and where a saved transcript is read
 FILES = source_files()
 

@@ -12,7 +12,7 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
 from dpopt.algorithms.run_release import run_release
-from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords, SystemWords
+from dpopt.private.mechanisms.randomness import SeededWords, SystemWords
 from dpopt.private.selections.query_weights import ExactSampler
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
@@ -21,6 +21,7 @@ from dpopt.releases.run import Sources
 from tests.algorithms.small_runs import SCHEMA, dataset, workload
 from tests.private.test_trust import ClaimingNoise, ClaimingSampler, ClaimingSystemWords, ClaimingWords
 from tests.scripted import ScriptedNoise
+from tests.scripted_words import ScriptedWords
 from tests.tiny_jobs import plan_of
 from tests.tiny_runs import bits_schema, dataset_of
 

@@ -19,6 +19,7 @@ from tests.boundary.defects.dualquery import DUALQUERY
 from tests.boundary.defects.engines import ENGINES
 from tests.boundary.defects.fem import FEM
 from tests.boundary.defects.intervals import INTERVALS
+from tests.boundary.defects.matrices import MATRICES
 from tests.boundary.defects.measuring import MEASURING
 from tests.boundary.defects.multiplicative_weights import MULTIPLICATIVE
 from tests.boundary.defects.nets import NETS
@@ -33,6 +34,7 @@ MECHANISMS = {
     "measuring": MEASURING,
     "multiplicative weights": MULTIPLICATIVE,
     "nets": NETS,
+    "matrices": MATRICES,
     "intervals": INTERVALS,
     "persons": PERSONS,
     "engines": ENGINES,

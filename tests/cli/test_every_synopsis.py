@@ -117,6 +117,7 @@ PLANS: dict[str, tuple[object, ...]] = {
     "sorted": ("--bins", 8),
     "degrees": ("--nodes", "noisy"),
     "prefixes": ("--bins", 8),
+    "count": ("--most", 8),
 }  # fmt: skip
 """The plan of each kind."""
 KINDS = {one.name: one for module in MODULES for one in vars(module).values() if isinstance(one, Kind)}
@@ -136,7 +137,7 @@ def test_what_is_exported_is_a_new_file(name: str, tables: Path, tmp_path: Path)
     kind = str(SYNOPSES[name][0][0])
     file = tmp_path / "s.npz"
     succeed(*command(name, tables), *BUDGET, "-o", file)
-    suffix = ".json" if kind in {"summary", "lists", "halfspaces"} else ".csv"
+    suffix = ".json" if kind in {"count", "summary", "lists", "halfspaces"} else ".csv"
     out = tmp_path / f"exported{suffix}"
     assert "written to" in flat(succeed(kind, "export", file, "-o", out))
     released = read_synopsis(file)

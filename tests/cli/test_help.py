@@ -18,7 +18,9 @@ GROUPS = {
     "schema": "infer check",
     "budget": "create show",
     "model": "list show export solve",
-    **dict.fromkeys(words("degrees grid halfspaces histogram lists sorted summary"), "plan release answer export"),
+    **dict.fromkeys(
+        words("count degrees grid halfspaces histogram lists sorted summary"), "plan release answer export"
+    ),
     "intervals": "plan release answer export from-histogram",
     "prefixes": "plan release grow answer export",
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dpopt.cli.model_source import BEST_RESPONSES
 from dpopt.models.catalogue import CATALOGUE
 from tests.cli.command_line import inputs, refuse, release_arguments, succeed, words
 from tests.models.catalogue import instance_files
@@ -16,10 +17,10 @@ INSTANCE = next(path for path in instance_files() if path.parent.parent.name == 
 
 def test_every_model_is_listed_once() -> None:
     lines = succeed("model", "list").splitlines()
-    assert [line.split()[0] for line in lines] == ["best_response", *CATALOGUE]
+    assert [line.split()[0] for line in lines] == [*BEST_RESPONSES, *CATALOGUE]
     listed = json.loads(succeed("model", "list", "--json"))["models"]
     assert {one["name"] for one in listed if one["own_method"] == "closed-form"} == set(
-        words("isotonic_regression isotonic_median_regression tree_consistency interval_partition best_linear_answer")
+        words("isotonic_regression isotonic_median_regression tree_consistency interval_partition")
     )
 
 
@@ -66,6 +67,24 @@ def test_an_instance_and_a_round_are_models(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("name", BEST_RESPONSES)
+def test_every_kind_of_best_response_has_its_name_and_labels(name: str, tmp_path: Path) -> None:
+    """Nobody finds a round of parities under the labels of thresholds, in print or in a file."""
+    label = {"best_response": "BR-3", "best_response_parities": "PA-3", "best_response_thresholds": "TH-1"}.get(
+        name, "RU-2"
+    )
+    text = succeed("model", "show", name, "--all")
+    assert f"{label}[0" in text
+    assert succeed("model", "show", name).startswith(f"{name}: maximize")
+    succeed("model", "export", name, "-o", tmp_path / "model.opb")
+    export = ["model", "export", name, "-o", tmp_path / "model.wcnf"]
+    if name == "best_response_with_rules":
+        assert "adds up numbers" in refuse(*export)
+    else:
+        succeed(*export)
+    assert json.loads(succeed("model", "solve", name, "--solver", "highs", "--json"))["termination"] == "optimal"
+
+
 def test_a_released_histogram_is_a_model(tmp_path: Path) -> None:
     table, schema = inputs(tmp_path)
     archive = tmp_path / "ages.npz"
@@ -79,7 +98,8 @@ def test_a_released_histogram_is_a_model(tmp_path: Path) -> None:
     ("arguments", "keyword"),
     [
         (["show", "isotonic"], "no model"),
-        (["show", "best_response"], "--data"),
+        (["show", "best_response_parities", "--instance", "worked-example"], "this is a best_response, not a"),
+        (["show", "best_response", "--instance", "none"], "no instance 'none'"),
         (["show", "best_response", "--round", 1], "go together"),
         (["show", "isotonic_regression", "--round", 1], "belongs to best_response"),
         (["show", "isotonic_regression", "--histogram", "x.npz"], "belongs to tree_consistency"),
@@ -87,7 +107,7 @@ def test_a_released_histogram_is_a_model(tmp_path: Path) -> None:
         (["solve", "isotonic_regression", "--solver", "highs"], "quadratic"),
         (["solve", "minimax_polynomial", "--solver", "closed-form"], "no closed form"),
         (["export", "isotonic_regression", "-o", "model.pbtxt"], "squares"),
-        (["export", "isotonic_regression", "-o", "model.xyz"], ".lp, .mps or .pbtxt"),
+        (["export", "isotonic_regression", "-o", "model.xyz"], ".lp, .mps, .pbtxt, .opb or .wcnf"),
     ],
 )
 def test_what_does_not_fit_is_refused(

@@ -120,6 +120,49 @@ def test_any_table_of_values_will_do(tmp_path: Path) -> None:
     assert "value 1 is 'yes'" in refuse("polynomial --degree 1", "--predicate", f"table:{file}")
 
 
+def test_constructions_are_compared(tmp_path: Path) -> None:
+    picture = tmp_path / "p.svg"
+    text = succeed("polynomial --k 8 --degree 5 --compare", "--plot", picture)
+    for words in ("Chebyshev", "Sherstov", "least error", "0.04966", "0.04065", "proved in exact arithmetic"):
+        assert words in text
+    assert picture.read_bytes().startswith(b"<?xml")
+    rows = told("polynomial --predicate atleast:2 --k 16 --compare --attributes 20")["rows"]
+    assert {row["construction"] for row in rows} == {"Sherstov", "least error"}
+    found = {(row["degree_limit"], row["construction"]): row for row in rows}
+    assert found[12, "least error"]["error_as_float"] < 0.01 < found[12, "Sherstov"]["error_as_float"] < 0.1
+    row = found[12, "Sherstov"]
+    polynomial = Polynomial(16, tuple(map(Fraction, row["coefficients"]["binomial"])))
+    assert Fraction(row["error"]) == max(abs(polynomial.at(s) - (s >= 2)) for s in range(17))
+    assert row["largest_binomial"] == float(max(map(abs, polynomial.coefficients)))
+
+
+def test_a_given_polynomial_is_certified(tmp_path: Path) -> None:
+    file, picture = tmp_path / "mine.txt", tmp_path / "p.png"
+    file.write_text("0, 1/2\n-1/20")
+    text = succeed("polynomial --k 6 --attributes 9", "--given", file, "--plot", picture)
+    assert "error:       0.55 = 11/20, at s = 1" in text
+    assert "no polynomial of degree at most 2 has a smaller error than 0.333333 = 1/3" in " ".join(text.split())
+    assert "your polynomial: 0.216667 = 13/60 above the least" in text
+    assert "153/20" in text  # 9 * 9/20 + 36 * 1/10
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert told("polynomial --k 6", "--given", file)["above_least"] == "13/60"
+    assert told("polynomial --k 6 --basis binomial", "--given", file)["error"] == "5/4"  # at 6: 3 - 15/20
+    file.write_text("1/10 1/2")
+    assert "--free-constant" in refuse("polynomial --k 6", "--given", file)
+    assert told("polynomial --k 6 --free-constant", "--given", file)["error"] == "21/10"
+
+
+def test_errors_count_by_weights(tmp_path: Path) -> None:
+    file = tmp_path / "weights.txt"
+    file.write_text("1 1 2 0 0 1 1")
+    text = succeed("polynomial --k 6 --degree 2", "--point-weights", file, "--plot", tmp_path / "p.png")
+    assert "with p(0) = 0, errors weighted" in text
+    assert "0.307692 = 4/13, at s = 1, 2, 6" in text
+    assert told("polynomial --k 6 --degree 2 --solver highs", "--point-weights", file)["error"] == "4/13"
+    file.write_text("1 1 2")
+    assert "expected 7 weights of errors" in refuse("polynomial --k 6 --degree 2", "--point-weights", file)
+
+
 def test_tables_of_least_degrees_are_written(tmp_path: Path) -> None:
     file = tmp_path / "degrees.csv"
     text = succeed("polynomial --predicate or --k 12", "--least-degrees", file)
@@ -167,6 +210,12 @@ def test_tables_of_least_degrees_are_written(tmp_path: Path) -> None:
         ),
         ("--k 5 --degree 2 --rho 1", "are for --minimise noise; found --minimise error"),
         ("--k 5 --degree 2 --coefficient-limit 1", "is for --minimise coefficients; found --minimise error"),
+        ("--k 5 --compare --error .1", "leave out --error"),
+        ("--k 5 --compare -o p.json", "leave out --error, --minimise, --given and --out"),
+        ("--k 97 --compare", "with k to 96"),
+        ("--k 5 --given t.txt --degree 2", "--given has its own degree"),
+        ("--k 5 --given t.txt --basis x", "--basis binomial, monomial, chebyshev"),
+        ("--k 5 --given nothing-there.txt", "No such file"),
         ("--least-degrees t.csv", "--least-degrees needs --k"),
         ("--least-degrees t.csv --k 2 --predicate atleast:3", "no k of at least 3"),
     ],

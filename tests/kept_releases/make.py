@@ -54,6 +54,7 @@ SYNOPSES: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {
          "--directions", 8, "--n0", 200),
         ("--query", "0.6,0,0.8"),
     ),
+    "count.npz": (("count", "people.csv", "--where", "age >= 40", "--most", 8), ("--confidence", 0.9)),
 }  # fmt: skip
 WITHOUT_SCHEMA = ("degrees", "lists", "halfspaces")
 

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
 from dpopt.errors import ProgramError
 from dpopt.inference.histograms.grid_least_squares import grid_least_squares
 from dpopt.inference.histograms.interval_partition import MOST_BINS, best_intervals, partition_cost
@@ -23,7 +25,7 @@ from dpopt.inference.histograms.sorted.degree_sequences import (
     relax,
 )
 from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_median
-from dpopt.inference.histograms.tree_least_squares import least_squares
+from dpopt.inference.histograms.tree_least_squares import least_squares, range_variances
 from dpopt.models.histograms.graphical_sequence import graphical_relaxation, graphical_sequence
 from dpopt.models.histograms.grid_consistency import grid_consistency
 from dpopt.models.histograms.interval_partition import interval_arcs, interval_costs, interval_partition
@@ -35,6 +37,7 @@ from dpopt.programs.solver import Program
 from dpopt.queries.ranges.grids import blocks_shape
 from dpopt.queries.ranges.tree import Tree
 from dpopt.solvers.registry import get_solver
+from dpopt.synopses.histograms.hierarchy_plan import plan_hierarchy
 from tests.inference.histograms.small_trees import (
     least_whole_cost,
     nearest_nonnegative,
@@ -125,6 +128,21 @@ def test_the_worked_example() -> None:
     point = np.rint(solution("highs", whole.linear)[:7])
     assert whole.linear.evaluate(solution("highs", whole.linear)) == pytest.approx(7)
     assert tuple(point[WORKED.leaf_of_bin].astype(int).tolist()) in nearest
+
+
+def test_the_grades_are_better_measured_alone() -> None:
+    """The introduction of Hay et al.: consistent counts, their variances, and what the plan of dpopt measures."""
+    tree = Tree.nested([["A", "B", "C", "D"], "F"])
+    noisy = np.array([100.0, 103, 14, 18, 31, 27, 12])
+    solved = tree_consistency(tree, noisy, np.ones(7)).solve()
+    np.testing.assert_allclose(solved.value["x"], [105, 96, 9, 20, 33, 29, 14], atol=1e-12)
+    starts, stops = np.array([[0, 5], [0, 4], [4, 5], [0, 1]]).T  # all, passed, F, A
+    seven = 9 * range_variances(tree, np.ones(7), starts, stops)
+    np.testing.assert_allclose(seven, [81 / 14, 36 / 7, 81 / 14, 99 / 14], atol=1e-12)
+    plan = plan_hierarchy(tree, Budget(0.01, 0.0, None, Accountant.PURE))
+    planned = plan.range_variances(starts, stops) * 0.01**2 / 2
+    np.testing.assert_allclose(planned, [5, 4, 1, 1], rtol=1e-4)
+    assert (planned < seven).all()
 
 
 CASES = [(bounds, total) for bounds, total in itertools.product(((-np.inf, np.inf), (0.0, 9.0)), (None, 20.0))]

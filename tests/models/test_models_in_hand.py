@@ -103,9 +103,11 @@ for name, model in built.items():
     model.write(path)
     read = cp_model.CpModel()
     assert read.proto.parse_text_format(path.read_text())
+    whole = model.linear.integrality if model.clauses is None else [True] * model.linear.number_of_variables
     for form, one in (("", native), (".pbtxt", read)):
         columns, sums = one.proto.variables, one.proto.constraints
-        agree(model, [v.name for v in columns], [True] * len(columns), [c.name for c in sums])
+        assert [True] * len(columns) == list(whole), name  # of a best response, where every record is whole
+        agree(model, [v.name for v in columns], model.linear.integrality, [c.name for c in sums])
         solver = cp_model.CpSolver()
         solver.solve(one)
         found[name + form] = solver.objective_value

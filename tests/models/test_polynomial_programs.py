@@ -166,6 +166,9 @@ def test_what_does_not_fit_is_refused() -> None:
         limited_coefficients(np.ones(3), 1, 1.0, np.ones((3, 3)), keeps_zero=True)
     with pytest.raises(ProgramError, match="weights"):
         approximation_plus_noise(np.ones(3), np.ones(2))
+    for v in ([1.0, 1.0], [1.0, -1.0, 1.0], [1.0, np.inf, 1.0]):
+        with pytest.raises(ProgramError, match="error weights"):
+            minimax_polynomial(np.ones(3), degree=1, error_weights=v)
 
 
 def test_the_worked_witness_is_that_of_the_page() -> None:

@@ -39,10 +39,11 @@ from dpopt.models.noise_budgets.level_budgets import best_level_budgets
 from dpopt.models.noise_budgets.noise_allocation import allocation_program, solve_allocation
 from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, residual_program, solve_residuals
 from dpopt.models.noise_budgets.strategy import best_strategy
+from dpopt.models.optimal_mechanism import optimal_mechanism
 from dpopt.models.polynomials.answer_polynomial import best_answer, best_mixed_answer
 from dpopt.models.records.reweighting import maximize_likelihood
 from dpopt.models.shrinkage import log_likelihoods
-from dpopt.polynomials import Target
+from dpopt.polynomials import Target, best_polynomial, least_coefficients, least_predicted_error
 from dpopt.programs import certify
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.ranges.tree import Tree
@@ -59,6 +60,7 @@ from tests.inference.histograms.small_trees import (
     random_tree,
 )
 from tests.models.catalogue import MODELS, enumerated_optimum, load_script, small_instances
+from tests.models.mechanisms import away
 from tests.models.polynomial_vertices import known_optima, numbers
 from tests.models.test_answer_polynomial import Table, deviations_of, table_of
 from tests.models.test_best_linear_answer import MARGINALS as ANSWERED
@@ -461,7 +463,21 @@ def polynomials(page: str) -> list[Problem]:
             arguments["error"] = float(Fraction(row["error"]))
         optimum = row["error"] if page == "minimax_polynomial" else row["objective"]
         found.append(near(float(Fraction(optimum)), arguments))
-    return found
+    return [*found, weighted_errors(page)]
+
+
+def weighted_errors(page: str) -> Problem:
+    """A problem whose errors count by weights v, with its exact optimum."""
+    values, v = [0, 1, 1, 1, 1], [1, 2, 0, 1, 3]
+    target, costs = Target.disjunction(4).weighted(v), [Fraction(one, 20) for one in range(5)]
+    if page == "minimax_polynomial":
+        optimum = best_polynomial(target, 1).objective
+        return near(float(optimum), {"values": values, "degree": 1, "keeps_zero": True, "v": v})
+    arguments: dict[str, Any] = {"values": values, "weights": [float(one) for one in costs], "v": v}
+    if page == "coefficient_budget":
+        optimum = least_coefficients(target, 4, Fraction(1, 4), costs).objective
+        return near(float(optimum), {**arguments, "error": 0.25, "keeps_zero": True})
+    return near(float(least_predicted_error(target, costs).objective), arguments)
 
 
 def budgets() -> list[Problem]:
@@ -662,6 +678,18 @@ def linear_answers() -> list[Problem]:
     return found
 
 
+def mechanisms() -> list[Problem]:
+    """OM-1 to OM-5."""
+    found = []
+    for n, given in ((3, {}), (4, {"delta": 0.01}), (5, {"prior": [0.3, 0.2, 0.2, 0.1, 0.1, 0.1]})):
+        stated = {"losses": away(n).tolist(), "ratio": 2.5, **given}
+        arrays: dict[str, Any] = {
+            name: np.array(part) if isinstance(part, list) else part for name, part in stated.items()
+        }
+        found.append(near(float(optimal_mechanism(**arrays).solve().objective or 0.0), stated, within=1e-5))
+    return found
+
+
 def databases() -> list[Problem]:
     """SD-1 to SD-4."""
     difference = load_script(MODELS / "small_database" / "small_database_textbook.py").largest_difference
@@ -701,6 +729,7 @@ PROBLEMS: dict[str, Callable[[], list[Problem]]] = {
     "max_entropy": entropies,
     "minimax_polynomial": lambda: polynomials("minimax_polynomial"),
     "noise_allocation": allocations,
+    "optimal_mechanism": mechanisms,
     "perturbed_response": perturbed_responses,
     "projection": projections,
     "residual_allocation": residual_allocations,
@@ -785,6 +814,12 @@ POINTS: list[tuple[str, int, Values, str]] = [
         {f"x_{v}": x / 13 for v, x in enumerate((196, 45, 151, 45, 0, 147, 4))},
         "(196; 45, 151; 45, 0, 147, 4) / 13",
     ),
-    ("tree_consistency", 4, {"x_3": 2.75, "x_4": -0.25, "x_5": 10.75, "x_6": -0.25}, "11/4, -1/4, 43/4, -1/4"),
+    (
+        "tree_consistency",
+        4,
+        {f"x_{v}": x for v, x in enumerate((105, 96, 9, 20, 33, 29, 14))},
+        "(105; 96, 9; 20, 33, 29, 14)",
+    ),
+    ("tree_consistency", 5, {"x_3": 2.75, "x_4": -0.25, "x_5": 10.75, "x_6": -0.25}, "11/4, -1/4, 43/4, -1/4"),
 ]
 """Page, number of the example, values that its solution has, and the words by which the page says so."""

@@ -29,7 +29,6 @@ from dpopt.polynomials import (
 from dpopt.polynomials.certificates import Solution, lower_bound, objective_value
 from dpopt.polynomials.coefficient_budgets import sensitivity_weights
 from dpopt.polynomials.minimax import degree_table, read_solution, write_solution
-from dpopt.polynomials.polynomial import in_binomial_basis
 
 HALF = Fraction(1, 2)
 
@@ -52,6 +51,13 @@ def _witness(one: Solution, factor: int) -> Solution:
     return replace(one, witness=Witness(one.witness.points, tuple(factor * y for y in one.witness.weights)))
 
 
+def _weighted(one: Solution, weight: Fraction | int) -> Solution:
+    """Let errors at a point of the witness count less."""
+    target = one.problem.target
+    weights = [weight if s == one.witness.points[-1] else 1 for s in range(target.width + 1)]
+    return replace(one, problem=replace(one.problem, target=target.weighted(weights)))
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -67,6 +73,8 @@ def _witness(one: Solution, factor: int) -> Solution:
         (lambda one: replace(one, witness=Witness((99,), (HALF,))), "outside"),
         (lambda one: replace(one, problem=replace(one.problem, degree=4, weights=())), "coefficient 4"),
         (lambda one: replace(one, problem=replace(one.problem, keeps_zero=False)), "add up to"),
+        (lambda one: _weighted(one, 0), "do not count"),
+        (lambda one: _weighted(one, Fraction(1, 2)), "add up to"),
     ],
 )
 def test_false_certificates_are_refused(change: Callable[[Solution], Solution], says: str) -> None:
@@ -114,18 +122,19 @@ def test_no_polynomial_is_below_the_bound_of_any_witness(seed: int) -> None:
     def numbers(size: int) -> tuple[Fraction, ...]:
         return tuple(Fraction(int(one), 7) for one in generator.integers(-9, 10, size))
 
-    target = Target.table(numbers(width + 1))
+    errors_count = [1 + abs(one) if seed % 2 else Fraction(1) for one in numbers(width + 1)]
+    target = Target.table(numbers(width + 1)).weighted(errors_count)
     basis = list(Basis)[seed % 3]
     coefficients = numbers(degree + 1)
     limit = max(map(abs, coefficients), default=Fraction(0))
-    polynomial = Polynomial(width, in_binomial_basis(basis, width, coefficients))
+    polynomial = Polynomial.from_basis(width, coefficients, basis)
     keeps = polynomial.at(0) == target.values[0]
     weights = tuple(abs(one) for one in numbers(degree + 1))
     error = polynomial.error(target).value
     for error_limit in (None, error):
         problem = Problem(target, degree, keeps, basis, weights, error_limit, limit)
         raw = numbers(width + 1)
-        size = sum(map(abs, raw), start=Fraction(1))
+        size = sum((abs(y) / v for y, v in zip(raw, errors_count, strict=True)), start=Fraction(1))
         witness = Witness(tuple(range(width + 1)), tuple(one / size for one in raw))
         assert lower_bound(problem, witness) <= objective_value(problem, polynomial)
 

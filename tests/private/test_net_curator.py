@@ -17,7 +17,7 @@ from dpopt.private.mechanisms.net.net_distribution import Multisets
 from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.transcript.journal import MemoryJournal
-from dpopt.transcript.released import SelectedCandidate, SelectedDatabase
+from dpopt.transcript.released import SelectedDatabase
 from tests.tiny_runs import REPLACE, dataset_of, sized_schema
 
 SCHEMA = sized_schema(p=3, q=2)
@@ -66,33 +66,14 @@ def test_a_selection_is_on_file_after_its_charge() -> None:
 
 
 def test_nothing_is_selected_twice() -> None:
-    curator, _, journal = curator_on()
-    candidates = np.full((2, 6), 1)
-    found = curator.select_candidate(candidates, records=6)
-    assert SelectedCandidate.from_json(journal.entries[1], found.charge) == found
-    for again in (
-        lambda: curator.select_candidate(candidates, records=6),
-        lambda: curator.select_database(multisets(), reach=Decimal(1)),
-    ):
-        with pytest.raises(BudgetError, match="drawn before"):
-            again()
+    curator, _, _ = curator_on()
+    curator.select_database(multisets(), reach=Decimal(1))
+    with pytest.raises(BudgetError, match="drawn before"):
+        curator.select_database(multisets(), reach=Decimal(1))
 
 
-@pytest.mark.parametrize(
-    ("answers", "records", "message"),
-    [
-        (np.ones((2, 5)), 2, "shape"),
-        (np.ones((0, 6)), 2, "shape"),
-        (np.full((2, 6), 3), 2, "between 0 and 2"),
-        (np.full((2, 6), -1), 2, "between 0 and 2"),
-        (np.full((2, 6), 0.5), 2, "whole numbers"),
-        (np.ones((2, 6)), 0, "from 1 to"),
-    ],
-)
-def test_candidates_that_do_not_fit_are_refused_unspent(answers: np.ndarray, records: int, message: str) -> None:
+def test_multisets_that_do_not_fit_are_refused_unspent() -> None:
     curator, ledger, journal = curator_on()
-    with pytest.raises(PlanError, match=message):
-        curator.select_candidate(answers, records=records)
     with pytest.raises(PlanError, match="queries"):
         curator.select_database(Multisets(np.ones((1, 3), dtype=np.int8), 2), reach=Decimal(1))
     assert journal.entries == []

@@ -9,9 +9,10 @@ from itertools import pairwise
 import pytest
 
 from dpopt.errors import PlanError
-from dpopt.private.mechanisms.net.net_distribution import BITS, MOST_DEPTH, NetDistribution, clamp_at, whole_below
-from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords
+from dpopt.private.mechanisms.net.net_distribution import BITS, MOST_DEPTH, NetDistribution, whole_below
+from dpopt.private.mechanisms.randomness import SeededWords
 from tests.exact_distribution import exp_minus
+from tests.scripted_words import ScriptedWords
 
 
 def small_exponential(exponent: Fraction) -> Fraction:
@@ -42,13 +43,6 @@ def test_larger_distances_never_weigh_more_and_beyond_the_clamp_all_weigh_the_sa
     weights = [distribution.weight(distance) for distance in steps]
     assert all(one > two for one, two in pairwise(weights))
     assert distribution.weight(clamp + 1) == distribution.weight(2 * clamp + 99) == distribution.weight(clamp) > 0
-
-
-@pytest.mark.parametrize(("range_", "spread"), [("0.7", 6), ("0.001", 200), ("12.5", 2)])
-def test_a_clamp_at_a_depth_is_the_last_distance_above_it(range_: str, spread: int) -> None:
-    clamp = clamp_at(128, Decimal(range_), spread)
-    weights = [exp_minus(Fraction(range_) * d / spread) for d in (clamp, clamp + 1)]
-    assert weights[0] >= Fraction(1, 2**128) > weights[1]
 
 
 def test_the_caller_s_decimal_context_plays_no_part() -> None:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords, SystemWords, uniform_below
+from dpopt.private.mechanisms.randomness import SeededWords, SystemWords, uniform_below
+from tests.scripted_words import ScriptedWords
 
 WORD = 2**64
 JUNK = 0xDEADBEEFCAFEF00D

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from dpopt.accounting.dualquery import SAMPLER_SLACK
 from dpopt.errors import PlanError
-from dpopt.private.mechanisms.randomness import ScriptedWords, SeededWords
+from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.mechanisms.selection_distribution import clamp_of, draw_candidate, selection_weights
 from tests.exact_distribution import exp_minus, logarithm, scripted_points
+from tests.scripted_words import ScriptedWords
 
 FLOOR = Fraction(1, 2**50)
 

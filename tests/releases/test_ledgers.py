@@ -23,7 +23,6 @@ from dpopt.errors import BudgetError, PlanError, PrivateDataError
 from dpopt.polynomials.minimax import best_polynomial
 from dpopt.polynomials.targets import Target
 from dpopt.private.readers.table_reading import TableReading
-from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.decision_lists.families import ListFamily, RowKind
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
 from dpopt.queries.polynomial_families import PolynomialFamily
@@ -50,9 +49,9 @@ FAMILY = ListFamily(("x1", "x2"), 1, RowKind.LISTS, 1)
 
 
 def disjunctions() -> PolynomialFamily:
-    literals = ChosenLiterals.of(SCHEMA, ("smoker",), "all")
     target = Target.disjunction(1)
-    return symmetric_family(literals, target, best_polynomial(target, 1).polynomial)
+    polynomial = best_polynomial(target, 1).polynomial
+    return symmetric_family(SCHEMA, target, polynomial, columns=("smoker",), literals="all")
 
 
 PERSON = TableReading(person="user", rows_per_person=2)

@@ -34,7 +34,7 @@ ALL_DOCUMENTS = sorted(
         *(path for folder in ("docs", "experiments", "models", "tests") for path in (ROOT / folder).rglob("*.md")),
     ]
 )
-OTHER_LIBRARIES = {"models-in-hand.md"}
+OTHER_LIBRARIES = {"models-in-hand.md", "write-a-formulation.md"}
 """Documents whose code loads CVXPY, PuLP and OR-Tools: run in a process of their own, as these crash others in one process."""
 DEMONSTRATION = ["demo", "--keep", "demo"]  # many documents begin so; it is run once
 _RELEASE = "release demo/people.csv --schema demo/schema.json"

@@ -44,6 +44,7 @@ from experiments.distributional_privacy import exact
 from experiments.distributional_privacy.definition import distributional_privacy
 from experiments.documents import circumstances
 from experiments.hay_2010.tree_sums import largest_errors, largest_errors_of_bins, levels_of, sums_of_fewest_nodes
+from experiments.hay_2010.wavelets import wavelet_bins, wavelet_variances
 from experiments.one_estimator import tables as judged_tables
 from experiments.one_estimator.measuring import errors
 from experiments.one_estimator.methods import Released
@@ -225,6 +226,7 @@ def test_the_schema_of_nist_acs_declares_the_values_of_the_public_dictionary(dat
         ("rules_cost_nothing", "| tic-tac-toe | with | 3 |"),
         ("formulation_strength", "| kdd99 | gscip | clique |"),
         ("solver_ladder", "| kdd99 | cp-sat | first |"),
+        ("portfolio", "| kdd99, conjunctions | cp-sat | helped |"),
         ("dpbench", "| made up, two columns | boxes | 1 | AHP |"),
         ("intervals", "| as printed, alpha' = alpha / 6 | 4,402 | 40 |"),
         ("polynomial_release", "| made up | 500 | 8 | 3 | and | 3 |"),
@@ -291,6 +293,22 @@ def test_the_largest_error_of_any_range_is_that_of_trying_them_all() -> None:
     bins = errors[:, tree.leaf_of_bin]
     of_bins = np.stack([bins[:, start:stop].sum(axis=1) for start, stop in ranges.tolist()], axis=1)
     assert np.array_equal(largest_errors_of_bins(bins), np.abs(of_bins).max(axis=1))
+
+
+def test_wavelets_have_the_variances_of_their_least_squares() -> None:
+    """Bins and variances of all ranges, from the matrix of totals and differences."""
+    rows = [np.ones(16)]
+    for size in (16, 8, 4, 2):
+        half = size // 2
+        rows += [np.repeat([0, 1, -1, 0], [begin, half, half, 16 - begin - size]) for begin in range(0, 16, size)]
+    wavelets = np.array(rows, dtype=np.float64)
+    noise = np.random.default_rng(1).normal(size=(3, 16))
+    assert np.allclose(wavelet_bins(noise), np.linalg.solve(wavelets, noise.T).T)
+    starts, stops = np.array([(start, stop) for start in range(16) for stop in range(start + 1, 17)]).T
+    places = np.arange(16)
+    asked = ((places >= starts[:, None]) & (places < stops[:, None])).astype(np.float64)
+    expected = np.einsum("qn,nm,qm->q", asked, np.linalg.inv(wavelets.T @ wavelets), asked)
+    assert np.allclose(wavelet_variances(16, starts, stops), expected)
 
 
 def test_wide_data_still_run_and_no_row_is_measured_twice(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from dpopt.cli.model_source import BEST_RESPONSES
 from dpopt.models.catalogue import CATALOGUE, CatalogueEntry
 from dpopt.solvers.registry import _named
 from tests.cli.command_line import refuse, succeed
@@ -103,7 +104,7 @@ def test_a_model_from_outside_takes_no_name_and_hides_no_other(installed: Path) 
         number="math:pi",
     )
     listed = {one["name"]: one for one in json.loads(succeed("model", "list", "--json"))["models"]}
-    assert list(listed) == ["best_response", *CATALOGUE, "fair_shares", "missing", "number"]
+    assert list(listed) == [*BEST_RESPONSES, *CATALOGUE, "fair_shares", "missing", "number"]
     assert listed["projection"]["decides"] == CATALOGUE["projection"].decides
     assert "broken" in listed["missing"]["decides"]
     assert "does not load" in refuse("model", "solve", "missing")

@@ -157,6 +157,8 @@ REFUSALS = {
     "summary(table)": lambda wrong, _: dpopt.summary(wrong, SCHEMA, k=1, epsilon=1),
     "summary(schema)": lambda wrong, _: dpopt.summary(TABLE, wrong, k=1, epsilon=1),
     "decision_lists(table)": lambda wrong, _: dpopt.decision_lists(wrong, "lists.json", k=2, epsilon=1),
+    "count(table)": lambda wrong, _: dpopt.count(wrong, SCHEMA, "smoker = true", most=3, epsilon=1),
+    "count(where)": lambda wrong, _: dpopt.count(TABLE, SCHEMA, wrong, most=3, epsilon=1),
     "degrees(table)": lambda wrong, _: dpopt.degrees(wrong, nodes=10, epsilon=1),
     "sorted_counts(table)": lambda wrong, _: dpopt.sorted_counts(wrong, SCHEMA, "age", epsilon=1),
     "halfspaces(table)": lambda wrong, _: dpopt.halfspaces(wrong, 0.1, columns=["age"], epsilon=1),

@@ -10,19 +10,13 @@ from hypothesis import given, settings
 from numpy.typing import NDArray
 
 from dpopt.programs import Limit, MaxCsp, SolveLimits, Termination
+from dpopt.programs.weighted_cnf import WeightedCnf, record_of, weighted_cnf
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit, starts
 from dpopt.solvers import get_solver
-from dpopt.solvers.maxsat_rc2 import WeightedCnf, record_of, weighted_cnf
 from tests.circuits import best_feasible_value, circuit_of, every_record, outside, some
 from tests.models.draws import problems
 from tests.solvers.test_local_search import random_problem
 from tests.strategies import clauses_of
-
-
-def every_subset(literals: list[int], needed: int, largest: int) -> tuple[list[list[int]], int]:
-    """At least `needed` of n: among any n - needed + 1 there is one."""
-    size = len(literals) - needed + 1
-    return [list(subset) for subset in itertools.combinations(literals, size)], largest
 
 
 def least_loss(cnf: WeightedCnf, literals: set[int]) -> int | None:
@@ -49,7 +43,7 @@ def literals_of(cnf: WeightedCnf, problem: MaxCsp, record: NDArray[np.int32]) ->
 def test_every_record_loses_what_it_does_not_weigh_and_breaks_what_it_breaks(problem: MaxCsp) -> None:
     if problem.rules.number_of_weighted_rule() is not None:
         return
-    cnf = weighted_cnf(problem, every_subset)
+    cnf = weighted_cnf(problem)
     if cnf.variables > 18:
         return
     for record in every_record(problem.sizes.tolist()):
@@ -64,7 +58,7 @@ def test_every_record_loses_what_it_does_not_weigh_and_breaks_what_it_breaks(pro
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 9])
 def test_an_attribute_has_exactly_one_code(size: int) -> None:
     problem = MaxCsp(np.array([size]), clauses_of([([(0, 0, True)], 2)]), np.array([1]))
-    cnf = weighted_cnf(problem, every_subset)
+    cnf = weighted_cnf(problem)
     for chosen in itertools.product((False, True), repeat=size):
         literals = {c if yes else -c for c, yes in zip(cnf.codes, chosen, strict=True)}
         consistent = not any(-literal in literals for literal in literals)
@@ -74,7 +68,7 @@ def test_an_attribute_has_exactly_one_code(size: int) -> None:
 
 def test_a_model_is_read_as_the_record_it_stands_for() -> None:
     problem = MaxCsp(np.array([3, 2, 1]), clauses_of([([(0, 0, True)], 2)]), np.array([1]))
-    cnf = weighted_cnf(problem, every_subset)
+    cnf = weighted_cnf(problem)
     for record in every_record([3, 2, 1]):
         model = sorted(literals_of(cnf, problem, record), key=abs)
         assert record_of(cnf, problem, [*model, 99, -100]).tolist() == record.tolist()

@@ -38,8 +38,7 @@ def table(rows: int = 1200) -> pd.DataFrame:
 def sanitized(rows: pd.DataFrame, **asked: Any) -> Any:
     """Release the polynomial of two bits."""
     either = Target.disjunction(2)
-    literals = ChosenLiterals.of(BITS, None, "positive")
-    return dpopt.sanitize(rows, symmetric_family(literals, either, best_polynomial(either, 2).polynomial), **asked)
+    return dpopt.sanitize(rows, symmetric_family(BITS, either, best_polynomial(either, 2).polynomial), **asked)
 
 
 LISTS = ["x1:1, else:0", "x2:1, else:0"] * 300

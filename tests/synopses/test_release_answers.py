@@ -73,7 +73,7 @@ def test_answers_are_functions_of_the_folder(tmp_path: Path) -> None:
     made = released("residuals", out=tmp_path / "release")
     again = dpopt.replay(tmp_path / "release", tmp_path / "again")
     pd.testing.assert_frame_equal(made.answer(QUESTIONS), again.answer(QUESTIONS))
-    pd.testing.assert_frame_equal(made.regression("age ~ smoker"), again.regression("age ~ smoker"))
+    pd.testing.assert_frame_equal(made.regression("age ~ smoker"), again.answer("age ~ smoker"))
 
 
 def test_the_first_measurement_of_a_residual_answers_alone() -> None:
@@ -133,9 +133,12 @@ def test_the_shell_reads_files_and_writes_tables(tmp_path: Path) -> None:
     assert "of the population" in succeed("answer", tmp_path / "release", "count where ill = true", "--population")
     succeed(*asked, "-o", tmp_path / "answers.csv")
     found = pd.read_csv(tmp_path / "answers.csv")
-    assert found.question.dropna().tolist() == ["count where ill = true", *["median(age) by smoker"] * 2]
+    asked_for = ["count where ill = true", *["median(age) by smoker"] * 2, *["age ~ smoker"] * 2]
+    assert found.question.tolist() == asked_for
     assert found.term.dropna().tolist() == ["constant", "smoker = true"]
     assert "answers.csv" in refuse(*asked, "-o", tmp_path / "answers.csv")
+    assert "--json > FILE" in flat(refuse(*asked, "-o", tmp_path / "answers.json", "--json"))
+    assert len(told("answer", tmp_path / "release", "count", "count ")["answers"]) == 1
 
 
 def test_a_release_and_its_copy_are_not_two(tmp_path: Path) -> None:

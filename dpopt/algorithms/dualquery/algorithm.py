@@ -33,10 +33,12 @@ from dpopt.algorithms.dualquery.rounds import BestResponder, FreeAttributeRule, 
 from dpopt.algorithms.memory import ExpectedMemory, expected_memory
 from dpopt.algorithms.options import DualQuery, Options, PlanRequest
 from dpopt.algorithms.prediction import ROWS, PredictedError, errors_of_run, mean_of_runs
+from dpopt.models.best_responses.own_formulation import OwnFormulation, require_answer
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.readers.table_sources import BATCH_ROWS
 from dpopt.private.selections.query_weights import ExactSampler
+from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Solver
 from dpopt.queries.workloads.workload import Workload
@@ -92,7 +94,13 @@ class DualQueryAlgorithm(Algorithm[DualQuery, DualQueryPlan]):
             sizes=job.schema.sizes,
             solver=solver,
             fallback=search,
-            limits=SolveLimits(seconds=plan.seconds, work=plan.work, seed=plan.seed, threads=THREADS),
+            limits=SolveLimits(
+                seconds=plan.seconds,
+                work=plan.work,
+                gap=None if plan.gap is None else plan.gap * plan.draws,
+                seed=plan.seed,
+                threads=THREADS,
+            ),
             free_attributes=FreeAttributeRule(
                 plan.free_attributes, job.schema, seed=plan.seed, marginals=_one_way(walk, plan)
             ),
@@ -146,7 +154,7 @@ class DualQueryAlgorithm(Algorithm[DualQuery, DualQueryPlan]):
         part = simulation.simulated_part(workload)
         rounds = simulation.simulated_rounds(plan)
         played = simulation.on_population(
-            plan, rounds=rounds, solver="local-search", work=simulation.SWEEPS, seconds=None
+            plan, rounds=rounds, solver="local-search", work=simulation.SWEEPS, seconds=None, gap=None
         )
         return mean_of_runs(
             lambda seed: errors_of_run(self, replace(played, seed=seed), part, seed, None),
@@ -273,9 +281,16 @@ def _answered(
 
 def solvers_of(job: Job, run: Run) -> Prepared:
     """Return the solvers, and a record that obeys the rules where there are any; refuses rules that they cannot take."""
+    from dpopt.solvers.outside import TRIAL_SECONDS
     from dpopt.solvers.registry import get_solver
 
     solver, search, rules = run.clause_solver(job.plan), get_solver("local-search"), job.schema.circuit()
+    if isinstance(solver, OwnFormulation):
+        solver = solver.for_schema(job.schema)
+        first = MaxCsp(
+            job.schema.sizes, job.workload.clauses.take(np.zeros(1, dtype=np.int64)), np.ones(1, np.int64), rules
+        )
+        require_answer(solver, first, SolveLimits(seconds=TRIAL_SECONDS))
     if not rules.number_of_rules:
         return solver, search, None
     require_rules_taken(solver, rules, job.schema.sizes)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
 from math import log, sqrt
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge
@@ -53,6 +53,7 @@ class DualQueryPlan(Plan):
     """
 
     algorithm = ALGORITHM
+    left_out: ClassVar[Mapping[str, Any]] = {"gap": None}
     rounds: Annotated[int, Whole("the number of rounds", most=LARGEST_SIZE)]
     draws: Annotated[int, Whole("the number of draws", most=LARGEST_SIZE)]
     """T rounds of s draws each."""
@@ -73,6 +74,8 @@ class DualQueryPlan(Plan):
     """Its limit per round in its own deterministic units."""
     seconds: Annotated[float | None, SECONDS] = None
     """Its limit per round in seconds."""
+    gap: Annotated[float | None, Number("the gap", least=0, most=1)] = None
+    """The share of the draws by which a round's record may be proven to fall short of the best one."""
     seed: Annotated[int, SEED] = 0
     chosen_by: str = "given"
 
@@ -303,6 +306,7 @@ def base_fields(request: PlanRequest[DualQuery], attributes: int) -> dict[str, A
         "solver": asked.solver_name,
         "work": asked.work,
         "seconds": asked.time_limit,
+        "gap": asked.gap,
         "seed": asked.seed,
     }
 

@@ -15,6 +15,7 @@ from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.errors import DpoptError, TranscriptError
 from dpopt.files.codec import decode
 from dpopt.models.best_responses.best_response import read_record, round_program
+from dpopt.models.best_responses.own_formulation import OwnFormulation
 from dpopt.models.best_responses.presolved import SETTLED
 from dpopt.programs.certificate import certify
 from dpopt.programs.max_csp import MaxCsp
@@ -83,7 +84,8 @@ class BestResponder:
             record, by = read_record(problem, found)[0], f"{found.solver} {found.version}"
             if record is None:
                 record, by = (np.zeros(len(self.sizes), dtype=np.int32) if hint is None else hint, "a known record")
-        record = self.free_attributes.fill(problem, record, sampled.round)
+        if fallback is not None or not isinstance(self.solver, OwnFormulation):  # whose rows may be about all of them
+            record = self.free_attributes.fill(problem, record, sampled.round)
         answered = result if fallback is None else None
         return Round(
             sampled,

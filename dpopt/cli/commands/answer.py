@@ -22,7 +22,8 @@ def answer(
             metavar="RELEASE ... QUESTION ...",
             help="Folder of a release, or several of one table, whose measurements are taken together; then questions, "
             "each in quotes: 'count where sex = female', 'share of smoker by education', 'mean(income) by sector where "
-            "age >= 40', 'median(income) by sex', 'mean(income) of retired - mean(income) of employed'.",
+            "age >= 40', 'median(income) by sex', 'mean(income) of retired - mean(income) of employed'. "
+            "One that is given twice is answered once.",
         ),
     ],
     regress: Annotated[
@@ -56,6 +57,8 @@ def answer(
     if not asked:
         fail("found no question; give one behind the release, as 'count where sex = female', or --regress, or --file")
     if out is not None:
+        if as_json:
+            fail("--out writes a table (.csv), and --json prints: leave one of them out, or give --json > FILE")
         check_new(out)
     answering = Answering.of(folders)
     rows = answering.answers(asked, confidence=confidence, simultaneous=simultaneous, population=population)
@@ -83,8 +86,8 @@ def _show(rows: list[dict[str, object]], title: str) -> None:
     from dpopt.html_pages.shown import figure
 
     console().print(title)
-    for asked, group in groupby(rows, key=lambda row: str(row.get("question", row.get("regression")))):
-        found = [{name: one for name, one in row.items() if name not in ("question", "regression")} for row in group]
+    for asked, group in groupby(rows, key=lambda row: str(row["question"])):
+        found = [{name: one for name, one in row.items() if name != "question"} for row in group]
         how = {str(row.pop("how")) for row in found}
         names = [name.replace("_", " ") for name in found[0]]
         shown = [[one if isinstance(one, str) else figure(one) for one in row.values()] for row in found]

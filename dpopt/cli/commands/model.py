@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpopt.cli.application import application, command
-from dpopt.cli.model_source import BEST_RESPONSE, Source, model_of
+from dpopt.cli.model_source import BEST_RESPONSES, Source, model_of
 
 if TYPE_CHECKING:
     from dpopt.models.model import Model, Solution
@@ -27,17 +27,11 @@ def list_models(*, as_json: _Json = False) -> None:
     from dpopt.cli.commands.plan import print_json
     from dpopt.models.catalogue import instances, model_names
 
-    rows = [_listed(name) for name in model_names()]
-    rows.insert(
-        0,
-        (
-            BEST_RESPONSE,
-            BEST_RESPONSE,
-            None,
-            [*instances()],
-            "which record answers weighted queries best, with or without rules",
-        ),
-    )
+    of_page = {name: [stem for stem, path in instances().items() if path.parts[-3] == name] for name in BEST_RESPONSES}
+    rows: list[tuple[str, str, str | None, list[str], str]] = [
+        (name, name, None, of_page[name], decides) for name, (_, decides) in BEST_RESPONSES.items()
+    ]
+    rows += [_listed(name) for name in model_names()]
     if as_json:
         print_json(
             {
@@ -98,7 +92,12 @@ def show(
 def export(
     *,
     source: Source,
-    out: Annotated[Path, "-o", "--out", "File to write: .lp, .mps, or .pbtxt for CP-SAT. Replaced if it exists."],
+    out: Annotated[
+        Path,
+        "-o",
+        "--out",
+        "File to write: .lp, .mps, .opb, .pbtxt for CP-SAT, .wcnf of a best response. Replaced if it exists.",
+    ],
     as_json: _Json = False,
 ) -> None:
     """Write a model to a file that other solvers read."""

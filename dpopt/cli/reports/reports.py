@@ -37,8 +37,9 @@ def print_spent(privacy: Mapping[str, Any]) -> None:
         console().print(_NOT_PRIVATE)
         return
     at = f" at delta = {privacy['delta']:g}" if privacy["delta"] else ", pure"
-    epsilon, rho = _shown(privacy["epsilon"], 4), _shown(privacy["rho"], 6)
-    console().print(f"spent: epsilon = {epsilon}{at} (rho = {rho}){unit_text(privacy)}, {privacy['neighbours']}")
+    epsilon = _shown(privacy["epsilon"], 4)
+    rho = "" if privacy["rho"] is None else f" (rho = {_shown(privacy['rho'], 6)})"  # a delta of a draw has none
+    console().print(f"spent: epsilon = {epsilon}{at}{rho}{unit_text(privacy)}, {privacy['neighbours']}")
 
 
 def _shown(spent: float, places: int) -> str:

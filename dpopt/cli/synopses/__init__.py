@@ -3,6 +3,7 @@
 | file | what it holds |
 |---|---|
 | histograms.py | `dpopt histogram` and `dpopt grid`: counts of ordered bins, over one column and over several |
+| count.py | `dpopt count`: one small count, with the least expected loss |
 | prefixes.py | `dpopt prefixes`: counts up to each step, as the steps pass |
 | sorted.py | `dpopt sorted` and `dpopt degrees` |
 | shared.py | a kind and how its commands are made (`Kind`), the options of all kinds, and how they report |

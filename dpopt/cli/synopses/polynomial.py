@@ -15,7 +15,7 @@ from dpopt.errors import PolynomialError
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from dpopt.polynomials import LeastDegree, Solution, Target
+    from dpopt.polynomials import LeastDegree, Polynomial, Solution, Target
 
 ERROR, COEFFICIENTS, NOISE = "error", "coefficients", "noise"
 SENSITIVITY, DEVIATION = "sensitivity", "deviation"
@@ -34,6 +34,12 @@ class PolynomialOptions:
     k: Annotated[int | None, "Number of literals of a query; not with table:FILE, which determines it."] = None
     error: Annotated[str | None, "The largest error allowed, such as 0.05 or 1/20: the least degree is found."] = None
     degree: Annotated[int | None, "The largest degree allowed: the least error is found."] = None
+    point_weights: Annotated[
+        Path | None, "Text file of k + 1 weights: an error at s counts so often, and not at all where the weight is 0."
+    ] = None
+    given: Annotated[
+        Path | None, "Text file of your own polynomial, coefficients in --basis: its error beside the least one."
+    ] = None
     free_constant: Annotated[bool, "For or: allow an error at s = 0 too, as for all other predicates."] = False
     minimise: Annotated[
         str,
@@ -49,7 +55,9 @@ class PolynomialOptions:
     coefficient_limit: Annotated[
         str | None, "For --minimise coefficients: the largest size allowed of any coefficient in --basis."
     ] = None
-    basis: Annotated[str, "Basis that --coefficient-limit is for: monomial or chebyshev."] = "monomial"
+    basis: Annotated[str, "Basis of --coefficient-limit (monomial or chebyshev), and of --given (binomial, too)."] = (
+        "monomial"
+    )
     n: Annotated[int | None, "For --minimise noise: the public number of records."] = None
     rho: Annotated[float | None, "For --minimise noise: the privacy budget rho in zCDP."] = None
     queries: Annotated[
@@ -76,9 +84,27 @@ class PolynomialOptions:
         """Return the solver."""
         return default if self.solver is None else None if self.solver == "none" else self.solver
 
+    def target(self) -> Target:
+        """Return what is approximated."""
+        target = _target(self.predicate, self.k)
+        return target if self.point_weights is None else target.weighted(_numbers(self.point_weights, "weights"))
+
+    def own(self) -> Polynomial | None:
+        """Return the given polynomial."""
+        from dpopt.polynomials import Basis, Polynomial
+
+        if self.given is None:
+            return None
+        names = [basis.value for basis in Basis]
+        if self.basis not in names or (self.error, self.degree, self.minimise) != (None, None, ERROR):
+            raise PolynomialError(
+                f"--given has its own degree, and --basis {', '.join(names)}; leave --error, --degree and --minimise out"
+            )
+        return Polynomial.from_basis(self.target().width, _numbers(self.given, "coefficients"), Basis(self.basis))
+
     def found(self) -> tuple[Solution | LeastDegree, float | None]:
         """Return the solution, and where noise is minimized the predicted error with noise on each query alone."""
-        target = _target(self.predicate, self.k)
+        target = self.target()
         if self.attributes is not None and self.attributes < target.width:
             raise PolynomialError(f"found --attributes {self.attributes}; expected at least k = {target.width}")
         kinds = {ERROR: self._least_error, COEFFICIENTS: self._small_coefficients, NOISE: self._least_noise}
@@ -94,9 +120,11 @@ class PolynomialOptions:
         return kinds[self.minimise](target)
 
     def _least_error(self, target: Target) -> tuple[Solution | LeastDegree, None]:
-        from dpopt.polynomials import best_polynomial, least_degree
+        from dpopt.polynomials import best_polynomial, certify, least_degree
 
-        error, solver = _number(self.error, "--error"), self.solved_by(None)
+        error, solver, own = _number(self.error, "--error"), self.solved_by(None), self.own()
+        if own is not None:
+            return certify(own, target, free_constant=self.constant, solver=solver).best, None
         if self.degree is not None and error is None:
             return best_polynomial(target, self.degree, free_constant=self.constant, solver=solver), None
         if self.degree is not None or error is None:
@@ -166,6 +194,10 @@ def polynomial(
         "Write the least degrees for 1..k literals as CSV instead, each with its proofs; for --error, or for "
         ".5, .1, .05 and .01.",
     ] = None,
+    compare: Annotated[
+        bool,
+        "Print error and coefficients of Chebyshev's, Sherstov's and the best polynomials instead, up to --degree.",
+    ] = False,
     out: Annotated[Path | None, "-o", "--out", "Save polynomial and proof as JSON."] = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -180,6 +212,9 @@ def polynomial(
     if table is not None:
         _write_table(sought, table)
         return
+    if compare:
+        _compare(sought, plot, out, as_json=as_json)
+        return
     found, direct = sought.found()
     named = sought.solved_by(None)
     answer = None if named is None else solver_answer(solution_of(found).problem, named)
@@ -188,12 +223,28 @@ def polynomial(
     if plot is not None:
         from dpopt.cli.pictures import draw_polynomial
 
-        draw_polynomial(found, plot)
+        draw_polynomial(sought.own() or solution_of(found).polynomial, solution_of(found).problem.target, plot)
     if as_json:
-        print_json(report_to_json(found, sought.attributes, answer))
+        print_json(report_to_json(found, sought.attributes, answer, sought.own()))
     else:
         written = [path for path in (out, plot) if path is not None]
-        report_polynomial(found, sought.attributes, written, direct=direct, answer=answer)
+        report_polynomial(found, sought.attributes, written, direct=direct, answer=answer, own=sought.own())
+
+
+def _compare(sought: PolynomialOptions, plot: Path | None, out: Path | None, *, as_json: bool) -> None:
+    from dpopt.cli.pictures import draw_comparison
+    from dpopt.cli.synopses.polynomial_report import comparison_rows, report_comparison
+
+    if sought.error is not None or sought.given is not None or out is not None or sought.minimise != ERROR:
+        raise PolynomialError("--compare takes --degree, the largest; leave out --error, --minimise, --given and --out")
+    target = sought.target()
+    rows = comparison_rows(target, sought.degree, sought.attributes, sought.constant, sought.solved_by(None))
+    if plot is not None:
+        draw_comparison(rows, target.name, plot)
+    if as_json:
+        print_json({"target": target.name, "k": target.width, "rows": rows})
+    else:
+        report_comparison(rows, plot)
 
 
 def _write_table(sought: PolynomialOptions, path: Path) -> None:
@@ -218,18 +269,22 @@ def _write_table(sought: PolynomialOptions, path: Path) -> None:
 
 
 def _target(predicate: str, k: int | None) -> Target:
-    from dpopt.files.reading import read_text
     from dpopt.polynomials import Target
 
     if not predicate.startswith(TABLE):
         if k is None:
             raise PolynomialError("give --k, the number of literals")
         return Target.named(predicate, k)
-    path = Path(predicate.removeprefix(TABLE))
-    target = Target.table(read_text(path, f"the table {str(path)!r}", PolynomialError).replace(",", " ").split())
+    target = Target.table(_numbers(Path(predicate.removeprefix(TABLE)), "table"))
     if k is not None and k != target.width:
         raise PolynomialError(f"found --k {k} and a table of {target.width + 1} values; leave --k out")
     return target
+
+
+def _numbers(path: Path, what: str) -> list[str]:
+    from dpopt.files.reading import read_text
+
+    return read_text(path, f"the {what} {str(path)!r}", PolynomialError).replace(",", " ").split()
 
 
 def _number(text: str | None, option: str) -> Fraction | None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from rich.table import Table
 
 from dpopt.cli.reports.reports import console
 from dpopt.cli.synopses.shared import table_of
 from dpopt.files.codec import encode
-from dpopt.polynomials import Basis, LeastDegree, Solution, SolverAnswer
+from dpopt.polynomials import Basis, LeastDegree, Polynomial, Solution, SolverAnswer, Target, constructions_beside_best
 from dpopt.polynomials.certificates import Witness, about, lower_bound, verify
 from dpopt.polynomials.minimax import HEADER, degree_table, minimax_problem, verify_least_degree
 from dpopt.polynomials.sensitivities import (
@@ -88,8 +89,9 @@ def report_polynomial(
     *,
     direct: float | None = None,
     answer: SolverAnswer | None = None,
+    own: Polynomial | None = None,
 ) -> None:
-    """Print a solution; it is verified once more before it is called proved.
+    """Print a solution, or a polynomial of one's own beside it; the solution is verified before it is called proved.
 
     Parameters
     ----------
@@ -99,58 +101,108 @@ def report_polynomial(
         Predicted error with noise on each query alone, where noise was minimized.
     """
     out, solution = console(), _verified(found)
-    problem, polynomial = solution.problem, solution.polynomial
+    problem, polynomial = solution.problem, own or solution.polynomial
     error = polynomial.error(problem.target)
     out.print(_title(found))
     out.print(f"degree:      {polynomial.degree}")
     out.print(f"error:       {number_text(error.value)}, at s = {_points_text(error.points)}")
     for line in [*_proof_lines(found), *_answer_lines(solution, answer)]:
         out.print(line)
+    if own is not None:
+        out.print(f"your polynomial: {number_text(error.value - solution.objective)} above the least")
     if any(problem.weights) and problem.error_limit is None:
         out.print(f"noise:       {number_text(solution.objective - error.value)} of the objective")
     if direct is not None:
         out.print(f"             noise on each query of {polynomial.width} attributes alone: {direct:.6g}")
     out.print(_witness_table(solution.witness))
-    out.print(_coefficient_table(solution))
+    out.print(_coefficient_table(polynomial))
     if attributes is not None:
         out.print(f"n times the L1 sensitivity over {attributes} attributes, when one record is replaced:")
-        for name, value in sensitivities(solution, attributes).items():
+        for name, value in sensitivities(polynomial, problem.target, attributes).items():
             out.print(f"  {name:<34}{number_text(value)}")
     for path in written:
         out.print(f"written to {path}")
 
 
 def report_to_json(
-    found: Solution | LeastDegree, attributes: int | None, answer: SolverAnswer | None = None
+    found: Solution | LeastDegree,
+    attributes: int | None,
+    answer: SolverAnswer | None = None,
+    own: Polynomial | None = None,
 ) -> dict[str, object]:
     """Return what is printed as a JSON object."""
     solution = _verified(found)
-    polynomial, error = solution.polynomial, solution.polynomial.error(solution.problem.target)
-    measured: dict[str, object] = {
+    target = solution.problem.target
+    measured = _measured(own or solution.polynomial, target, attributes)
+    if own is not None:
+        measured["above_least"] = str(own.error(target).value - solution.objective)
+    if answer is not None:
+        above = None if answer.objective is None else str(answer.objective - solution.objective)
+        measured["solver"] = {**encode(answer), "above_least": above}
+    return {**measured, "proved_in_exact_arithmetic": True, "solution": encode(found, HEADER)}
+
+
+def _measured(polynomial: Polynomial, target: Target, attributes: int | None) -> dict[str, Any]:
+    error = polynomial.error(target)
+    measured: dict[str, Any] = {
         "degree": polynomial.degree,
         "error": str(error.value),
         "error_as_float": float(error.value),
         "error_points": list(error.points),
-        "proved_in_exact_arithmetic": True,
         "coefficients": {basis.value: [str(one) for one in polynomial.in_basis(basis)] for basis in Basis},
     }
     if attributes is not None:
-        measured["sensitivities"] = {name: str(value) for name, value in sensitivities(solution, attributes).items()}
-    if answer is not None:
-        above = None if answer.objective is None else str(answer.objective - solution.objective)
-        measured["solver"] = {**encode(answer), "above_least": above}
-    return {**measured, "solution": encode(found, HEADER)}
+        found = sensitivities(polynomial, target, attributes)
+        measured["sensitivities"] = {name: str(value) for name, value in found.items()}
+        measured["sensitivity"] = float(found["binomial"])
+    return measured
 
 
-def sensitivities(solution: Solution, attributes: int) -> dict[str, Fraction]:
+def comparison_rows(
+    target: Target, most: int | None, attributes: int | None, free_constant: bool | None, solver: str | None
+) -> list[dict[str, Any]]:
+    """Return constructions and least errors for degrees 1 to `most`, or k: a row of exact figures for each."""
+    return [
+        {
+            "degree_limit": degree,
+            "construction": name,
+            **_measured(polynomial, target, attributes),
+            **{f"largest_{one.value}": float(max(map(abs, polynomial.in_basis(one)))) for one in Basis},
+        }
+        for degree in range(1, (target.width if most is None else most) + 1)
+        for made in [constructions_beside_best(target, degree, free_constant=free_constant, solver=solver)]
+        for name, polynomial in made.items()
+    ]
+
+
+def report_comparison(rows: Sequence[dict[str, Any]], picture: Path | None) -> None:
+    """Print a line for each degree and construction."""
+    columns = {
+        "degree": "degree_limit",
+        "construction": "construction",
+        "error": "error_as_float",
+        "largest |a_j| of C(s, j)": "largest_binomial",
+        "largest |c_j| of s^j": "largest_monomial",
+        "n times the L1 sensitivity": "sensitivity",
+    }
+    shown = [(heading, name) for heading, name in columns.items() if name in rows[0]]
+    lines = [
+        [f"{row[name]:.4g}" if isinstance(row[name], float) else str(row[name]) for _, name in shown] for row in rows
+    ]
+    console().print(table_of([heading for heading, _ in shown], lines))
+    console().print("errors are evaluated exactly at every point; the least ones are proved in exact arithmetic")
+    if picture is not None:
+        console().print(f"written to {picture}")
+
+
+def sensitivities(polynomial: Polynomial, target: Target, attributes: int) -> dict[str, Fraction]:
     """Return n times the L1 sensitivity in each expansion, by name."""
-    polynomial = solution.polynomial
     found = {
         "binomial": binomial_sensitivity(polynomial, attributes),
         "monomial": monomial_sensitivity(polynomial, attributes),
         "bound of the paper's theorem": crude_sensitivity(polynomial, attributes),
     }
-    if solution.problem.target.name == OR:
+    if target.name == OR:
         found["inclusion and exclusion, no error"] = Fraction(
             inclusion_exclusion_sensitivity(polynomial.width, attributes)
         )
@@ -199,6 +251,7 @@ def _title(found: Solution | LeastDegree) -> str:
     problem = solution_of(found).problem
     target = problem.target
     kept = f", with p(0) = {target.values[0]}" if problem.keeps_zero else ""
+    kept += ", errors weighted" if set(target.weights) != {1} else ""
     return f"{target.name} of k = {target.width}, on s = 0..{target.width}{kept}"
 
 
@@ -235,8 +288,8 @@ def _witness_table(witness: Witness) -> Table:
     return table_of(("s", "weight"), list(rows), title="the proof: points and weights")
 
 
-def _coefficient_table(solution: Solution) -> Table:
-    bases = [solution.polynomial.in_basis(basis) for basis in (Basis.BINOMIAL, Basis.MONOMIAL, Basis.CHEBYSHEV)]
+def _coefficient_table(polynomial: Polynomial) -> Table:
+    bases = [polynomial.in_basis(basis) for basis in (Basis.BINOMIAL, Basis.MONOMIAL, Basis.CHEBYSHEV)]
     rows = [(str(j), *(f"{float(one):.8g}" for one in row)) for j, row in enumerate(zip(*bases, strict=True))]
     headings = ("j", "binomial C(s, j)", "monomial s^j", "Chebyshev T_j(2s/k-1)")
     return table_of(headings, rows, title="coefficients")

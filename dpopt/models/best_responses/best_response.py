@@ -14,19 +14,18 @@ solver's result, or why there is none.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip, point_from_record
+from dpopt.models.best_responses.max_csp_as_mip import mip_parts, point_from_record
 from dpopt.models.best_responses.rewarded_clauses import Formulation
+from dpopt.models.best_responses.row_names import page_of, row_names
 from dpopt.models.model import ClauseForm, Model
-from dpopt.programs.building import Block
+from dpopt.programs.building import Block, assembled
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.results import SolveResult
 from dpopt.queries.clauses import Clauses
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
@@ -125,7 +124,8 @@ def best_response(
     [3.0, 3.0]
     """
     chosen = Formulation(formulation)
-    program = max_csp_as_mip(problem, chosen)
+    parts = mip_parts(problem, chosen)
+    program = assembled(parts.variables, parts.blocks)
     codes, clauses = int(problem.offsets()[-1]), len(problem.clauses)
     attributes, further = problem.sizes.size, program.number_of_variables - codes - clauses
 
@@ -145,56 +145,10 @@ def best_response(
             "clauses",
             attributes,
             (program.number_of_rows - attributes,),
-            inside=lambda: _row_names(problem, program, chosen),
+            inside=lambda: row_names(problem, parts, program, chosen),
             full=True,
         ),
     }
-    page = "best_response_with_rules" if problem.rules.number_of_rules else _page(problem.clauses)
     kept = ({symbol: block for symbol, block in blocks.items() if block.size} for blocks in (variables, rows))
     form = ClauseForm(problem, lambda record: point_from_record(problem, record, chosen))
-    return Model(page, program, next(kept), next(kept), {}, {}, clauses=form)
-
-
-def _page(clauses: Clauses) -> str:
-    widths = clauses.widths()
-    full = np.left_shift(np.int64(1), widths)
-    accepted = clauses.accepted.astype(np.int64)
-    plain = (accepted == full) | (accepted == full - 1)
-    return "best_response" if plain.all() else "best_response_thresholds"
-
-
-def _row_names(problem: MaxCsp, program: MixedIntegerProgram, formulation: Formulation) -> list[str]:
-    """Return a name for each row after BR-2: the label of the page that it is written on, and its clause."""
-    attributes, codes = problem.sizes.size, int(problem.offsets()[-1])
-    labels = _labels(problem, formulation)
-    number = program.number_of_rows - attributes
-    in_clause = (program.columns >= codes) & (program.columns < codes + len(problem.clauses))
-    owner = np.full(program.number_of_rows, -1, dtype=np.int64)
-    several = np.bincount(program.row_of_entry()[in_clause], minlength=program.number_of_rows) > 1
-    owner[program.row_of_entry()[in_clause]] = program.columns[in_clause] - codes
-    owner[several] = -1  # a row that several clauses share
-    seen: Counter[str] = Counter()
-    names = []
-    for row in range(attributes, attributes + number):
-        clause = int(owner[row])
-        shared = "BR-10" if several[row] else "RU-2"
-        name = f"{labels[clause]}[{clause}" if clause >= 0 else f"{shared}[{seen[shared]}"
-        again = seen[name] if clause >= 0 else 0
-        seen[name if clause >= 0 else shared] += 1
-        names.append(f"{name},{again}]" if again else f"{name}]")
-    return names
-
-
-def _labels(problem: MaxCsp, formulation: Formulation) -> list[str]:
-    """Return the label under which the rows of each clause stand on its page."""
-    widths = problem.clauses.widths()
-    full = np.left_shift(np.int64(1), widths)
-    accepted = problem.clauses.accepted.astype(np.int64)
-    conjunction, negation, rewarded = accepted == full, accepted == full - 1, problem.weights > 0
-    aggregated = formulation is Formulation.AGGREGATED
-    found = np.select(
-        [conjunction & rewarded, conjunction, negation & ~rewarded, negation],
-        ["BR-8" if aggregated else "BR-3", "BR-4", "BR-9" if aggregated else "BR-5", "BR-6"],
-        default="TH-1",
-    )
-    return [str(one) for one in found]
+    return Model(page_of(problem), program, next(kept), next(kept), {}, {}, clauses=form)

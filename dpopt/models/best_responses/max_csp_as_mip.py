@@ -29,6 +29,7 @@ Source: Gaboardi et al. (2014), section 5 (k = 3, aggregated); per-literal rows:
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -105,7 +106,13 @@ class MipParts:
 
     rewarded: RewardedClauses
     variables: Variables
-    blocks: list[RowBlock]
+    groups: Mapping[str, Sequence[RowBlock]]
+    """Rows by what they state: attributes, thresholds, cliques, parities, counted, rules; in this order."""
+
+    @property
+    def blocks(self) -> list[RowBlock]:
+        """All rows."""
+        return [block for group in self.groups.values() for block in group]
 
 
 def max_csp_as_mip(program: MaxCsp, formulation: Formulation = Formulation.PER_LITERAL) -> MixedIntegerProgram:
@@ -153,15 +160,15 @@ def mip_parts(program: MaxCsp, formulation: Formulation) -> MipParts:
     )
     attribute = np.repeat(np.arange(d, dtype=np.int64), program.sizes)
     one_code = RowBlock(attribute, np.arange(codes, dtype=np.int64), np.ones(codes), np.ones(d), np.ones(d))
-    blocks = [
-        one_code,  # BR-2
-        thresholds,
-        *strengthened,
-        *parity_rows(rewarded, formulation, codes, codes + m),
-        *counted_rows(rewarded, codes, first_count),
-        *rule_rows(program.rules, program.offsets(), first_gate, formulation),
-    ]
-    return MipParts(rewarded, variables, blocks)
+    groups = {
+        "attributes": [one_code],  # BR-2
+        "thresholds": [thresholds],
+        "cliques": strengthened,
+        "parities": parity_rows(rewarded, formulation, codes, codes + m),
+        "counted": counted_rows(rewarded, codes, first_count),
+        "rules": rule_rows(program.rules, program.offsets(), first_gate, formulation),
+    }
+    return MipParts(rewarded, variables, groups)
 
 
 WHOLE_GAP = 1.0 - 1e-4

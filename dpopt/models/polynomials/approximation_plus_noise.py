@@ -1,9 +1,9 @@
 """The polynomial with the least predicted error of a noisy answer: its own error and that of noise on its coefficients.
 
-Problem (models/approximation_plus_noise): for values f(0), ..., f(k), weights w_j >= 0 (w_0 = 0) and zeta > 0,
+Problem (models/approximation_plus_noise): for values f(0), ..., f(k), weights v_s of errors, w_j >= 0 (w_0 = 0) and zeta > 0,
 
     minimize    E + zeta sum_j w_j |a_j|                                       AN-1
-    subject to  |sum_j a_j C(s, j) - f(s)| <= E      for s = 0, ..., k         AN-2
+    subject to  v_s |sum_j a_j C(s, j) - f(s)| <= E  for s = 0, ..., k         AN-2
 
 The degree is k: coefficients that do not pay are 0, so that the program chooses the degree itself. For n records of d
 attributes, Gaussian noise of total cost rho, noise of each size of conjunctions scaled best, and all Q queries within
@@ -13,7 +13,7 @@ the error with probability 1 - beta,
 
 As a linear program: a_j = (x_j^+ - x_j^-) / C(k, j), as CB-5. Its dual, in weights y_s on the points:
 
-    maximize sum_s y_s f(s)  subject to  sum_s |y_s| <= 1,  |sum_s y_s C(s, j)| <= zeta w_j    AN-4
+    maximize sum_s y_s f(s)  subject to  sum_s |y_s| / v_s <= 1,  |sum_s y_s C(s, j)| <= zeta w_j    AN-4
 
 Source: our own; the best scales of noise: docs/research/polynomials.md.
 """
@@ -23,15 +23,16 @@ from __future__ import annotations
 from math import lgamma, log, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.models.model import Model
-from dpopt.models.polynomials.coefficient_budget import binomial_shares, largest_binomials
+from dpopt.models.polynomials.coefficient_budget import Numbers, binomial_shares, largest_binomials
+from dpopt.models.polynomials.minimax_polynomial import row_scales
 from dpopt.programs.building import Builder, dense
 
 
-def approximation_plus_noise(values: NDArray[np.float64], weights: NDArray[np.float64]) -> Model:
+def approximation_plus_noise(values: Numbers, weights: Numbers, *, error_weights: ArrayLike = ()) -> Model:
     """Return AN-1 and AN-2 in x_plus and x_minus (k + 1,), of which `read_split` makes the coefficients, and E.
 
     Parameters
@@ -40,12 +41,15 @@ def approximation_plus_noise(values: NDArray[np.float64], weights: NDArray[np.fl
         f(0), ..., f(k).
     weights : (k + 1,) float64
         zeta w_j, >= 0; see `noise_weights`.
+    error_weights : (k + 1,) float64
+        v_0, ..., v_k, >= 0; all 1 if left out.
     """
     if weights.shape != values.shape or not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise ProgramError(
             f"found {weights.size} weights for {values.size} values; expected as many, finite and at least 0"
         )
-    shares = binomial_shares(values.size - 1, values.size - 1)
+    v = row_scales(error_weights, values.size, keeps_zero=False)
+    shares, values = v[:, None] * binomial_shares(values.size - 1, values.size - 1), v * values
     costs = weights / largest_binomials(values.size - 1, values.size - 1)
     each = np.arange(values.size)
     build = Builder()

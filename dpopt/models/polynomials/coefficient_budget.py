@@ -1,21 +1,21 @@
 """The polynomial near given values with the least weighted coefficients, or the nearest one with small coefficients.
 
-Problem (models/coefficient_budget): for values f(0), ..., f(k), a degree t, weights w_j >= 0 and an error e,
+Problem (models/coefficient_budget): for values f(0), ..., f(k) with weights v_s, a degree t, weights w_j >= 0 and an error e,
 
     minimize    sum_j w_j |a_j|                                                CB-1
-    subject to  |sum_j a_j C(s, j) - f(s)| <= e      for s = 0, ..., k         CB-2
+    subject to  v_s |sum_j a_j C(s, j) - f(s)| <= e  for s = 0, ..., k         CB-2
                 a_0 = f(0)                           if the value at 0 is kept CB-3
 
 or, for coefficients c_j in a basis phi (monomials or Chebyshev polynomials) and a size T,
 
-    minimize E  subject to  |sum_j c_j phi_j(s) - f(s)| <= E,  |c_j| <= T      CB-4
+    minimize E  subject to  v_s |sum_j c_j phi_j(s) - f(s)| <= E,  |c_j| <= T      CB-4
 
 As linear programs: a_j = (x_j^+ - x_j^-) / C(k, j) with x^+, x^- >= 0, so that entries C(s, j) / C(k, j) lie in [0, 1]
 CB-5 and c_j = x_j / max_s |phi_j(s)| with |x_j| <= T max_s |phi_j(s)|.
 
 The dual of CB-1 to CB-3, in weights y_s on the points, with z_j = sum_s y_s C(s, j):
 
-    maximize sum_s y_s f(s) - e sum_s |y_s|  subject to  |z_j| <= w_j          CB-6
+    maximize sum_s y_s f(s) - e sum_s |y_s| / v_s  subject to  |z_j| <= w_j          CB-6
 
 where a kept point 0 counts in the first sum only, and then z_0 = w_0 sign(f(0)) is free of loss.
 
@@ -25,15 +25,18 @@ Source: our own; why sums of coefficients are what noise is proportional to: doc
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.models.model import Model
+from dpopt.models.polynomials.minimax_polynomial import row_scales
 from dpopt.programs.building import Builder, dense
+
+Numbers = NDArray[np.float64]
 
 
 def coefficient_budget(
-    values: NDArray[np.float64], weights: NDArray[np.float64], error: float, *, keeps_zero: bool = False
+    values: Numbers, weights: Numbers, error: float, *, keeps_zero: bool = False, error_weights: ArrayLike = ()
 ) -> Model:
     """Return CB-1 to CB-3 in x_plus and x_minus (t + 1,), of which `read_split` makes the coefficients.
 
@@ -47,8 +50,11 @@ def coefficient_budget(
         e, >= 0.
     keeps_zero
         Whether CB-3 is demanded.
+    error_weights : (k + 1,) float64
+        v_0, ..., v_k, >= 0; all 1 if left out.
     """
-    shares = binomial_shares(values.size - 1, weights.size - 1)
+    v = row_scales(error_weights, values.size, keeps_zero=keeps_zero)
+    shares, values = v[:, None] * binomial_shares(values.size - 1, weights.size - 1), v * values
     costs = scaled_weights(weights, values.size - 1)  # CB-5
     first = int(keeps_zero)
     build = Builder()
@@ -69,7 +75,7 @@ def coefficient_budget(
 
 
 def limited_coefficients(
-    values: NDArray[np.float64], degree: int, limit: float, basis: NDArray[np.float64], *, keeps_zero: bool
+    values: Numbers, degree: int, limit: float, basis: Numbers, *, keeps_zero: bool, error_weights: ArrayLike = ()
 ) -> Model:
     """Return CB-4 in x (t + 1,), of which `read_limited` makes the coefficients, and E.
 
@@ -83,6 +89,8 @@ def limited_coefficients(
         phi_j(s).
     keeps_zero
         Whether p(0) = f(0) is demanded.
+    error_weights : (k + 1,) float64
+        v_0, ..., v_k, >= 0; all 1 if left out.
     """
     if basis.shape != (values.size, degree + 1) or not limit >= 0:
         raise ProgramError(
@@ -90,7 +98,8 @@ def limited_coefficients(
             "and 0 or more"
         )
     largest = np.abs(basis).max(axis=0)
-    shares, first = basis / largest, int(keeps_zero)
+    v, first = row_scales(error_weights, values.size, keeps_zero=keeps_zero), int(keeps_zero)
+    shares, values = v[:, None] * basis / largest, v * values
     number = values.size - first
     each = np.arange(number)
     build = Builder()

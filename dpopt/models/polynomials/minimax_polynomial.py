@@ -1,19 +1,20 @@
 """The polynomial of a degree nearest to given values on 0..k, as a linear program.
 
-Problem (models/minimax_polynomial): for values f(0), ..., f(k) and a degree t, with u = 2 s / k - 1,
+Problem (models/minimax_polynomial): for values f(0), ..., f(k), weights v_s of errors and a degree t, with u = 2 s / k - 1,
 
-    minimize    E                                                              MP-1
-    subject to  sum_j x_j T_j(u) + E >= f(s)     for s = 0, ..., k             MP-2
-                sum_j x_j T_j(u) - E <= f(s)     for s = 0, ..., k             MP-3
-                sum_j x_j T_j(-1) = f(0)         if the value at 0 is kept     MP-4
+    minimize    E                                                                   MP-1
+    subject to  v_s sum_j x_j T_j(u) + E >= v_s f(s)     for s = 0, ..., k          MP-2
+                v_s sum_j x_j T_j(u) - E <= v_s f(s)     for s = 0, ..., k          MP-3
+                sum_j x_j T_j(-1) = f(0)                 if the value at 0 is kept  MP-4
 
 Its dual, in weights y_s = (multiplier of MP-2) - (multiplier of MP-3):
 
-    maximize sum_s y_s f(s)  subject to  sum_s |y_s| <= 1, sum_s y_s s^j = 0 for j = 0, ..., t        MP-5
+    maximize sum_s y_s f(s)  subject to  sum_s |y_s| / v_s <= 1, sum_s y_s s^j = 0 for j = 0, ..., t    MP-5
 
-At the optimum the error has its largest size, with alternating signs, on t + 2 points, or on t + 1 points beside the kept
-one; there E = |sum_i W_i f(s_i)| / sum_i |W_i| with W_i = 1 / prod_{j != i} (s_i - s_j)                   MP-6 (the sum
-below without the kept point). A solver's answer only says where: `dpopt.polynomials` computes MP-6 exactly, and goes on.
+At the optimum v_s times the error has its largest size, with alternating signs, on t + 2 points with v_s > 0, or on t + 1
+points beside the kept one; there E = |sum_i W_i f(s_i)| / sum_i |W_i| / v_i with W_i = 1 / prod_{j != i} (s_i - s_j) MP-6
+(the sum below without the kept point). A solver's answer only says where: `dpopt.polynomials` computes MP-6 exactly, and
+goes on.
 
 Source: Thaler, Ullman and Vadhan (2012), section 4, for what is approximated; Chebyshev polynomials for numbers that
 stay in [-1, 1].
@@ -30,7 +31,12 @@ from dpopt.programs.building import Builder, dense
 
 
 def minimax_polynomial(
-    target: str | ArrayLike, k: int | None = None, *, degree: int, keeps_zero: bool = False
+    target: str | ArrayLike,
+    k: int | None = None,
+    *,
+    degree: int,
+    keeps_zero: bool = False,
+    error_weights: ArrayLike = (),
 ) -> Model:
     """Return MP-1 to MP-4: coefficients x (t + 1,) of Chebyshev polynomials, and the error E.
 
@@ -42,6 +48,8 @@ def minimax_polynomial(
         t, from 0 to k.
     keeps_zero
         Whether MP-4 is demanded; MP-2 and MP-3 are left out at 0 then.
+    error_weights : (k + 1,)
+        v_0, ..., v_k, >= 0; all 1 if left out.
 
     Examples
     --------
@@ -50,7 +58,8 @@ def minimax_polynomial(
     0.091837
     """
     values = predicate_values(target, k)
-    chebyshev = chebyshev_values(values.size - 1, degree)
+    v = row_scales(error_weights, values.size, keeps_zero=keeps_zero)
+    chebyshev, values = v[:, None] * chebyshev_values(values.size - 1, degree), v * values
     first = int(keeps_zero)
     number = values.size - first
     build = Builder()
@@ -63,6 +72,15 @@ def minimax_polynomial(
     if keeps_zero:
         build.rows("MP-4", 1, dense(chebyshev[:1], x), lower=values[0], upper=values[0], single=True)
     return Model.of("minimax_polynomial", build)
+
+
+def row_scales(error_weights: ArrayLike, number: int, *, keeps_zero: bool) -> NDArray[np.float64]:
+    """Return v_0, ..., v_k, by which the row of each point is multiplied; 1 at 0 where the value there is kept."""
+    v = np.array(error_weights, dtype=np.float64) if np.size(error_weights) else np.ones(number)
+    if v.shape != (number,) or not (np.isfinite(v).all() and (v >= 0).all()):
+        raise ProgramError(f"found error weights of shape {v.shape}; expected {number} numbers, finite and at least 0")
+    v[: int(keeps_zero)] = 1.0
+    return v
 
 
 def predicate_values(target: str | ArrayLike, k: int | None = None) -> NDArray[np.float64]:

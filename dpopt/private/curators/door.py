@@ -37,14 +37,7 @@ from dpopt.private.tables.dataset import Progress
 from dpopt.private.tables.public_facts import check_size
 from dpopt.threads import USUAL
 from dpopt.transcript.journal import Entry, Journal
-from dpopt.transcript.released import (
-    NoisyAnswers,
-    SampledQueries,
-    SelectedCandidate,
-    SelectedDatabase,
-    SelectedMarginal,
-    SelectedQuery,
-)
+from dpopt.transcript.released import NoisyAnswers, SampledQueries, SelectedDatabase, SelectedMarginal, SelectedQuery
 
 NOT_PRIVATE_DRAWS = "draws came from a seeded or scripted source"
 
@@ -61,7 +54,6 @@ SELECTIONS: Mapping[type, Callable[[int, Any, Charge], object]] = {
     SelectedQuery: lambda number, signed, charge: SelectedQuery(number, signed // 2, signed % 2 == 1, charge),
     SelectedMarginal: SelectedMarginal,
     SelectedDatabase: lambda _, counts, charge: SelectedDatabase(np.flatnonzero(counts), counts[counts > 0], charge),
-    SelectedCandidate: lambda _, candidate, charge: SelectedCandidate(candidate, charge),
 }
 """The selections whose charges are proven (docs/privacy): what is released, and how it is made of number, draw and charge."""
 

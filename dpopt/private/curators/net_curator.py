@@ -7,24 +7,20 @@ from functools import partial
 from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.selections import score_range
-from dpopt.arrays import frozen
 from dpopt.errors import PlanError
 from dpopt.private.curators.door import Door, Use
 from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.mechanisms.net.net_distribution import LARGEST_TARGET, Multisets, NetDistribution, clamp_at
-from dpopt.private.mechanisms.net.net_draw import draw_listed, draw_multiset
+from dpopt.private.mechanisms.net.net_distribution import LARGEST_TARGET, Multisets, NetDistribution
+from dpopt.private.mechanisms.net.net_draw import draw_multiset
 from dpopt.private.tables.dataset import AnyQueries, PrivateDataset, number_of
 from dpopt.transcript.journal import Journal
-from dpopt.transcript.released import SelectedCandidate, SelectedDatabase
+from dpopt.transcript.released import SelectedDatabase
 
 MOST_QUERIES = 1 << 20
-MOST_CANDIDATES = 1 << 22
-MOST_ANSWERS = 1 << 27
-_DEPTH = 128
 
 
 class NetCurator(Door[PrivateDataset]):
@@ -101,36 +97,6 @@ class NetCurator(Door[PrivateDataset]):
         draw = partial(self._multiset, multisets, distribution)
         return self._select(SelectedDatabase, 1, self._range, draw, again=again)
 
-    def select_candidate(self, answers: ArrayLike, *, records: int) -> SelectedCandidate:
-        """Charge, then select a candidate of a list: the net mechanism.
-
-        Privacy: E8 in docs/privacy.
-
-        Parameters
-        ----------
-        answers : (K, k) integers
-            How many of `records` records each candidate database has of which each query is true; or, whatever the
-            candidates are, their answers times `records`. Public.
-        records
-            The number m that answers are divided by.
-
-        Raises
-        ------
-        PlanError
-            If the answers do not fit; nothing is spent then.
-        """
-        candidates = self._candidates(answers, records)
-        spread = score_range("max", self._relation) * records
-        clamp = clamp_at(_DEPTH, self._range, spread)
-        distribution = NetDistribution(self._range, spread, clamp)
-
-        def draw() -> int:
-            distances = _distances(self._counts * records, candidates, self._size)
-            best = int(distances.min())  # moves by no more than each candidate's distance
-            return draw_listed(distances - best, distribution.weight, self._words)
-
-        return self._select(SelectedCandidate, 1, self._range, draw)
-
     def _distribution_of(self, multisets: Multisets, reach: Decimal) -> NetDistribution:
         """Return the distribution of a selection that can be made, before anything is spent."""
         if len(multisets.answers) != len(self._counts):
@@ -149,33 +115,3 @@ class NetCurator(Door[PrivateDataset]):
         """Draw the counts of a multiset. Privacy: E9 in docs/privacy."""
         targets = self._counts * multisets.records
         return draw_multiset(multisets, targets, size=self._size, distribution=distribution, source=self._words)
-
-    def _candidates(self, answers: ArrayLike, records: int) -> NDArray[np.int64]:
-        if type(records) is not int or not 1 <= records <= 2**20:
-            raise PlanError(f"answers are divided by a number from 1 to 2^20, found {records!r}")
-        try:
-            table = frozen(answers, np.int64)
-        except (OverflowError, TypeError, ValueError) as error:
-            raise PlanError("answers of candidates are whole numbers") from error
-        if table.ndim != 2 or table.shape[1] != len(self._counts) or not 1 <= len(table) <= MOST_CANDIDATES:
-            raise PlanError(
-                f"1 to {MOST_CANDIDATES:,} candidates with {len(self._counts):,} answers each are needed, found the "
-                f"shape {table.shape}"
-            )
-        if table.size > MOST_ANSWERS or self._size * records > LARGEST_TARGET:
-            raise PlanError(
-                f"{table.size:,} answers at a public size of {self._size:,} are too many; offer fewer candidates"
-            )
-        if np.any(table < 0) or np.any(table > records):
-            raise PlanError(f"an answer times {records:,} lies between 0 and {records:,}; found another number")
-        return table
-
-
-def _distances(targets: NDArray[np.int64], candidates: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Return max_q |targets_q - size candidates_cq| of each candidate, some candidates at a time."""
-    found = np.empty(len(candidates), dtype=np.int64)
-    step = max(1, (1 << 22) // candidates.shape[1])
-    for first in range(0, len(candidates), step):
-        part = candidates[first : first + step]
-        found[first : first + step] = np.abs(targets - size * part).max(axis=1)
-    return found

@@ -1,13 +1,12 @@
 """The operating system's generator: the source of all private draws but the noise on counts (`dpopt.private.mechanisms.noise`).
 
-There is no seed. `SeededWords` and `ScriptedWords` exist for tests, simulations on public data and reproducible
-experiments; every ledger that they touch reads infinite (`is_trusted`). Privacy: A7 in docs/privacy.
+There is no seed. `SeededWords` exist for tests, simulations on public data and reproducible experiments; every ledger
+that these or words of any other source touch reads infinite (`is_trusted`). Privacy: A7 in docs/privacy.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -39,23 +38,6 @@ class SeededWords:
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return the next `count` words of the stream."""
         return np.asarray(self._generator.random_raw(count), dtype=np.uint64)
-
-
-class ScriptedWords:
-    """Words given in advance, for tests of exact output distributions; never private."""
-
-    def __init__(self, words: Sequence[int]) -> None:
-        self._words = np.array(words, dtype=np.uint64)
-        self._position = 0
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """Return the next `count` words of the script."""
-        end = self._position + count
-        if end > len(self._words):
-            raise IndexError(f"the script holds {len(self._words)} words, {end} were asked for")
-        taken = self._words[self._position : end]
-        self._position = end
-        return taken
 
 
 def uniform_below(total: int, count: int, source: RandomWords) -> NDArray[np.uint64]:

@@ -7,6 +7,7 @@ attributes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, TypeAlias
 
@@ -251,6 +252,15 @@ class Comparison:
 
 Formula: TypeAlias = Literal | AllOf | AnyOf | Negation | Implication | Equivalence | Counting | Comparison
 _FORMULAS = (Literal, AllOf, AnyOf, Negation, Implication, Equivalence, Counting, Comparison)
+
+
+def literals_of(formula: Formula | None) -> Iterator[Literal]:
+    """Yield the conditions on single columns that a formula is made of."""
+    if isinstance(formula, Literal):
+        yield formula
+    elif formula is not None:
+        for part in parts_of(formula):
+            yield from literals_of(part)
 
 
 def parts_of(formula: Formula) -> tuple[Formula, ...]:

@@ -18,8 +18,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -155,6 +156,24 @@ class Means:
     GAP: Verdict = (Termination.LIMIT, Limit.GAP)
     MEMORY: Verdict = (Termination.LIMIT, Limit.MEMORY)
     INTERRUPTED: Verdict = (Termination.LIMIT, Limit.INTERRUPTED)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnValues:
+    """What a library made of a model in its own objects, which somebody else wrote."""
+
+    values: NDArray[np.float64] | None
+    """Of the variables that were asked for, in order; None where the library has no solution."""
+    verdict: Verdict
+    words: str
+    version: str
+
+
+def require_names(names: Sequence[str], known: Collection[str]) -> None:
+    """Refuse a model that lacks variables from which a record is read."""
+    missing = next((name for name in names if name not in known), None)
+    if missing is not None:
+        raise ProgramError(f"the model has no variable {missing!r}; keep those of the model that was handed over")
 
 
 SIMPLEX_UP_TO = 50_000

@@ -47,12 +47,9 @@ def sanitize(
     --------
     >>> import dpopt, pandas
     >>> from dpopt.polynomials import Target, best_polynomial
-    >>> from dpopt.queries.conjunctions.literals import ChosenLiterals
-    >>> from dpopt.synopses.sanitizers.symmetric_families import symmetric_family
     >>> bits = [dpopt.Attribute(name, dpopt.AttributeKind.BOOLEAN) for name in ("smoker", "member")]
-    >>> literals = ChosenLiterals.of(dpopt.Schema(tuple(bits)), None, "positive")
     >>> either = Target.disjunction(2)
-    >>> family = symmetric_family(literals, either, best_polynomial(either, 2).polynomial)
+    >>> family = dpopt.symmetric_family(dpopt.Schema(tuple(bits)), either, best_polynomial(either, 2).polynomial)
     >>> table = pandas.DataFrame({"smoker": [True, False] * 300, "member": [True, True, False] * 200})
     >>> released = dpopt.sanitize(table, family, n0=600, epsilon=5)
     >>> one = released.answer([0, 1], confidence=0.9999)

@@ -43,14 +43,13 @@ ONE_QUERY = conjunctions(bits_schema(1), "a")
 TABLE: Table = ((0,), (1,))
 
 
-def game(relation: NeighbouringRelation, *, listed: bool = False) -> NetGame:
-    return NetGame(ONE_QUERY, records=2, range_="1.5", size=2, relation=relation, listed=listed)
+def game(relation: NeighbouringRelation) -> NetGame:
+    return NetGame(ONE_QUERY, records=2, range_="1.5", size=2, relation=relation)
 
 
 def check_exact_loss(relation: NeighbouringRelation) -> None:
-    """No divergence exceeds what the ledger says, of multisets and of listed candidates."""
-    for listed in (False, True):
-        check_net_game(game(relation, listed=listed))
+    """No divergence exceeds what the ledger says."""
+    check_net_game(game(relation))
 
 
 def check_charges_are_tight(relation: NeighbouringRelation) -> None:
@@ -95,11 +94,10 @@ def check_bounds(relation: NeighbouringRelation) -> None:
 
 def check_order_of_events(relation: NeighbouringRelation) -> None:
     """Spent and on file as spent, then drawn, then on file as drawn; once."""
-    for listed, kind in ((False, "database"), (True, "candidate")):
-        one = game(relation, listed=listed)
-        _, charges = one.distribution(TABLE)
-        assert one.events == ["journal charge", "draw", f"journal {kind}"]
-        assert len(charges) == 1, f"charged {len(charges)} times"
+    one = game(relation)
+    _, charges = one.distribution(TABLE)
+    assert one.events == ["journal charge", "draw", "journal database"]
+    assert len(charges) == 1, f"charged {len(charges)} times"
 
 
 def check_nothing_is_drawn_unpaid(relation: NeighbouringRelation) -> None:

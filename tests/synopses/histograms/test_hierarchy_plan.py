@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpopt.accounting.accountants import Accountant, total_epsilon
+from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import DpoptError, PlanError, TranscriptError, WorkloadError
@@ -53,7 +53,7 @@ def test_a_plan_spends_its_budget_and_no_more(
     assert budget.allows(charges)
     assert len({charge.label for charge in charges}) == len(charges)
     if budget is PURE:
-        assert 0.999999 < total_epsilon(charges, Accountant.PURE, 0.0) <= 1.0
+        assert 0.999999 < columns_of(charges).epsilon(Accountant.PURE, 0.0) <= 1.0
     else:
         assert sum(charge.parameter for charge in charges) == pytest.approx(0.5, rel=1e-6)
     found = release_histogram(BinCounts.from_counts(COUNTS), plan)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpopt.accounting.accountants import Accountant, total_epsilon
+from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import DpoptError, PlanError, PrivateDataError, WorkloadError
@@ -45,7 +45,7 @@ def test_a_plan_spends_its_budget_and_no_more(
     charges = plan.charges()
     assert budget.allows(charges)
     if budget is PURE:
-        spent = total_epsilon(charges, Accountant.PURE, 0.0)
+        spent = columns_of(charges).epsilon(Accountant.PURE, 0.0)
         assert 0.999999 < spent <= 1.0
     else:
         assert sum(charge.parameter for charge in charges) == pytest.approx(0.5, rel=1e-6)

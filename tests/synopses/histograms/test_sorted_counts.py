@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpopt.accounting.accountants import Accountant, total_epsilon
+from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError, TranscriptError, WorkloadError
@@ -60,7 +60,7 @@ def test_an_edge_costs_twice_a_record_of_a_table() -> None:
     plan = plan_sorted(3, PURE, graph=False)
     found = release_sorted(counts, plan)
     assert found.largest is None
-    assert total_epsilon([], Accountant.PURE, 0.0) == 0.0
+    assert columns_of([]).epsilon(Accountant.PURE, 0.0) == 0.0
     assert found.privacy["epsilon"] == pytest.approx(1.0)
 
 

@@ -50,8 +50,8 @@ def test_the_table_of_sensitivities_comes_out_again(
 ) -> None:
     target, polynomial = Target.disjunction(k), chebyshev_polynomial(k, t)
     unit = 2.0**-20
-    powers = symmetric_family(bits(d), target, polynomial, basis=POWERS)
-    sets = symmetric_family(bits(d), target, polynomial)
+    powers = symmetric_family(bits(d).schema, target, polynomial, basis=POWERS)
+    sets = symmetric_family(bits(d).schema, target, polynomial)
     assert powers.approximation == sets.approximation <= gamma
     assert two_digits(crude_sensitivity(powers, replaced=True)) == crude
     assert two_digits(powers.moves(unit).replaced * unit) == monomial
@@ -72,7 +72,7 @@ def test_least_coefficients_move_as_little_as_the_table_says(
     target = Target.disjunction(k)
     weights = [Fraction(0), *(Fraction(comb(d, j)) for j in range(1, t + 1))]
     polynomial = least_coefficients(target, t, Fraction(gamma), weights).polynomial
-    family = symmetric_family(bits(d), target, polynomial, basis=SETS)
+    family = symmetric_family(bits(d).schema, target, polynomial, basis=SETS)
     sensitivity = family.moves(2.0**-20).replaced * 2.0**-20
     assert sensitivity == pytest.approx(expected, rel=0.02)
     assert family.approximation <= float(Fraction(gamma)) * (1 + 1e-12)
@@ -81,7 +81,7 @@ def test_least_coefficients_move_as_little_as_the_table_says(
 @pytest.mark.parametrize(("d", "k", "expected"), [(20, 5, 2.2e4), (20, 8, 2.6e5), (50, 6, 1.8e7)])
 def test_inclusion_and_exclusion_has_the_sensitivity_that_the_table_says(d: int, k: int, expected: float) -> None:
     target = Target.disjunction(k)
-    family = symmetric_family(bits(d), target, Polynomial.through(k, target.values), basis=SETS)
+    family = symmetric_family(bits(d).schema, target, Polynomial.through(k, target.values), basis=SETS)
     assert two_digits(family.moves(2.0**-10).replaced * 2.0**-10) == expected
 
 
@@ -102,7 +102,7 @@ def test_the_polynomial_of_a_record_is_that_of_the_number_of_its_literals(
         polynomial = best_polynomial(target, degree).polynomial
         if polynomial.degree < 1:
             continue
-        family = symmetric_family(literals, target, polynomial, basis=basis)
+        family = symmetric_family(literals.schema, target, polynomial, literals=which, basis=basis)
         every = listed(family.monomials)
         for record in universe(family.schema):
             coefficients = coefficients_of(family, record)
@@ -144,13 +144,13 @@ def test_what_makes_no_sense_is_refused() -> None:
     target = Target.disjunction(3)
     polynomial = best_polynomial(target, 2).polynomial
     with pytest.raises(WorkloadError, match="found the basis 'other'"):
-        symmetric_family(bits(3), target, polynomial, basis="other")
+        symmetric_family(bits(3).schema, target, polynomial, basis="other")
     with pytest.raises(WorkloadError, match="a constant polynomial"):
-        symmetric_family(bits(3), target, Polynomial(3, (Fraction(1, 2),)))
+        symmetric_family(bits(3).schema, target, Polynomial(3, (Fraction(1, 2),)))
     with pytest.raises(PolynomialError, match="give them the same k"):
-        symmetric_family(bits(3), Target.disjunction(2), polynomial)
+        symmetric_family(bits(3).schema, Target.disjunction(2), polynomial)
     with pytest.raises(WorkloadError, match="found k = 3; expected 1 to 2"):
-        symmetric_family(bits(2), target, polynomial)
+        symmetric_family(bits(2).schema, target, polynomial)
     with pytest.raises(WorkloadError, match="take a higher degree"):
         plan_symmetric(bits(8), 8, BUDGET, size=100, predicate="and", degree=0)
 
@@ -158,9 +158,9 @@ def test_what_makes_no_sense_is_refused() -> None:
 def test_families_are_those_of_their_basis() -> None:
     target = Target.disjunction(3)
     polynomial = Polynomial(3, (Fraction(0), Fraction(1), Fraction(-1, 2)))
-    sets = symmetric_family(bits(3), target, polynomial)
+    sets = symmetric_family(bits(3).schema, target, polynomial)
     assert isinstance(sets, SymmetricFamily)
     assert (sets.constant, sets.weights) == (0.0, (1.0, -0.5))
-    powers = symmetric_family(bits(3), target, polynomial, basis=POWERS)
+    powers = symmetric_family(bits(3).schema, target, polynomial, basis=POWERS)
     assert (powers.constant, powers.weights) == (0.0, (1.25, -0.25))
     assert np.isclose(powers.approximation, 0.5)

@@ -33,8 +33,7 @@ class NetDistribution:
     spread : int
         Largest minus smallest change of the distances over the candidates, for any two neighbours; at least 1.
     clamp : int
-        Largest distance that is told apart; larger ones count as `clamp`. Public, or the same amount above a distance
-        that no neighbour moves by more than each candidate's.
+        Largest distance that is told apart; larger ones count as `clamp`. Public.
 
     Notes
     -----
@@ -104,12 +103,6 @@ def whole_below(total: int, source: RandomWords) -> int:
         number = int.from_bytes(drawn, "little") & mask
         if number < total:
             return number
-
-
-def clamp_at(depth: int, range_: Decimal, spread: int) -> int:
-    """Return the largest distance whose weight is at least 2^-depth of that of distance 0."""
-    with localcontext(_context()):
-        return int(depth * Decimal(2).ln() * spread / range_)
 
 
 def _context() -> Context:
