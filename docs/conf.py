@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
 
@@ -76,6 +77,13 @@ def complete(_: Sphinx, docname: str, source: list[str]) -> None:
         source[0] += "\n" + GENERATED[docname]()
 
 
+def keep_bars(*told: Any) -> None:
+    """Let bars of docstrings, as in `|f(s) - p(s)|`, be the bars of formulas: Sphinx takes them for substitutions."""
+    lines: list[str] = told[-1]
+    lines[:] = [line if line.startswith("    ") else line.replace("|", r"\|") for line in lines]
+
+
 def setup(app: Sphinx) -> None:
     """Register the above with Sphinx."""
     app.connect("source-read", complete)
+    app.connect("autodoc-process-docstring", keep_bars)

@@ -87,8 +87,9 @@ def names_of_modules() -> str:
             lines.append(f"## {module.__name__}\n")
             for name in module.__all__:
                 value = getattr(module, name)
-                kind = "class" if inspect.isclass(value) else "function" if inspect.isfunction(value) else "data"
-                lines.append(f"```{{eval-rst}}\n.. auto{kind}:: {module.__name__}.{name}\n```\n")
+                kind = "class" if inspect.isclass(value) else "function" if inspect.isfunction(value) else None
+                if kind is not None:  # constants and types that stand for others have no page
+                    lines.append(f"```{{eval-rst}}\n.. auto{kind}:: {module.__name__}.{name}\n```\n")
     return "\n".join(lines)
 
 

@@ -8,7 +8,6 @@ from dpopt.accounting.budget import Budget as Budget
 from dpopt.accounting.relations import NeighbouringRelation as NeighbouringRelation
 from dpopt.algorithms.after.certified import certify as certify
 from dpopt.algorithms.after.reweighted_release import reweight_release as reweight_release
-from dpopt.algorithms.dualquery.sweep import sweep as sweep
 from dpopt.algorithms.evaluate import evaluate as evaluate
 from dpopt.algorithms.evaluation import Evaluation as Evaluation
 from dpopt.algorithms.options import FEM as FEM
@@ -30,6 +29,7 @@ from dpopt.algorithms.synthesizer import Synthesizer as Synthesizer
 from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRelease
 from dpopt.comparison.comparing import compare as compare
 from dpopt.comparison.parts import Comparison as Comparison
+from dpopt.comparison.plans import sweep as sweep
 from dpopt.errors import DpoptError as DpoptError
 from dpopt.private.drafts.infer_schema import SchemaDraft as SchemaDraft
 from dpopt.private.drafts.infer_schema import infer_schema as infer_schema

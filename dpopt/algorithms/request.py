@@ -9,10 +9,11 @@ from typing import Any, Unpack
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
+from dpopt.accounting.dualquery import dualquery_epsilon
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.plan import LARGEST_SPARSE_DENSITY
 from dpopt.algorithms.measured.stages import MOST_SETS
-from dpopt.algorithms.options import AUTO, Auto, Options, PlanRequest, Projection
+from dpopt.algorithms.options import AUTO, Auto, DualQuery, Options, PlanRequest, Projection
 from dpopt.algorithms.registry import OPTIONS, algorithm_of, options_named, plan_of, predict
 from dpopt.algorithms.terms import AlgorithmKeywords, Keywords, ReadingKeywords, ReleaseTerms
 from dpopt.arguments import check_types, refuse_unknown
@@ -22,7 +23,8 @@ from dpopt.private.readers.table_reading import AS_USUAL, Layout, TableReading
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import check_output, usual_format
 from dpopt.releases.measured_size import is_measured
-from dpopt.releases.plan import MOST_DELTA, choice, usual_delta, whole_number
+from dpopt.releases.plan import MOST_DELTA, FreeAttributes, choice, usual_delta, whole_number
+from dpopt.releases.progress import Progress
 from dpopt.releases.public_population.population import MOST_ATTRIBUTES
 from dpopt.releases.values import check_share
 from dpopt.schema.schema import Schema
@@ -167,6 +169,43 @@ class Terms(ReleaseTerms):
         """Return the terms with the delta and the accountant that they stand for, as they are put on file."""
         budget = self.budget()
         return replace(self, delta=budget.delta, accountant=budget.accountant.value)
+
+    def with_cost_as_budget(self, size: int | None, progress: Progress) -> Terms:
+        """Return the terms with what their rounds cost as the budget, where T, s and eta are given and no budget is.
+
+        Nothing else is paid from it: numbers within bins, one-way marginals and a measured number of records take shares
+        of a budget that is given. `size` is the public number of records, None where the table has yet to tell it.
+        """
+        asked = self.algorithm
+        if self.epsilon is not None or self.rho is not None or not isinstance(asked, DualQuery):
+            return self
+        rounds, draws, step = asked.numbers
+        if (rounds, draws, step) == (None, None, None):
+            return self
+        if rounds is None or draws is None or step is None:
+            raise PlanError(
+                "found no budget: give the budget as --epsilon (with --delta, or without), or as --rho, and what is left out "
+                "of --rounds, --draws and --step is fitted to it; or give all three, and the plan states what they cost"
+            )
+        if self.values_share or asked.free_attributes == FreeAttributes.ESTIMATED.value:
+            what = "--values-share" if self.values_share else "--free-attributes estimated"
+            raise PlanError(
+                f"{what} takes a share of a budget: give one by --epsilon or --rho, or leave the option out"
+            )
+        if size is None or self.measures_size:
+            raise PlanError(
+                "what T, s and eta cost depends on the number of records: declare a public one by --n0 (with --neighbours "
+                "replace by --n, in a plan that the release takes), or give --epsilon, of which a part measures it"
+            )
+        budget = replace(self, epsilon=1.0).budget()  # its accountant, delta and unit; its epsilon is found here
+        run = rounds, draws, float(step), size, self.relation
+        cost = dualquery_epsilon(*run, budget.accountant, budget.delta, group=budget.group)
+        what = f"T = {rounds:,}, s = {draws:,} and eta = {step}"
+        if cost == 0:
+            raise PlanError(f"{what} cost nothing, and do not depend on the records: take 2 rounds or more")
+        priced = replace(self, epsilon=cost, values_share=0.0)
+        progress.note(f"no budget is given: {what} cost {priced.budget().describe()}, which is the budget")
+        return priced
 
     def request(self, size: int, budget: Budget | None = None) -> PlanRequest[Options]:
         """Return the planning request for a public size; `budget` is the terms' own, with what was spent of it earlier."""

@@ -13,7 +13,6 @@ import numpy as np
 
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery.pricing import with_cost_as_budget
 from dpopt.algorithms.dualquery.simulation import named_part, simulated_clauses
 from dpopt.algorithms.options import Auto, Options, PlanRequest, Projection
 from dpopt.algorithms.prediction import BASELINES, ROWS, PredictedError
@@ -232,7 +231,7 @@ def prepare(
     Where no delta or no workload is given, the defaults of `dpopt.algorithms.request` are taken and noted; `size` is
     the number of records, or a guess of it, that they are taken for.
     """
-    terms = with_cost_as_budget(terms, terms.n0 if size is None else size, progress)
+    terms = terms.with_cost_as_budget(terms.n0 if size is None else size, progress)
     terms.check()
     options = terms.algorithm
     require_solver(options.own_solver or options.solver_name, Capability[options.solver_takes])

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.dualquery.rounds_table import round_rows, rounds_table
+from dpopt.algorithms.dualquery.rounds_table import COLUMNS, round_rows
 from dpopt.algorithms.release_folder import create_folder
 from dpopt.algorithms.statement import release_statement, spending_in_words, workload_answers
 from dpopt.answers.answer import MEASURED, answers_of
@@ -35,7 +35,7 @@ from dpopt.releases.readme import write_readme
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rows import choose_rows
 from dpopt.releases.run import Outcome
-from dpopt.releases.table_output import write_answers, write_blocks
+from dpopt.releases.table_output import frame_of, write_answers, write_blocks
 from dpopt.releases.values import Values, drawn_blocks, drawn_table
 from dpopt.releases.wide_output import ones_of, write_wide
 from dpopt.schema.lengths import add_lengths
@@ -163,7 +163,7 @@ class SyntheticRelease(Shown):
         value: of the record, in drawn queries; proven_bound and reported_bound: no record is worth more, as shown here and
         as the solver states; gap: value to the smaller one; seconds: of the solver, where this process made the run.
         """
-        return rounds_table(round_rows(self.played, self.job.plan.solver))
+        return frame_of(round_rows(self.played, self.job.plan.solver), COLUMNS)
 
     @property
     def records(self) -> SyntheticRecords:

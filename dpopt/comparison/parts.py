@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from dpopt.html_pages.shown import Shown
@@ -15,6 +14,7 @@ from dpopt.programs.certificate import TOLERANCE
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Solver
+from dpopt.releases.table_output import frame_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -177,12 +177,9 @@ class Comparison(Shown):
         return [f"problems={len(self.facts)}", ", ".join(self.labels)]
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a line for each row, as results.csv has it."""
-        import pandas as pd
-
-        from dpopt.comparison.tables import to_csv
-
-        return pd.read_csv(io.StringIO(to_csv(self)))
+        """Return a line for each row, with the bound that is proven for its problem."""
+        proven = {one.name: one.proven_bound for one in self.facts}
+        return frame_of({**asdict(row), "proven_bound": proven[row.case]} for row in self.rows)
 
 
 FALSE = "FALSE: "

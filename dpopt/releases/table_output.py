@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
 from pathlib import Path
 from types import MappingProxyType
@@ -191,6 +191,14 @@ def records_tables(schema: Schema, blocks: Iterable[RowBlock], weight_column: st
     for block, columns in _columns(schema, blocks, typed, numbers):
         arrays = [values.take(places) for values, places in columns]
         yield pa.table(arrays if block.weights is None else [*arrays, pa.array(block.weights)], names=names)
+
+
+def frame_of(rows: Iterable[Mapping[str, Any]], types: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Return public rows of figures as a table; `types` names its columns where they are known beforehand."""
+    import pandas as pd
+
+    frame = pd.DataFrame(list(rows), columns=None if types is None else [*types])
+    return frame if types is None else frame.astype(types)
 
 
 def as_frame(table: pa.Table, schema: Schema) -> pd.DataFrame:

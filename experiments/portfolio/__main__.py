@@ -86,9 +86,9 @@ def _problems(recipe: Recipe, *, quick: bool) -> Iterator[tuple[int, MaxCsp, Any
         run = load(out)
     clauses, sizes, rules = run.job.workload.clauses, run.job.schema.sizes, run.job.schema.circuit()
     for number in ROUNDS:
-        if number <= len(run.rounds):
-            before = run.rounds[number - 2].record if number > 1 else None
-            yield number, round_program(clauses, sizes, run.rounds[number - 1].sampled, rules), before
+        if number <= len(run.played):
+            before = run.played[number - 2].record if number > 1 else None
+            yield number, round_program(clauses, sizes, run.played[number - 1].sampled, rules), before
 
 
 def _search(problem: MaxCsp, sweeps: int) -> int:

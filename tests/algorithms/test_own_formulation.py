@@ -66,8 +66,8 @@ def check(folder: Path, label: str) -> None:
     """Every record obeys the row and is worth what its certificate says; no bound is claimed; the replay agrees."""
     made = load(folder)
     assert made.job.plan.solver == f"formulation:{label}"
-    assert len(made.rounds) == 5
-    for done in made.rounds:
+    assert len(made.played) == 5
+    for done in made.played:
         assert (done.record == 1).sum() <= 1
         assert done.fallback is None
         problem = round_program(made.job.workload.clauses, made.job.schema.sizes, done.sampled)
@@ -136,7 +136,7 @@ def test_one_that_fails_later_costs_accuracy_only(tmp_path: Path) -> None:
 
     with pytest.warns(AccuracyWarning):
         made = released(tired, tmp_path / "r")
-    assert [done.fallback is None for done in made.rounds] == [True, True, False, False, False]
+    assert [done.fallback is None for done in made.played] == [True, True, False, False, False]
 
 
 @pytest.mark.parametrize("options", [{"solver": "cp-sat"}, {"gap": 0.1}, {"free_attributes": "random"}])

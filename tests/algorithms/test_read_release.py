@@ -64,7 +64,7 @@ def test_a_run_that_has_not_ended_shows_its_rounds_and_its_problems(folder: Path
     assert solved.objective >= found.rounds.value[1]
     bounds = dpopt.certify(found, [1, 3], solver="none")
     assert bounds.rounds["round"].tolist() == [1, 3]
-    assert (bounds.rounds.proven_bound.values <= whole.rounds.proven_bound[[0, 2]].values).all()
+    assert (bounds.rounds.proven_bound.to_numpy() <= whole.rounds.proven_bound[[0, 2]].to_numpy()).all()
     assert (bounds.rounds.seconds > 0).all()
     assert dpopt.compare(found, "local-search", rounds=[3], seconds=0.2).rows[0].case == "round 3"
 

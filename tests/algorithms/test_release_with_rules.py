@@ -126,7 +126,7 @@ def test_a_table_that_obeys_is_not_worth_a_word(tmp_path: Path) -> None:
 
 def test_a_record_on_file_that_breaks_a_rule_is_noticed(tmp_path: Path) -> None:
     run_release(dataset(), job(schema=SCHEMA), tmp_path / "out")  # without rules
-    assert load(tmp_path / "out").rounds
+    assert load(tmp_path / "out").played
     file = tmp_path / "out" / "schema.json"
     declared = json.loads(file.read_text(encoding="utf-8"))
     file.write_text(json.dumps({**declared, "rules": RULED.to_json()["rules"]}), encoding="utf-8")

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpopt.algorithms.after.certify import CertifiedRound, Certifier, certify_rounds, parse_rounds, summary
-from dpopt.algorithms.dualquery.rounds_table import round_rows, rounds_table
+from dpopt.algorithms.dualquery.rounds_table import COLUMNS, round_rows
 from dpopt.algorithms.replay import read_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.html_pages.shown import Shown
 from dpopt.programs.results import SolveLimits
 from dpopt.releases.progress import Progress, shown_progress, stage
+from dpopt.releases.table_output import frame_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +35,7 @@ class Certified(Shown):
         """The rounds that were asked for, as `SyntheticRelease.rounds` has them, with these bounds and their seconds."""
         bounds = {one.round: one for one in self.certified}
         played = [one for one in self.release.played if one.sampled.round in bounds]
-        return rounds_table(round_rows(played, self.release.job.plan.solver, bounds))
+        return frame_of(round_rows(played, self.release.job.plan.solver, bounds), COLUMNS)
 
     @property
     def summary(self) -> Mapping[str, Any]:

@@ -7,9 +7,7 @@ Source: Gaboardi et al. 2014.
 | algorithm.py | the algorithm: its plan, prediction, proof and rounds, played or read again |
 | rounds.py | a round: its best response, its free attributes, its certificate |
 | plan.py | the parameters of a plan, and how rounds, draws and step are fitted into a budget |
-| pricing.py | what chosen rounds, draws and step cost, where no budget is given |
 | rounds_table.py | the rounds of a run as a table |
-| sweep.py | plans for several rounds, draws and steps, side by side |
 | accuracy.py | the accuracy theorem |
 | simulation.py | the rounds on public populations, of wide tables too |
 """

@@ -6,6 +6,7 @@ data player maximizes sum_i q_i(x) over the drawn queries, a query's weight grow
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, cast
@@ -30,11 +31,13 @@ from dpopt.algorithms.dualquery.plan import (
 )
 from dpopt.algorithms.dualquery.rounds import BestResponder, FreeAttributeRule, dualquery_sections, recertify
 from dpopt.algorithms.memory import ExpectedMemory, expected_memory
-from dpopt.algorithms.options import DualQuery, PlanRequest
-from dpopt.algorithms.prediction import PredictedError, errors_of_run, mean_of_runs
+from dpopt.algorithms.options import DualQuery, Options, PlanRequest
+from dpopt.algorithms.prediction import ROWS, PredictedError, errors_of_run, mean_of_runs
 from dpopt.models.best_responses.own_formulation import OwnFormulation, require_answer
 from dpopt.private.curators.dualquery_curator import Curator
+from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.readers.table_sources import BATCH_ROWS
+from dpopt.private.selections.query_weights import ExactSampler
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Solver
@@ -42,14 +45,16 @@ from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
 from dpopt.releases.kept_records import Round
 from dpopt.releases.plan import PlanBy
-from dpopt.releases.progress import Figures, stage
-from dpopt.releases.public_population.population import has_binary_population
+from dpopt.releases.progress import Figures, Progress, stage
+from dpopt.releases.public_population.population import MOST_ATTRIBUTES, has_binary_population, public_table
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rule_conflicts import feasible_record, require_rules_taken
-from dpopt.releases.run import Outcome, Run, Walk, spent_so_far
+from dpopt.releases.run import Outcome, Run, Sources, Walk, play_run, spent_so_far
 from dpopt.transcript.past import DRAW, MEASUREMENT
 from dpopt.transcript.released import NoisyAnswers, SampledQueries
 
+TIMED_ROUNDS = 12
+"""Rounds that are timed, of which the first, that compiles and loads, does not count."""
 THREADS = 2
 """Threads of a best response; the local search gives the same record with any number of them."""
 Prepared = tuple[Solver, Solver, NDArray[np.int32] | None]
@@ -158,6 +163,21 @@ class DualQueryAlgorithm(Algorithm[DualQuery, DualQueryPlan]):
             simulated_rounds=simulation.fewer_rounds(plan),
         )
 
+    def seconds_of_rounds(
+        self, plan: DualQueryPlan, workload: Workload, options: Options, density: float | None
+    ) -> float | None:
+        """Return the seconds of all rounds, as the first ones take here on a public population, by the plan's solver.
+
+        None for wide tables, of which no population is written, and for a single round.
+        """
+        if plan.rounds < 2 or (workload.schema.is_binary and len(workload.schema) > MOST_ATTRIBUTES):
+            return None
+        played, clock = simulation.on_population(plan, rounds=min(plan.rounds, TIMED_ROUNDS)), _Clock()
+        table = public_table(workload, ROWS, seed=1, density=density)
+        run = Run(table, sources=Sources(ExactSampler(SeededWords(1))), progress=clock, solver=options.own_solver)
+        play_run(self, Job(played, workload.schema, workload, {}, {}), run)
+        return float(np.median(np.diff(clock.ends))) * plan.rounds
+
     def expected_memory(
         self, plan: DualQueryPlan, workload: Workload, *, streamed: bool = False, resumed: bool = False
     ) -> ExpectedMemory:
@@ -181,6 +201,17 @@ class DualQueryAlgorithm(Algorithm[DualQuery, DualQueryPlan]):
             stated = budget.guaranteed(charges)
             rows = [{**row, "epsilon": stated.epsilon} if row["used"] else row for row in rows]
         return {"accountants": rows}
+
+
+class _Clock(Progress):
+    """Notes when rounds end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ends: list[float] = []
+
+    def round(self, number: int, rounds: int, value: float) -> None:
+        self.ends.append(time.perf_counter())
 
 
 def run(

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpopt.releases.kept_records import Round
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = dict.fromkeys(("round", "draws", "value", "proven_bound", "reported_bound", "gap"), "Int64")
 COLUMNS |= {"seconds": "float64", **dict.fromkeys(("solver", "answered_by", "stopped", "fallback"), "object")}
@@ -38,10 +35,3 @@ def _row(played: Round, solver: str, later: Any | None) -> dict[str, Any]:
         "stopped": played.stopped,
         "fallback": played.fallback,
     }
-
-
-def rounds_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return rows of `round_rows` as a table, with all of its columns where there are no rows."""
-    import pandas as pd
-
-    return pd.DataFrame(list(rows), columns=[*COLUMNS]).astype(COLUMNS)

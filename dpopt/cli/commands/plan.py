@@ -19,8 +19,6 @@ from dpopt.cli.reports.declared import declared_schema
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dpopt.algorithms.planned import Planned
 
 
@@ -105,14 +103,14 @@ def plan(
     progress = TerminalProgress(details=details)
     asked: Keywords = {**asdict(terms), "reading": reading}  # type: ignore[typeddict-item]  # its fields are such keywords
     if over:
-        from dpopt.algorithms.dualquery.sweep import sweep
         from dpopt.cli.reports.rows import check_ending
+        from dpopt.comparison.plans import sweep
 
         if out is not None:
             check_ending(out)
         with progress:
             found = sweep(declared, workload, over=over, n=n, progress=progress, **{**algorithm.given, **asked})
-        _show_sweep(found, out, as_json=as_json)
+        _show_sweep(found.astype(object).where(found.notna(), None).to_dict("records"), out, as_json=as_json)
         return
     if epsilons is not None:
         from dpopt.cli.reports.reports import listed
@@ -171,12 +169,11 @@ def _report(made: Planned, *, details: bool, compare: bool, predict: bool) -> No
     typer.echo(f"protection: {made.protects}")
 
 
-def _show_sweep(found: pd.DataFrame, out: Path | None, *, as_json: bool) -> None:
+def _show_sweep(rows: list[Any], out: Path | None, *, as_json: bool) -> None:
     """Print plans for several rounds, draws and steps, and write them to a file."""
     from dpopt.cli.pictures import draw_sweep
     from dpopt.cli.reports.rows import print_rows, write_rows
 
-    rows: list[Any] = found.astype(object).where(found.notna(), None).to_dict("records")
     if out is not None:
         write_rows(rows, out, draw_sweep)
     if as_json:

@@ -35,15 +35,14 @@ def write_rows(
     rows: Sequence[Mapping[str, Any]], out: Path, draw: Callable[[Sequence[Mapping[str, Any]], Path], None]
 ) -> None:
     """Write all rows as a table where the file's name ends with .csv, else as a picture."""
-    import pandas as pd
-
     from dpopt.files.written_files import check_replaceable, whole_file
+    from dpopt.releases.table_output import frame_of
 
     check_ending(out)
     if out.suffix != ".csv":
         draw(rows, out)
         return
-    text = pd.DataFrame(list(rows)).to_csv(index=False)
+    text = frame_of(rows).to_csv(index=False)
     check_replaceable(out, text[:6].encode(), "table of these figures")
     with whole_file(out) as stream:
         stream.write(text.encode())

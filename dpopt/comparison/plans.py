@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any, Unpack
 
-import numpy as np
-
+from dpopt.algorithms.dualquery.algorithm import DualQueryAlgorithm
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
-from dpopt.algorithms.dualquery.simulation import on_population
 from dpopt.algorithms.planned import Planned, planned_for
-from dpopt.algorithms.prediction import ROWS
-from dpopt.algorithms.registry import algorithm_of
 from dpopt.algorithms.terms import Keywords
 from dpopt.errors import DpoptError, PlanError
-from dpopt.private.mechanisms.randomness import SeededWords
-from dpopt.private.selections.query_weights import ExactSampler
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.job import Job
 from dpopt.releases.progress import Progress, shown_progress, stage
-from dpopt.releases.public_population.population import MOST_ATTRIBUTES, public_table
-from dpopt.releases.run import Run, Sources, play_run
+from dpopt.releases.table_output import frame_of
 from dpopt.schema.schema import Schema
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_PLANS, TIMED_ROUNDS = 200, 12
-"""Plans of a sweep; rounds that are timed, of which the first, that compiles and loads, does not count."""
+MOST_PLANS = 200
 
 
 def sweep(
@@ -68,8 +58,6 @@ def sweep(
     >>> found[["rounds", "epsilon", "epsilon_pure"]].round(2).values.tolist()
     [[5.0, 0.02, 0.08], [9.0, 0.05, 0.29]]
     """
-    import pandas as pd
-
     progress, number = shown_progress(progress), prod(map(len, over.values()))
     if not 0 < number <= MOST_PLANS:
         raise PlanError(f"found {number:,} combinations, expected 1 to {MOST_PLANS}")
@@ -84,11 +72,11 @@ def sweep(
                 if len(rows) == number and all("refused" in row for row in rows):
                     raise
             progress.step(len(rows), number, ", ".join(f"{name} {value}" for name, value in given.items()))
-    return pd.DataFrame(rows)
+    return frame_of(rows)
 
 
 def _row(planned: Planned) -> dict[str, Any]:
-    plan, explained = DualQueryPlan.of(planned.plan), planned.explained
+    plan, explained, asked = DualQueryPlan.of(planned.plan), planned.explained, planned.request.terms
     predicted = explained["accuracy"]["predicted"] or {}
     return {
         "rounds": plan.rounds,
@@ -98,31 +86,7 @@ def _row(planned: Planned) -> dict[str, Any]:
         **{f"epsilon_{row['accountant']}": row["epsilon"] for row in explained["accountants"]},
         "proven_error": explained["accuracy"]["proven"]["bound"],
         **{name: predicted.get(name) for name in ("mean_error", "max_error")},
-        "seconds": seconds_of_rounds(planned),
+        "seconds": DualQueryAlgorithm().seconds_of_rounds(
+            plan, planned.request.workload, asked.algorithm, asked.density
+        ),
     }
-
-
-class _Clock(Progress):
-    """Notes when rounds end."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ends: list[float] = []
-
-    def round(self, number: int, rounds: int, value: float) -> None:
-        self.ends.append(time.perf_counter())
-
-
-def seconds_of_rounds(planned: Planned) -> float | None:
-    """Return the seconds of all rounds of a plan, as the first ones take here on a public population, by its own solver.
-
-    None for wide tables, of which no population is written, and for a single round.
-    """
-    plan, asked, options = DualQueryPlan.of(planned.plan), planned.request, planned.request.terms.algorithm
-    if plan.rounds < 2 or (asked.schema.is_binary and len(asked.schema) > MOST_ATTRIBUTES):
-        return None
-    played, clock = on_population(plan, rounds=min(plan.rounds, TIMED_ROUNDS)), _Clock()
-    table = public_table(asked.workload, ROWS, seed=1, density=asked.terms.density)
-    run = Run(table, sources=Sources(ExactSampler(SeededWords(1))), progress=clock, solver=options.own_solver)
-    play_run(algorithm_of(played), Job(played, asked.schema, asked.workload, {}, {}), run)
-    return float(np.median(np.diff(clock.ends))) * plan.rounds
