@@ -16,9 +16,9 @@ from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.curators.matrix_curator import MatrixCurator
-from dpopt.private.mechanisms.randomness import ScriptedWords
 from dpopt.queries.condition import Condition
 from dpopt.synopses.optimal_count import CountPlan, plan_count
+from tests.scripted_words import ScriptedWords
 from tests.tiny_runs import EventJournal, Table, bits_schema, dataset_of, trusted
 
 SCHEMA, MOST = bits_schema(2), 3

@@ -34,7 +34,7 @@ def test_each_round_is_within_the_gap_and_says_so(tmp_path: Path) -> None:
     )
     assert made.job.plan.solver == "cp-sat"
     assert DualQueryPlan.of(made.job.plan).gap == 0.1
-    rounds = load(tmp_path / "r").rounds
+    rounds = load(tmp_path / "r").played
     assert [done.certificate.reported_gap is not None and done.certificate.reported_gap <= 3 for done in rounds] == [
         True
     ] * 4
