@@ -85,8 +85,7 @@ def names_of_modules() -> str:
     for module in (getattr(dpopt, name) for name in dir(dpopt)):
         if inspect.ismodule(module):
             lines.append(f"## {module.__name__}\n")
-            for name in module.__all__:
-                value = getattr(module, name)
+            for name, value in sorted(vars(module).items()):
                 kind = "class" if inspect.isclass(value) else "function" if inspect.isfunction(value) else None
                 if kind is not None:  # constants and types that stand for others have no page
                     lines.append(f"```{{eval-rst}}\n.. auto{kind}:: {module.__name__}.{name}\n```\n")

@@ -36,6 +36,7 @@ WORTH = 8.0
 """A block is divided if it holds so many standard deviations of the noise that all further rounds together leave."""
 _EMPTY, _LEAST, _MOST = 0.1, 0.005, 0.45  # how often a half is empty: before anything is known, and limits
 _EXACT = 1e-9  # variance of what is known
+_WIDEST = 0.25  # no share of a half has more variance
 _NOTHING, _TINY, _AT_ONCE = 1e-3, 1e-12, 1 << 16
 _Numbers = NDArray[np.float64]
 
@@ -286,7 +287,7 @@ class _Halves:
                 self.empty[depth] = np.clip(weights[ends].mean(), _LEAST, _MOST)
                 means, apart = cells.moments(weights)
                 share[known] = np.clip(means / n[known], 0.0, 1.0)
-                variance[known] = np.minimum(apart / n[known] ** 2, share[known] * (1.0 - share[known]))
+                variance[known] = np.minimum(apart / n[known] ** 2, _WIDEST)  # also of a share that was cut to 0 or 1
             both = np.stack((share, 1.0 - share), axis=1)
             squares = both**2 + variance[:, None]
             spread = ((n**2 * variance)[:, None] + spread[:, None] * squares).reshape(-1)

@@ -28,13 +28,16 @@ _SEEN = 8.0
 
 
 def division_prior() -> ScaleMixture:
-    """Return how many of n records lie in the first half: around an even division, and around none and all of them."""
+    """Return how many of n records lie in the first half: around an even division, and around none and all of them.
+
+    A half that is nearly empty may hold few records however large n is, or a small share of n.
+    """
     by_count, by_share = 0.25 * 4.0 ** np.arange(7), 4.0 ** -np.arange(7) / 12
-    near = np.concatenate((0.25 * 4.0 ** np.arange(3), 4.0 ** -np.arange(1, 6) / 12))
-    ends, powers = np.concatenate((np.zeros(1), near)), np.array([0.0] + 3 * [1.0] + 5 * [2.0])
+    near = np.concatenate((16.0 ** np.arange(3), 0.25 * 4.0 ** np.arange(3), 4.0 ** -np.arange(1, 6) / 12))
+    ends, powers = np.concatenate((np.zeros(1), near)), np.array(4 * [0.0] + 3 * [1.0] + 5 * [2.0])
     scales = np.concatenate((np.zeros(1), by_count, by_share, ends, ends))
     exponents = np.concatenate((np.zeros(1), np.repeat([1.0, 2.0], 7), powers, powers))
-    around = np.repeat([0, 1, 2], [15, 9, 9])
+    around = np.repeat([0, 1, 2], [15, 12, 12])
     return ScaleMixture(scales, exponents, 1.0, around, np.full(scales.size, _SEEN / scales.size))
 
 
