@@ -181,7 +181,7 @@ def test_an_interruption_before_the_first_row_claims_nothing(tmp_path: Path, mon
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpopt.comparison.compare.compare", interrupted)
+    monkeypatch.setattr("dpopt.comparison.compare.run_comparison", interrupted)
     instance = write(tmp_path / "tiny.toml")
     result = call("compare", instance, "--solvers", "local-search", "--out", tmp_path / "out")
     assert result.exit_code == 130
