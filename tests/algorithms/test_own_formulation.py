@@ -58,7 +58,7 @@ def in_cvxpy(model: Model) -> Any:
 
 
 def released(build: Any, folder: Path) -> dpopt.SyntheticRelease:
-    asked = dpopt.DualQuery(formulation=build, rounds=5, draws=20)
+    asked = dpopt.DualQuery(formulation=build, rounds=5, draws=20, seconds=60)
     return dpopt.release(TABLE, SCHEMA, "marginals:2", out=folder, algorithm=asked, **FEW)  # type: ignore[arg-type]
 
 

@@ -359,7 +359,7 @@ def test_a_form_that_cannot_hold_a_model_says_which_can(tmp_path: Path) -> None:
         quadratic.to_cp_sat()
     with pytest.raises(ProgramError, match=r"s\[1\]"):
         models.isotonic_median_regression([2, 1]).to_cp_sat()
-    with pytest.raises(ProgramError, match=r"\.lp, \.mps or \.pbtxt"):
+    with pytest.raises(ProgramError, match=r"\.lp, \.mps, \.pbtxt, \.opb or \.wcnf"):
         quadratic.write(tmp_path / "model.txt")
     assert not (tmp_path / "model.txt").exists()
     with pytest.raises(ProgramError, match="does not take quadratic"):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from dpopt.errors import DpoptError, PlanError, ProgramError
 from dpopt.models.best_responses.best_response import best_response
@@ -23,12 +23,12 @@ from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult, T
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
 from dpopt.programs.verification import verified
 from dpopt.schema.schema import Schema
-from dpopt.solvers.process.adapter import OwnValues
 
-PREFIX = "formulation"
-"""Begins the name of such a solver: "formulation:mine"."""
-Build = Callable[[Model], object]
-"""Gets the model of a round, returns it in the objects of a library."""
+if TYPE_CHECKING:  # a replay loads no solver
+    from dpopt.solvers.process.adapter import OwnValues
+
+PREFIX = "formulation"  # of the name in a plan, "formulation:mine"
+Build = Callable[[Model], object]  # gets the model of a round, returns it in the objects of a library
 
 
 @dataclass(frozen=True, slots=True, eq=False)
