@@ -21,6 +21,8 @@ CALLS: dict[str, list[object]] = {
     "histogram release": ["people.csv", "--schema", "schema.json", "--column", "age", *OUT],
     "prefixes plan": ["--bins", 8, "--delta", 1e-6],
     "prefixes release": ["people.csv", "--schema", "schema.json", "--column", "age", "--steps", 1, "--delta", 1e-6, *OUT],
+    "count plan": ["--most", 8],
+    "count release": ["people.csv", "--schema", "schema.json", "--where", "smoker = true", "--most", 8, *OUT],
     "grid plan": ["--bins", "8x8"],
     "grid release": ["people.csv", "--schema", "schema.json", "--columns", "age,smoker", "--ordered", *OUT],
     "intervals plan": ["--bins", 8, "--n", 200],
