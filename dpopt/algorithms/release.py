@@ -33,6 +33,7 @@ from dpopt.private.tables.public_facts import public_size
 from dpopt.programs.solver import Capability, Solver
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.description import notes_of
+from dpopt.releases.verdict import verdict_of
 from dpopt.releases.folder_files import check_empty
 from dpopt.releases.job import Job
 from dpopt.releases.ledgers import open_account
@@ -154,10 +155,8 @@ def release(
 
 def _warned(made: SyntheticRelease, folder: Path | None, progress: Progress) -> SyntheticRelease:
     """Warn of what went wrong within the run; what is paid for is on file by then, or else outlives `-W error`."""
-    for note in notes_of(made.statement):
-        if note.of_run and not note.warned:
-            progress.note(f"note: {note.text}")
-        elif note.of_run:
+    for note in (verdict_of(made.statement), *notes_of(made.statement)):
+        if note.of_run:
             warn_of_paid(note.warning(), progress, kept=folder is not None)
     return made
 

@@ -35,6 +35,7 @@ from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rows import choose_rows
 from dpopt.releases.run import Outcome
 from dpopt.releases.table_output import write_answers, write_blocks
+from dpopt.releases.verdict import verdict_of
 from dpopt.releases.values import Values, drawn_blocks, drawn_table
 from dpopt.releases.wide_output import ones_of, write_wide
 from dpopt.schema.lengths import add_lengths
@@ -111,18 +112,20 @@ class SyntheticRelease(Shown):
     def _said(self) -> list[str]:
         rows = "" if self.picked is None else f"{int(self.picked.multiplicity.sum()):,} rows, "
         held = "answers only" if self.synthetic is None else f"{len(self.synthetic)} distinct records"
-        accuracy = self.statement["accuracy"]
-        which = next((one for one in ("expected", "predicted") if accuracy.get(one)), None)
-        error = [] if which is None else [f"{which} mean error={accuracy[which]['mean_error']:.2g}"]
         warned = [note.brief for note in notes_of(self.statement, self.job.schema)]
         spent = spending_in_words(self.statement["privacy"])
-        return [self.job.plan.algorithm, f"{rows}{held}", *error, *warned, *spent]
+        return [self.job.plan.algorithm, f"{rows}{held}", *warned, *spent]
 
     def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]] | None:
         if self.synthetic is None or len(self.record_schema) > WIDEST_SHOWN:
             return None
         frame = self.to_pandas()
         return list(frame.columns), frame.head(ROWS_SHOWN).itertuples(index=False)
+
+    @property
+    def verdict(self) -> str:
+        """What the release is good for and what not, in a sentence or two, from released values alone."""
+        return verdict_of(self.statement).text
 
     @property
     def chosen(self) -> Mapping[str, Any]:

@@ -30,6 +30,11 @@ class Shown:
 
     __slots__ = ()
 
+    @property
+    def verdict(self) -> str:
+        """What a release is good for and what not, shown before all else; empty of other values."""
+        return ""
+
     def _said(self) -> Iterable[str]:
         """Return what it is, in short phrases."""
         raise NotImplementedError
@@ -39,11 +44,12 @@ class Shown:
         return None
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(self._said())})"
+        name, held = type(self).__name__, f"({', '.join(self._said())})"
+        return f"{name}: {self.verdict}\n{held}" if self.verdict else f"{name}{held}"
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        said = f"<b>{escape(type(self).__name__)}</b>: {escape(', '.join(self._said()))}"
+        said = f"<b>{escape(type(self).__name__)}</b>: {escape(self.verdict) + '<br>' if self.verdict else ''}{escape(', '.join(self._said()))}"
         found = self._rows()
         if found is None:
             return f"<div>{said}</div>"

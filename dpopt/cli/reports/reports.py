@@ -223,7 +223,8 @@ def report_release(
     from dpopt.releases.readme import README
 
     out, privacy, place = console(), statement["privacy"], Path(folder)
-    held = statement["records"] or statement["answers"]
+    held, release = statement["records"] or statement["answers"], described(statement)
+    out.print(f"verdict:    {release.verdict}")
     if statement["records"] is None:
         out.print(f"answers:    {held['queries']:,} noisy answers in {place / held['file']}, no records")
     else:
@@ -245,8 +246,7 @@ def report_release(
         details=details,
         declared=is_declared(privacy),
     )
-    release = described(statement)
-    for sentence in (*release.two_way, *release.repairs):
+    for sentence in release.repairs:
         out.print(f"note:       {sentence}")
     for line in _remarks(statement):
         out.print(line)

@@ -240,6 +240,7 @@ class Kind:
             with TerminalProgress() as progress:
                 made = function({**keywords, "progress": progress}, **given)
                 made.write(out)
+            say(f"verdict: {made.verdict}")
             print_spent(made.privacy)
             for line in made.solved_in_words():
                 say(line)

@@ -32,6 +32,7 @@ from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, Noise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
 from dpopt.releases.description import Note, notes_of
+from dpopt.releases.verdict import verdict_of_answers
 from dpopt.releases.folder_files import check_new
 from dpopt.releases.ledgers import open_account, reserved_ledger
 from dpopt.schema.schema import Schema
@@ -125,6 +126,11 @@ class Prefixes(Shown):
             *(note.brief for note in self.notes()),
             *spending_in_words(self.privacy),
         ]
+
+    @property
+    def verdict(self) -> str:
+        """What the release is good for and what not, in a sentence, from public values alone."""
+        return verdict_of_answers((f"counts up to each step of {self.bins.name}", float(self.deviations.max()), False))
 
     def notes(self) -> list[Note]:
         """Return what a reader is warned of."""
