@@ -33,6 +33,7 @@ from dpopt.private.tables.public_facts import public_size
 from dpopt.programs.solver import Capability, Solver
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.description import notes_of
+from dpopt.releases.remembered_tables import remembered
 from dpopt.releases.verdict import verdict_of
 from dpopt.releases.folder_files import check_empty
 from dpopt.releases.job import Job
@@ -149,7 +150,8 @@ def release(
             begun = job_of(asked, size, progress)
         check(begun)
     own = chosen.algorithm.own_solver
-    made = run_release(dataset, begun, folder, check=check, progress=progress, account=account, solver=own)
+    with remembered(table, budget, progress):
+        made = run_release(dataset, begun, folder, check=check, progress=progress, account=account, solver=own)
     return _warned(made, folder, progress)
 
 
