@@ -20,7 +20,7 @@ from dpopt.answers.answer import MEASURED, answers_of
 from dpopt.answers.default_questions import MOST_FIGURES, default_questions
 from dpopt.answers.questions import parse_question
 from dpopt.errors import PlanError
-from dpopt.html_pages.shown import Shown, answer_in_words
+from dpopt.html_pages.shown import Framed, Shown, answer_in_words
 from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.model import Model
@@ -269,6 +269,19 @@ class SyntheticRelease(Shown):
         import dpopt  # the root, which knows every room: that of reports lies above this one
 
         return dpopt.report(self, table, **how)
+
+    def plot(self, table: object = None, **how: Any) -> Framed:
+        """Return the same page in a frame, for a notebook: the verdict, charts of columns, and maps of their pairs.
+
+        Examples
+        --------
+        >>> import dpopt, pandas
+        >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+        >>> made = dpopt.release(pandas.DataFrame({"smoker": [True, False] * 500}), schema, "marginals:1", epsilon=1)
+        >>> "Verdict." in made.plot().page
+        True
+        """
+        return Framed(self.report(table, **how))
 
     def answer(self, questions: str | Sequence[str], **how: Any) -> pd.DataFrame:
         """Return answers to questions, with intervals: `dpopt.answer` of this release, with its parameters and example."""

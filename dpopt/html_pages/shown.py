@@ -61,6 +61,22 @@ class Shown:
         return f"<div>{said}<table>{''.join(lines)}</table></div>"
 
 
+class Framed:
+    """A page that a notebook shows in a frame.
+
+    >>> Framed("<p>1 < 2</p>")._repr_html_()[:40]
+    '<iframe srcdoc="&lt;p&gt;1 &lt; 2&lt;/p&'
+    """
+
+    __slots__ = ("page",)
+
+    def __init__(self, page: str) -> None:
+        self.page = page
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{escape(self.page)}" style="width: 100%; height: 40rem; border: 0"></iframe>'
+
+
 def _line(tag: str, cells: Iterable[object], *, escaped: bool = False) -> str:
     shown = (str(cell) if escaped else escape(str(cell)) for cell in cells)
     return f"<tr>{''.join(f'<{tag}>{cell}</{tag}>' for cell in shown)}</tr>"

@@ -78,9 +78,13 @@ def _add(place: Path, path: str, progress: Progress) -> None:
         progress.owner_note(Detail(f"note: this release cannot be remembered: {problem}"))
 
 
-def forget() -> int:
-    """Forget all tables; returns how many there were."""
+def forget(table: Path | None = None) -> int:
+    """Forget all tables, or one; returns how many there were of these."""
     place = remembered_file()
-    known = len(read_json_object(place, _LIST, BudgetError)) if place.exists() else 0
-    place.unlink(missing_ok=True)
-    return known
+    known = _known(place, Progress())
+    if table is None:
+        place.unlink(missing_ok=True)
+        return len(known)
+    if dates := known.pop(os.path.realpath(table), None):
+        write_json_object(place, known, private=True)
+    return int(dates is not None)

@@ -14,6 +14,7 @@ import pytest
 import dpopt
 from dpopt.accounting.budget import power_of_tests
 from dpopt.errors import PlanError, ReleaseFolderError, SchemaError
+from dpopt.releases.verdict import verdict_of
 from dpopt.reports.report import report
 from dpopt.reports.words import grouped_charges, meaning_of
 from dpopt.schema.schema import Attribute, AttributeKind, Schema

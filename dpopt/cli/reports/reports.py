@@ -239,13 +239,14 @@ def report_release(
         )
     else:
         out.print("NOT PRIVATE: a part of the draws came from a seeded or scripted source; publish nothing of it")
-    report_accuracy(
-        statement["accuracy"],
-        privacy["public_size"],
-        statement["workload"]["queries"],
-        details=details,
-        declared=is_declared(privacy),
-    )
+    if details:
+        report_accuracy(
+            statement["accuracy"],
+            privacy["public_size"],
+            statement["workload"]["queries"],
+            details=True,
+            declared=is_declared(privacy),
+        )
     for sentence in release.repairs:
         out.print(f"note:       {sentence}")
     for line in _remarks(statement):
@@ -263,14 +264,13 @@ def report_accuracy(
     accuracy: Mapping[str, Any],
     size: int,
     queries: int,
-    like: float | None = None,
     *,
     details: bool = False,
     declared: bool = False,
 ) -> None:
     """Print the mean error that a release expects of itself, or else the predicted one, in records of so many.
 
-    `like` is how many records a random sample has that is as good. With `details` errors are printed as shares, too.
+    With `details` errors are printed as shares, too.
     Where the number was `declared`, the line says so.
     """
     trusted = (
@@ -280,10 +280,9 @@ def report_accuracy(
         if (errors := accuracy.get(which)) is not None:
             mean, low, high = (errors.get(name) for name in ("mean_error", "low", "high"))
             between = "" if low is None else f", in nine of ten runs by {_rows(low * size)} to {_rows(high * size)}"
-            alike = "" if like is None else f"; as in a random sample of {like:,.0f} records"
             console().print(
                 f"accuracy:   off by about {_rows(mean * size)} of {size:,} records, averaged over the {queries:,} "
-                f"counts it is made for{between} ({how}{trusted}{alike})"
+                f"counts it is made for{between} ({how}{trusted})"
             )
             if details:
                 between = "" if low is None else f", {low:.2g} to {high:.2g}"
