@@ -35,8 +35,8 @@ from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rows import choose_rows
 from dpopt.releases.run import Outcome
 from dpopt.releases.table_output import write_answers, write_blocks
-from dpopt.releases.verdict import verdict_of
 from dpopt.releases.values import Values, drawn_blocks, drawn_table
+from dpopt.releases.verdict import verdict_of
 from dpopt.releases.wide_output import ones_of, write_wide
 from dpopt.schema.lengths import add_lengths
 from dpopt.schema.schema import AttributeKind, Schema

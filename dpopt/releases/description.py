@@ -126,7 +126,9 @@ def notes_of(statement: Mapping[str, Any], schema: Schema | None = None, errors:
         )
         found.append(Note(text, f"{len(names):,} columns at representatives"))
     beaten = (accuracy.get("predicted") or {}).get("verdict")
-    if beaten is not None and "unrelated" not in (accuracy.get("two_way") or {}):  # what was measured of this table says more
+    if beaten is not None and "unrelated" not in (
+        accuracy.get("two_way") or {}
+    ):  # what was measured of this table says more
         found.append(Note(beaten, "trivial answers are predicted to be as good"))
     return found
 

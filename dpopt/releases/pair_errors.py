@@ -56,9 +56,9 @@ def released_errors(job: Job, outcome: Outcome) -> dict[str, Any]:
         earlier = SizeMeasurement.of(job.plan.budget).deviation if job.plan.budget.earlier else 0.0
         error = column_error(measured, rows, job.schema.sizes, earlier)
         found["one_way"] = {"columns": known, "all_columns": int(told.sum()), "share_error": error}
-    if measured is not None and pairs and len(known := measured.known(2)):
-        error = math.sqrt(2 / math.pi) * float(np.median(measured.deviations(known)))
-        found["two_way"] |= {"pairs": len(known), "count_error": error}
+    if measured is not None and pairs and len(both := measured.known(2)):
+        error = math.sqrt(2 / math.pi) * float(np.median(measured.deviations(both)))
+        found["two_way"] |= {"pairs": len(both), "count_error": error}
         if rows is not None:
             found["two_way"] |= compared_errors(measured, rows, job.schema.sizes)
             found["two_way"]["rows_for_means"] = rows_for_means(measured, rows, job.schema)
@@ -71,7 +71,7 @@ def _rounded(found: Mapping[str, Any]) -> dict[str, Any]:
 
 def rows_needed(found: Mapping[str, Any]) -> float:
     """Return how many rows a group needs, so that the typical error of a count within it is at most `TOLERABLE` of them."""
-    return max(found["count_error"], math.sqrt(2 / math.pi) * found.get("release", 0.0)) / TOLERABLE
+    return float(max(found["count_error"], math.sqrt(2 / math.pi) * found.get("release", 0.0))) / TOLERABLE
 
 
 def _places(measured: MeasuredResiduals, sets: MarginalSet) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -71,7 +71,7 @@ def verdict_of(statement: Mapping[str, Any]) -> Note:
         good.append(f"Shares of pairs of values{_of(pairs, 'pairs')}: most within {points(error)}")
         bad += _of_groups(pairs, size)
     text = ". ".join((*good, *([f"Do not use: {'; '.join(bad)}"] if bad else [])))
-    warned = 0 < pairs["pairs"] and (bool(lost) or FEW * pairs["pairs"] <= pairs["all_pairs"])
+    warned = pairs["pairs"] > 0 and (bool(lost) or FEW * pairs["pairs"] <= pairs["all_pairs"])
     return Note(f"{text}.", "", of_run=warned, advice=_HELP if warned else "")
 
 

@@ -240,19 +240,25 @@ PAIRS = {"pairs": 117, "all_pairs": 136, "count_error": 49.0, "release": 54.0, "
     [
         (
             {"two_way": {**PAIRS, "rows_for_means": {"age": 5400.0, "previous": 17000.0, "day": 1900.0}}},
-            "Shares of single columns: within 0.57 points. Shares of pairs of values (in 117 of 136 pairs of columns): "
-            "most within 0.12 points. Do not use: anything on groups below 2,400 rows; means of previous within groups; "
-            "other means within groups below 5,400 rows; the other pairs of columns, which were not measured.",
+            (
+                "Shares of single columns: within 0.57 points. Shares of pairs of values (in 117 of 136 pairs of columns): "
+                "most within 0.12 points. Do not use: anything on groups below 2,400 rows; means of previous within groups; "
+                "other means within groups below 5,400 rows; the other pairs of columns, which were not measured."
+            ),
         ),
         (
             {"two_way": {**PAIRS, "pairs": 136, "count_error": 950.0, "release": 100.0}},
-            "Shares of single columns: within 0.57 points. Shares of pairs of values: most within 0.23 points. "
-            "Do not use: percentages within groups.",
+            (
+                "Shares of single columns: within 0.57 points. Shares of pairs of values: most within 0.23 points. "
+                "Do not use: percentages within groups."
+            ),
         ),
         (
             {"one_way": {**BANK, "share_error": 0.31}, "two_way": {"pairs": 0, "all_pairs": 136}},
-            "Do not use: shares of single columns, which can be off by 31 points; relationships between columns, of "
-            "which nothing was measured.",
+            (
+                "Do not use: shares of single columns, which can be off by 31 points; relationships between columns, of "
+                "which nothing was measured."
+            ),
         ),
         (
             {"size": {"declared": 45000, "says": "about", "records": 400}},
@@ -260,8 +266,10 @@ PAIRS = {"pairs": 117, "all_pairs": 136, "count_error": 49.0, "release": 54.0, "
         ),
         (
             {"one_way": None, "predicted": {"mean_error": 0.1, "verdict": "the uniform distribution has ..."}},
-            "Trivial answers are predicted to be as good. Compare rows and table (dpopt evaluate) before anyone relies "
-            "on them.",
+            (
+                "Trivial answers are predicted to be as good. Compare rows and table (dpopt evaluate) before anyone relies "
+                "on them."
+            ),
         ),
     ],
 )

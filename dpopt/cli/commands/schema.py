@@ -207,7 +207,9 @@ def check(
     report_fit(table, fit, changed_sheet(numeric_figures(dataset), {}))
     if fit.bounds:
         rows = [tuple(f"{number:,}" for number in row) for row in fit.bounds]
-        print_table(("--rows-per-person", "rows dropped", "of so many persons"), rows, title="for you alone (NOT private)")
+        print_table(
+            ("--rows-per-person", "rows dropped", "of so many persons"), rows, title="for you alone (NOT private)"
+        )
         console().print(
             "Each row gets a part of epsilon that is smaller by --rows-per-person. Take a number that you would also take "
             "without this table, for example one that is usual in your field: it is published."

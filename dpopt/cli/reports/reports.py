@@ -261,12 +261,7 @@ def report_release(
 
 
 def report_accuracy(
-    accuracy: Mapping[str, Any],
-    size: int,
-    queries: int,
-    *,
-    details: bool = False,
-    declared: bool = False,
+    accuracy: Mapping[str, Any], size: int, queries: int, *, details: bool = False, declared: bool = False
 ) -> None:
     """Print the mean error that a release expects of itself, or else the predicted one, in records of so many.
 
