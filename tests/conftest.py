@@ -69,6 +69,8 @@ if os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1") != "1":
     # threads spin. Tests of threads name their number.
     os.environ.setdefault("DPOPT_THREADS", "1")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Never the real home: processes that tests start inherit it.
+os.environ["DPOPT_STATE"] = tempfile.mkdtemp(prefix="dpopt-state-")
 _move_checkout_last()
 # Planted defects are recognised by what a check's `assert` says.
 pytest.register_assert_rewrite("tests.boundary.defects")

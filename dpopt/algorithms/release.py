@@ -38,7 +38,9 @@ from dpopt.releases.job import Job
 from dpopt.releases.ledgers import open_account
 from dpopt.releases.measured_size import PublicSize, tell_smallest
 from dpopt.releases.progress import Progress, shown_progress, stage, warn_of_paid
+from dpopt.releases.remembered_tables import remembered
 from dpopt.releases.solver_choice import require_solver_again
+from dpopt.releases.verdict import verdict_of
 from dpopt.schema.schema import Schema
 from dpopt.transcript.budget_ledger import BudgetLedger
 
@@ -148,16 +150,15 @@ def release(
             begun = job_of(asked, size, progress)
         check(begun)
     own = chosen.algorithm.own_solver
-    made = run_release(dataset, begun, folder, check=check, progress=progress, account=account, solver=own)
+    with remembered(table, budget, progress):
+        made = run_release(dataset, begun, folder, check=check, progress=progress, account=account, solver=own)
     return _warned(made, folder, progress)
 
 
 def _warned(made: SyntheticRelease, folder: Path | None, progress: Progress) -> SyntheticRelease:
     """Warn of what went wrong within the run; what is paid for is on file by then, or else outlives `-W error`."""
-    for note in notes_of(made.statement):
-        if note.of_run and not note.warned:
-            progress.note(f"note: {note.text}")
-        elif note.of_run:
+    for note in (verdict_of(made.statement), *notes_of(made.statement)):
+        if note.of_run:
             warn_of_paid(note.warning(), progress, kept=folder is not None)
     return made
 

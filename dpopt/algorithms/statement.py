@@ -20,7 +20,7 @@ from dpopt.files.codec import decode, encode
 from dpopt.queries.counting.answers import UniformAnswers, uniform_answers
 from dpopt.releases.declared_size import contradiction
 from dpopt.releases.job import WEIGHTS_BECAUSE, Job
-from dpopt.releases.pair_errors import pair_errors
+from dpopt.releases.pair_errors import released_errors
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rows import ChosenRows
 from dpopt.releases.run import Outcome
@@ -42,7 +42,7 @@ def release_statement(job: Job, outcome: Outcome, output: dict[str, Any]) -> dic
     """Return the contents of release.json."""
     plan, sections = job.plan, dict(outcome.sections)
     accuracy = {key: job.statement.get(key) for key in ("proven", "predicted")}
-    accuracy |= {**sections.pop("accuracy", {}), **pair_errors(job, outcome)}
+    accuracy |= {**sections.pop("accuracy", {}), **released_errors(job, outcome)}
     privacy = privacy_statement(plan, outcome.ledger)
     if (wrong := contradiction(privacy, outcome.totals)) is not None:
         accuracy = _with_size(accuracy, wrong, job, outcome)
@@ -89,7 +89,7 @@ def _with_size(accuracy: dict[str, Any], wrong: dict[str, Any], job: Job, outcom
     errors = {"max_error": float(far.max()), "mean_error": mean, "low": mean, "high": mean}
     errors["distance"] = mean * len(workload) / 2 / (len(marginals) if marginals else 1)
     found = {**accuracy, "proven": None, "size": wrong}
-    found.pop("two_way", None)
+    found.pop("one_way", None), found.pop("two_way", None)
     for which in ("predicted", "expected"):
         if accuracy.get(which):
             own = {name: value for name, value in accuracy[which].items() if name in errors and value is not None}

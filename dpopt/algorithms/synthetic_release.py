@@ -21,7 +21,7 @@ from dpopt.answers.answer import MEASURED, answers_of
 from dpopt.answers.default_questions import MOST_FIGURES, default_questions
 from dpopt.answers.questions import parse_question
 from dpopt.errors import PlanError
-from dpopt.html_pages.shown import Shown, answer_in_words
+from dpopt.html_pages.shown import Framed, Shown, answer_in_words
 from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.model import Model
@@ -37,6 +37,7 @@ from dpopt.releases.rows import choose_rows
 from dpopt.releases.run import Outcome
 from dpopt.releases.table_output import frame_of, write_answers, write_blocks
 from dpopt.releases.values import Values, drawn_blocks, drawn_table
+from dpopt.releases.verdict import verdict_of
 from dpopt.releases.wide_output import ones_of, write_wide
 from dpopt.schema.lengths import add_lengths
 from dpopt.schema.schema import AttributeKind, Schema
@@ -118,18 +119,20 @@ class SyntheticRelease(Shown):
         held = "answers only" if self.synthetic is None else f"{len(self.synthetic)} distinct records"
         if not self.ended:
             held = f"not ended, {len(self.played)} rounds so far"
-        accuracy = self.statement["accuracy"]
-        which = next((one for one in ("expected", "predicted") if accuracy.get(one)), None)
-        error = [] if which is None else [f"{which} mean error={accuracy[which]['mean_error']:.2g}"]
         warned = [note.brief for note in notes_of(self.statement, self.job.schema)]
         spent = spending_in_words(self.statement["privacy"])
-        return [self.job.plan.algorithm, f"{rows}{held}", *error, *warned, *spent]
+        return [self.job.plan.algorithm, f"{rows}{held}", *warned, *spent]
 
     def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]] | None:
         if self.synthetic is None or len(self.record_schema) > WIDEST_SHOWN:
             return None
         frame = self.to_pandas()
         return list(frame.columns), frame.head(ROWS_SHOWN).itertuples(index=False)
+
+    @property
+    def verdict(self) -> str:
+        """What the release is good for and what not, in a sentence or two, from released values alone."""
+        return verdict_of(self.statement).text
 
     @property
     def chosen(self) -> Mapping[str, Any]:
@@ -286,6 +289,19 @@ class SyntheticRelease(Shown):
         import dpopt  # the root, which knows every room: that of reports lies above this one
 
         return dpopt.report(self, table, **how)
+
+    def plot(self, table: object = None, **how: Any) -> Framed:
+        """Return the same page in a frame, for a notebook: the verdict, charts of columns, and maps of their pairs.
+
+        Examples
+        --------
+        >>> import dpopt, pandas
+        >>> schema = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+        >>> made = dpopt.release(pandas.DataFrame({"smoker": [True, False] * 500}), schema, "marginals:1", epsilon=1)
+        >>> "Verdict." in made.plot().page
+        True
+        """
+        return Framed(self.report(table, **how))
 
     def answer(self, questions: str | Sequence[str], **how: Any) -> pd.DataFrame:
         """Return answers to questions, with intervals: `dpopt.answer` of this release, with its parameters and example."""

@@ -61,6 +61,15 @@ def show(
     _print(contents)
 
 
+@command("forget", group=budget_group)
+def forget() -> None:
+    """Forget which tables were released without a budget file; DPOPT_STATE names the folder of that list."""
+    from dpopt.cli.reports.reports import console
+    from dpopt.releases.remembered_tables import forget, remembered_file
+
+    console().print(f"{forget():,} tables forgotten; the list was {remembered_file()}", markup=False)
+
+
 def _print(contents: BudgetContents) -> None:
     from rich.table import Table
 
@@ -80,6 +89,12 @@ def _print(contents: BudgetContents) -> None:
             costs = (f"{release.cost.rho:.6g}", f"{release.epsilon(contents.delta):.6g}", pure)
             table.add_row(release.date[:16].replace("T", " "), release.command, *costs, release.note)
         out.print(table)
+        if any(release.cost.epsilon is None for release in contents.releases):
+            out.print(
+                f"Each epsilon is that of the release's noise at delta = {contents.delta:g}, where the same noise has a "
+                f"smaller epsilon than at a smaller delta, such as the release's own. Of such releases rhos add up, and "
+                f"not epsilons."
+            )
     total = contents.total()
     out.print(f"used: {total.share:.2%} of the budget, by {THEOREMS[total.theorem]}")
     out.print(f"left for one more release: {contents.left_text()}")

@@ -30,6 +30,11 @@ class Shown:
 
     __slots__ = ()
 
+    @property
+    def verdict(self) -> str:
+        """What a release is good for and what not, shown before all else; empty of other values."""
+        return ""
+
     def _said(self) -> Iterable[str]:
         """Return what it is, in short phrases."""
         raise NotImplementedError
@@ -39,11 +44,12 @@ class Shown:
         return None
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(self._said())})"
+        name, held = type(self).__name__, f"({', '.join(self._said())})"
+        return f"{name}: {self.verdict}\n{held}" if self.verdict else f"{name}{held}"
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        said = f"<b>{escape(type(self).__name__)}</b>: {escape(', '.join(self._said()))}"
+        said = f"<b>{escape(type(self).__name__)}</b>: {escape(self.verdict) + '<br>' if self.verdict else ''}{escape(', '.join(self._said()))}"
         found = self._rows()
         if found is None:
             return f"<div>{said}</div>"
@@ -53,6 +59,22 @@ class Shown:
         if len(listed) > MOST_ROWS:
             lines.append(_line("td", ["&hellip;"], escaped=True))
         return f"<div>{said}<table>{''.join(lines)}</table></div>"
+
+
+class Framed:
+    """A page that a notebook shows in a frame.
+
+    >>> Framed("<p>1 < 2</p>")._repr_html_()[:40]
+    '<iframe srcdoc="&lt;p&gt;1 &lt; 2&lt;/p&'
+    """
+
+    __slots__ = ("page",)
+
+    def __init__(self, page: str) -> None:
+        self.page = page
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{escape(self.page)}" style="width: 100%; height: 40rem; border: 0"></iframe>'
 
 
 def _line(tag: str, cells: Iterable[object], *, escaped: bool = False) -> str:

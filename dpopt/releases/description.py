@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpopt.accounting.budget import Budget
-from dpopt.errors import AccuracyWarning, DpoptWarning, PrivacyWarning
+from dpopt.errors import AccuracyWarning, PrivacyWarning
 from dpopt.files.codec import decode
 from dpopt.releases.declared_size import contradiction_in_brief, contradiction_in_words
 from dpopt.releases.measured_size import declared_rows, measured_note
+from dpopt.releases.verdict import Note, verdict_of
 from dpopt.schema.finer import fixed_by_rules
 from dpopt.schema.schema import Schema
 
@@ -22,10 +23,6 @@ _REPAIRS = {
     "other": "Values that do not fit schema.json were counted in the bucket that it declares for them.",
     "drop": "Rows with values that do not fit schema.json were not counted.",
 }
-TOLERABLE = 0.02
-"""What a percentage within a group may be off, 2 points: the group needs so many rows that the noise of a count is less."""
-LITTLE = 0.5
-"""Part of the error of unrelated columns above which rows keep little dependence: about half or less, on public tables."""
 FIGURES = "Figures with intervals"
 _ABOUT = (
     "Each interval, by itself, holds the figure of the table as it was counted with probability 95 %: about one of twenty "
@@ -40,36 +37,17 @@ _ASK = " 'dpopt answer FOLDER QUESTION' gives counts, shares, means, quantiles a
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
-    """A warning in sentences, and in a few words."""
-
-    text: str
-    brief: str
-    kind: type[DpoptWarning] = AccuracyWarning
-    of_run: bool = False
-    """Whether released values show it; else the plan does, and it is shown before anything is spent."""
-    advice: str = ""
-    """What the owner of the table can do, for the terminal."""
-    warned: bool = True
-    """Whether it is raised as a warning; else the terminal shows it as a note."""
-
-    def warning(self) -> DpoptWarning:
-        """Return the note as a warning."""
-        return self.kind(" ".join(filter(None, (self.text, self.advice))))
-
-
-@dataclass(frozen=True, slots=True)
 class Description:
     """What is said of a release, a sentence or more each."""
 
     title: str
     guarantee: str
     """In a few words."""
+    verdict: str
+    """What it is good for, and what not."""
     notes: tuple[Note, ...]
     repairs: tuple[str, ...] = ()
     """What became of values that do not fit the schema."""
-    two_way: tuple[str, ...] = ()
-    """How far counts of two values together are off, and what unrelated columns have."""
     citation: str = ""
 
 
@@ -80,13 +58,14 @@ def described(statement: Mapping[str, Any], schema: Schema | None = None) -> Des
     --------
     >>> privacy = {"private": True, "epsilon": 1.0, "delta": 0.0, "unit": "one record"}
     >>> made_by = {"algorithm": "mwem", "versions": {"dpopt": "0.1"}, "workload": {"fingerprint": "83545dff085a36"}}
-    >>> accuracy = {"two_way": {"pairs": 3, "count_error": 41.3}}
+    >>> accuracy = {"one_way": {"columns": 3, "all_columns": 3, "share_error": 0.0123}}
+    >>> privacy["public_size"] = 5000
     >>> made = described({"records": {}, **made_by, "accuracy": accuracy, "privacy": privacy})
     >>> made.citation
     'Synthetic records, differentially private with epsilon = 1 (pure) for one record; made by dpopt 0.1 (algorithm mwem, \
 workload 83545dff085a).'
-    >>> made.two_way[0][:77]
-    'A count of two values together is typically off by about 41 records, less for'
+    >>> made.verdict
+    'Shares of single columns: within 1.3 points. Do not use: relationships between columns, of which nothing was measured.'
     """
     title = "Synthetic records" if statement["records"] is not None else "Noisy answers"
     spent, version = guarantee(statement["privacy"]), (statement.get("versions") or {}).get("dpopt", "")
@@ -94,9 +73,9 @@ workload 83545dff085a).'
     return Description(
         title,
         spent,
+        verdict_of(statement).text,
         tuple(notes_of(statement, schema)),
         tuple(words for repair, words in _REPAIRS.items() if repair in repairs),
-        tuple(_two_way(statement["accuracy"].get("two_way"))),
         f"{title}, {spent}; made by {f'dpopt {version}'.strip()} (algorithm {statement['algorithm']}, workload "
         f"{statement['workload']['fingerprint'][:12]}).",
     )
@@ -146,12 +125,11 @@ def notes_of(statement: Mapping[str, Any], schema: Schema | None = None, errors:
             'leave the rule out and declare one column as a length after the other ("after"), or declare finer bins'
         )
         found.append(Note(text, f"{len(names):,} columns at representatives"))
-    two_way = accuracy.get("two_way") or {}
-    if two_way and statement.get("records") is not None:
-        found += _of_pairs(two_way)
-    verdict = (accuracy.get("predicted") or {}).get("verdict")
-    if verdict is not None and "unrelated" not in two_way:  # what was measured of this table says more
-        found.append(Note(verdict, "trivial answers are predicted to be as good"))
+    beaten = (accuracy.get("predicted") or {}).get("verdict")
+    if beaten is not None and "unrelated" not in (
+        accuracy.get("two_way") or {}
+    ):  # what was measured of this table says more
+        found.append(Note(beaten, "trivial answers are predicted to be as good"))
     return found
 
 
@@ -196,69 +174,3 @@ def guarantee(privacy: Mapping[str, Any]) -> str:
     return (
         f"differentially private with epsilon = {privacy['epsilon']:.6g}{delta} for {privacy.get('unit', 'one record')}"
     )
-
-
-def _of_pairs(found: Mapping[str, Any]) -> Iterator[Note]:
-    """Yield what a reader of the rows is warned of, where relationships between columns in them cannot be relied on."""
-    measured, named = found["pairs"], f"{found['pairs']:,} of {found.get('all_pairs', 0):,} pairs of columns"
-    if not measured:
-        text = (
-            "No counts of two columns together were measured, so that nothing in this release tells how well its rows "
-            "show relationships between columns. Do not rely on these before the owner has compared rows and table."
-        )
-        yield Note(text, "no pairs of columns measured", of_run=True, warned=False)
-    elif not found.get("dependence", True):
-        text = f"What was measured of {named} shows no dependence beyond noise and sampling. {_BY_ITSELF} {_HELP}"
-        yield Note(text, "no dependence between columns seen", of_run=True)
-    elif not found.get("better", True):
-        text = f"These rows gain nothing over unrelated columns: {_pair_errors(found)} {_BY_ITSELF} {_HELP}"
-        yield Note(text, "nothing gained over unrelated columns", of_run=True)
-    elif _gains_little(found):
-        text = f"These rows gain little over unrelated columns: {_pair_errors(found)} {_WEAKER} {_HELP}"
-        yield Note(text, "little gained over unrelated columns", of_run=True)
-    if 0 < 3 * measured <= found.get("all_pairs", 0):  # others were left out for what their distances said
-        text = f"Only {named} were measured: relationships between other columns can be missing from these rows."
-        yield Note(text, f"{named} measured", of_run=True)
-
-
-_BY_ITSELF = "Use each column by itself: relationships between columns in these rows can be noise."
-_WEAKER = "Relationships between columns in these rows are weaker than in the table, and many are lost."
-_HELP = (
-    "What helps in another release, which costs privacy again: fewer columns, a workload of the pairs that matter, or a "
-    "larger epsilon."
-)
-
-
-def _gains_little(found: Mapping[str, Any]) -> bool:
-    return bool(found.get("better") and found["release"] > LITTLE * found["unrelated"])
-
-
-def _pair_errors(found: Mapping[str, Any]) -> str:
-    """Return the estimated errors of the rows, of unrelated columns and of single noisy counts, in words."""
-    own, unrelated, single = (_digits(found[name]) for name in ("release", "unrelated", "single_counts"))
-    return (
-        f"beyond what single columns have wrong, a count of two values is off by about {own} records in them, and by "
-        f"{unrelated} if columns are taken as unrelated. The noise of a single count is {single} (root mean squares, "
-        f"estimated from what was measured of {found['pairs']:,} pairs)."
-    )
-
-
-def _two_way(found: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield how far counts of two values together are off, and what follows for shares within groups."""
-    if not found or not found["pairs"]:
-        return
-    if found.get("dependence") and found["better"] and not _gains_little(found):
-        some, every = found["pairs"], found.get("all_pairs", 0)
-        others = f" in the {some:,} of {every:,} pairs that were measured; the others can look unrelated in them"
-        yield f"These rows are better than unrelated columns{others if some < every else ''}: {_pair_errors(found)}"
-    error, rows = _digits(found["count_error"]), _digits(found["count_error"] / TOLERABLE)
-    off = f"A count of two values together is typically off by about {error} records, less for rare ones. "
-    yield (
-        f"{'' if found.get('dependence') else off}Do not read percentages within groups below about {rows} rows: they are "
-        f"often off by more than {100 * TOLERABLE:g} points. Means within groups lean towards the mean of all, in large "
-        f"groups too. Ask the release for both (dpopt answer): its intervals have no such bias."
-    )
-
-
-def _digits(number: float) -> str:
-    return f"{float(f'{number:.2g}'):,.9g}"

@@ -1,4 +1,4 @@
-"""What released values say of pairs of columns: the errors of the rows, of unrelated columns, and of single noisy counts.
+"""What released values say of columns and pairs: the errors of the rows, of unrelated columns, and of single noisy counts.
 
 Let y be what was measured of a pair beyond its columns, with noise of variance s^2 along each of f directions; x the
 same of the rows, and p of unrelated columns: of the product of the rows' one-way shares. Estimated squared errors are
@@ -15,40 +15,114 @@ Estimation of the mean of a multivariate normal distribution.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
+from dpopt.accounting.measurements import SizeMeasurement
 from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import independent_shares, residuals_of
 from dpopt.releases.job import Job
 from dpopt.releases.run import Outcome
+from dpopt.schema.attribute import AttributeKind
+from dpopt.schema.domains import Domains
+from dpopt.schema.schema import Schema
 
 DEVIATIONS = 2.0
 """Standard deviations of the noise that dependence, or a gain over unrelated columns, is above to be seen."""
+MISSED = 0.05
+"""Probability with which some share of a column is off by more than is stated."""
+TOLERABLE = 0.02
+"""What a percentage within a group may be off, 2 points: the group needs so many rows that a count's error is less."""
+FAR = 0.1
+"""Part of a column's standard deviation by which a mean within a group is far off."""
 LEAST_GAIN = 0.1
 """Part of the squared error of unrelated columns that the rows are better by, at least, to be better."""
 
 
-def pair_errors(job: Job, outcome: Outcome) -> dict[str, Any]:
-    """Return what release.json says of the accuracy of pairs of columns, under "two_way"; empty where there are none."""
+def released_errors(job: Job, outcome: Outcome) -> dict[str, Any]:
+    """Return what release.json says of the accuracy of columns, "one_way", and of their pairs, "two_way"; empty where none is."""
     told = job.schema.sizes > 1  # a column of one value has no relationships
-    pairs = math.comb(int(told.sum()), 2)
-    if not pairs:
-        return {}
-    measured = outcome.measured()
-    known = None if measured is None else measured.known(2)
-    found: dict[str, Any] = {"pairs": 0 if known is None else len(known), "all_pairs": pairs}
-    if measured is not None and known is not None and len(known):
-        found["count_error"] = math.sqrt(2 / math.pi) * float(np.median(measured.deviations(known)))
-        written = outcome.records if outcome.rows is None else outcome.rows.records
-        if written is not None:
-            rows = RecordAnswers(written.held, written.multiplicity.astype(np.float64))
-            found |= compared_errors(measured, rows, job.schema.sizes)
-    return {"two_way": {name: float(f"{one:.6g}") if isinstance(one, float) else one for name, one in found.items()}}
+    pairs, measured = math.comb(int(told.sum()), 2), outcome.measured()
+    written = outcome.records if outcome.rows is None else outcome.rows.records
+    rows = None if written is None else RecordAnswers(written.held, written.multiplicity.astype(np.float64))
+    found: dict[str, dict[str, Any]] = {"one_way": {}, "two_way": {"pairs": 0, "all_pairs": pairs} if pairs else {}}
+    if measured is not None and (known := len(measured.known(1))):
+        earlier = SizeMeasurement.of(job.plan.budget).deviation if job.plan.budget.earlier else 0.0
+        error = column_error(measured, rows, job.schema.sizes, earlier)
+        found["one_way"] = {"columns": known, "all_columns": int(told.sum()), "share_error": error}
+    if measured is not None and pairs and len(both := measured.known(2)):
+        error = math.sqrt(2 / math.pi) * float(np.median(measured.deviations(both)))
+        found["two_way"] |= {"pairs": len(both), "count_error": error}
+        if rows is not None:
+            found["two_way"] |= compared_errors(measured, rows, job.schema.sizes)
+            found["two_way"]["rows_for_means"] = rows_for_means(measured, rows, job.schema)
+    return {key: _rounded(one) for key, one in found.items() if one}
+
+
+def _rounded(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: float(f"{one:.6g}") if isinstance(one, float) else one for name, one in found.items()}
+
+
+def rows_needed(found: Mapping[str, Any]) -> float:
+    """Return how many rows a group needs, so that the typical error of a count within it is at most `TOLERABLE` of them."""
+    return float(max(found["count_error"], math.sqrt(2 / math.pi) * found.get("release", 0.0))) / TOLERABLE
+
+
+def _places(measured: MeasuredResiduals, sets: MarginalSet) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the places of sets among those that were measured, and which of these' cells are theirs."""
+    places = np.array([measured.places[sets.attributes_of(place)] for place in range(len(sets))])
+    return places, np.repeat(np.isin(np.arange(len(measured.sets)), places), measured.sets.cells())
+
+
+def _columns(rows: RecordAnswers, domains: Domains, sizes: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Return the share of every code of every attribute."""
+    return rows.on(MarginalSet(domains, np.arange(domains.counts.size, dtype=np.int32)[:, None]), sizes)
+
+
+def column_error(
+    measured: MeasuredResiduals, rows: RecordAnswers | None, sizes: NDArray[np.integer], deviation: float = 0.0
+) -> float:
+    """Return within what the shares of all values of measured columns are, in the rows or else as they were measured.
+
+    The largest of their distances from what was measured, and of what its noise stays within in all of them with
+    probability 95 %; `deviation` is that of a measured number of records.
+    """
+    columns, size = measured.known(1), measured.size
+    _, cells = _places(measured, columns)
+    seen = measured.estimates[cells] / size
+    off = np.zeros(seen.size) if rows is None else np.abs(residuals_of(columns, rows.on(columns, sizes)) - seen)
+    noise = np.hypot(np.repeat(measured.deviations(columns), columns.cells()), deviation * seen)
+    missed = MISSED / (2 * seen.size)  # on each side, each
+    beyond = float(ndtri(1 - missed)) if measured.gaussian else -math.log(2 * missed) / math.sqrt(2)
+    return float(np.maximum(off, beyond * noise / size).max())
+
+
+def rows_for_means(measured: MeasuredResiduals, rows: RecordAnswers, schema: Schema) -> dict[str, float]:
+    """Return for each column of numbers in measured pairs how many rows a group needs for a mean of it.
+
+    So many that the noise of the mean, s |v - m| / rows, is at most `FAR` of the column's standard deviation: v are the
+    representatives of its bins, m their mean, s is the typical noise of a residual of two columns along each direction.
+    """
+    pairs, domains = measured.known(2), measured.domains
+    places, _ = _places(measured, pairs)
+    noise = math.sqrt(float(np.median(measured.variances[places])))
+    shares, found = _columns(rows, domains, schema.sizes), {}
+    for attribute in np.unique(pairs.attributes[:, :2]).tolist():
+        if (own := schema.attributes[attribute]).kind is AttributeKind.NUMERIC:
+            codes, start = domains.codes_of(attribute), domains.starts[attribute]
+            numbers = np.append(own.representatives, np.nan)[codes]  # a missing value has the last code
+            told = ~np.isnan(numbers)
+            share = shares[start : start + codes.size][told]
+            centred = numbers[told] - share @ numbers[told] / max(float(share.sum()), 1e-300)
+            if spread := math.sqrt(float(share @ centred**2)):
+                found[own.measured] = float(f"{noise * float(np.linalg.norm(centred)) / (FAR * spread):.6g}")
+    return found
 
 
 def compared_errors(measured: MeasuredResiduals, rows: RecordAnswers, sizes: NDArray[np.integer]) -> dict[str, Any]:
@@ -62,10 +136,9 @@ def compared_errors(measured: MeasuredResiduals, rows: RecordAnswers, sizes: NDA
     """
     size, domains = measured.size, measured.domains
     pairs = measured.known(2)
-    places = np.array([measured.places[pairs.attributes_of(place)] for place in range(len(pairs))])
+    places, cells = _places(measured, pairs)
     variances, starts = measured.variances[places] / size**2, pairs.starts[:-1]
-    cells = np.repeat(np.isin(np.arange(len(measured.sets)), places), measured.sets.cells())
-    columns = rows.on(MarginalSet(domains, np.arange(domains.counts.size, dtype=np.int32)[:, None]), sizes)
+    columns = _columns(rows, domains, sizes)
     product = residuals_of(pairs, independent_shares(pairs, columns))
     moved, apart = (residuals_of(pairs, rows.on(pairs, sizes)) - product, measured.estimates[cells] / size - product)
     far, kept = np.add.reduceat(apart**2, starts), np.add.reduceat(moved**2, starts)

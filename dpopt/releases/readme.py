@@ -20,6 +20,8 @@ _WIDTH = 78
 _TEMPLATE = """\
 {heading}
 
+{verdict}
+
 {what_it_is}
 
 {notes}
@@ -101,7 +103,8 @@ def readme_of(statement: Mapping[str, Any], schema: Schema | None = None, figure
             if records is not None
             else "Answers to the {} on a private table, with noise. There are no records."
         ).format(f"{statement['workload']['queries']:,} queries of workload.json"),
-        notes="\n\n".join((*(note.text for note in release.notes), *release.repairs, *release.two_way)),
+        verdict=release.verdict,
+        notes="\n\n".join((*(note.text for note in release.notes), *release.repairs)),
         cost=""
         if not privacy["private"]
         else f"Neighbouring tables: {privacy['neighbours']}. Costs were added up by the accountant "

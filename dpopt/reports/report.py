@@ -114,7 +114,7 @@ def _page_of_synopsis(synopsis: Synopsis, title: str | None) -> str:
         "report.html",
         title=title or f"Report on a release: {synopsis.WHAT}",
         privacy=synopsis.privacy,
-        release=Description(synopsis.WHAT, guarantee(synopsis.privacy), tuple(synopsis.notes())),
+        release=Description(synopsis.WHAT, guarantee(synopsis.privacy), synopsis.verdict, tuple(synopsis.notes())),
         meaning=meaning_of(synopsis.privacy),
         charges=grouped_charges(synopsis.privacy["charges"]),
         synopsis={"what": synopsis.WHAT, "said": repr(synopsis), "made_by": synopsis.MADE_BY, "solved": solved},

@@ -43,6 +43,11 @@ class Written(Progress):
         """Keep the warning."""
         self.note(f"warning: {what}")
 
+    def verdict(self, text: str) -> None:
+        """Keep the verdict on the release."""
+        self._state["verdict"] = text
+        self._write(now=True)
+
     def owner_note(self, text: str) -> None:
         """Keep the note; the file is the owner's."""
         self.note(text)
@@ -93,6 +98,7 @@ def main(task: Path) -> int:
             finished = dpopt.release(
                 table, plan=asked["plan"], out=out, progress=progress, budget=budget, **asked["reading"]
             )
+        progress.verdict(finished.verdict)
         for name, rows in (("public.html", None), ("owner.html", table)):
             progress.begin(f"the report: {name}")
             dpopt.report(finished, rows, out=task.with_name(name))

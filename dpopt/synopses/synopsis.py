@@ -29,8 +29,9 @@ from dpopt.models.model import Solution
 from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import as_today
 from dpopt.releases.declared_size import Total, contradiction
-from dpopt.releases.description import Note, notes_of
+from dpopt.releases.description import notes_of
 from dpopt.releases.folder_files import check_new, write_whole
+from dpopt.releases.verdict import Note, verdict_of_answers
 from dpopt.synopses.solved import Inference, Solved, solved_by
 
 _PLAN = "the plan"
@@ -86,6 +87,15 @@ class Synopsis(Shown, ABC):
     @abstractmethod
     def _contents(self) -> list[str]:
         """Return what it holds, in short phrases."""
+
+    def _error(self) -> tuple[str, float, bool] | None:
+        """Return what is answered, how far off it is predicted to be, and whether as a share or in records; None if unknown."""
+        return None
+
+    @property
+    def verdict(self) -> str:
+        """What the release is good for and what not, in a sentence, from public and released values alone."""
+        return verdict_of_answers(self._error())
 
     def _said(self) -> list[str]:
         return [*self._contents(), *(note.brief for note in self.notes()), *spending_in_words(self.privacy)]

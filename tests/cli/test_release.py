@@ -21,7 +21,7 @@ def test_a_release_says_what_was_spent_and_where_it_is(tmp_path: Path) -> None:
     assert f"{privacy['public_size']:,} rows in {tmp_path / 'out' / 'synthetic.csv'}" in text
     assert "with weights" not in text
     lines = text.splitlines()
-    assert [line.partition(":")[0] for line in lines[:2]] == ["records", "spent"]
+    assert [line.partition(":")[0] for line in lines[:3]] == ["verdict", "records", "spent"]
     assert lines[-2].startswith(f"next:       dpopt report {tmp_path / 'out'} ")
     assert lines[-3].startswith("to publish: first check the ten points")
 

@@ -19,9 +19,9 @@ from dpopt.public_random import permutation, public_stream, uniforms
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import residuals_of, subsets_of
-from dpopt.releases.description import described, notes_of
-from dpopt.releases.pair_errors import compared_errors
+from dpopt.releases.pair_errors import column_error, compared_errors, rows_for_means
 from dpopt.releases.readme import README
+from dpopt.releases.verdict import Note, verdict_of
 from dpopt.schema.domains import Domains
 
 Codes = NDArray[np.int32]
@@ -91,14 +91,15 @@ def test_shuffling_the_columns_of_a_release_makes_its_verdict_worse(name: str, s
     assert (after["dependence"], after["better"]) == (True, False)
     assert after["release"] > 1.5 * before["release"]
     assert after["release"] == pytest.approx(after["unrelated"], rel=0.1)
-    texts = [[note.brief for note in notes(one)] for one in (before, after)]
-    assert texts[0] == (["little gained over unrelated columns"] if (name, scale) == ("a rare code", 20.0) else [])
-    assert texts[1] == ["nothing gained over unrelated columns"]
+    little = (name, scale) == ("a rare code", 20.0)
+    assert ("many of which are lost here" in verdict(before).text) == verdict(before).of_run == little
+    assert "no better here than if columns were unrelated" in verdict(after).text
+    assert verdict(after).of_run
 
 
-def notes(figures: dict[str, Any], pairs: int = 3, all_pairs: int = 3) -> list[Any]:
+def verdict(figures: dict[str, Any], pairs: int = 3, all_pairs: int = 3) -> Note:
     two_way = {"pairs": pairs, "all_pairs": all_pairs, "count_error": 1.0, **figures}
-    return notes_of({"privacy": {}, "records": {}, "accuracy": {"two_way": two_way}})
+    return verdict_of({"privacy": {"public_size": ROWS}, "records": {}, "accuracy": {"two_way": two_way}})
 
 
 @pytest.mark.parametrize("scale", [5.0, 20.0, 80.0])
@@ -159,52 +160,56 @@ def test_dependence_of_independent_columns_is_rarely_seen() -> None:
 
 def test_a_table_without_dependence_has_its_note() -> None:
     independent = shuffled(tables()["a trend"], 11)
-    (note,) = notes(compared(measured(independent, 50.0, seed=2), independent, independent))
-    assert note.text.startswith(
-        "What was measured of 3 of 3 pairs of columns shows no dependence beyond noise and sampling."
-    )
-    assert note.text.endswith("fewer columns, a workload of the pairs that matter, or a larger epsilon.")
+    note = verdict(compared(measured(independent, 50.0, seed=2), independent, independent))
+    assert "relationships between columns, of which none was seen beyond noise and sampling" in note.text
+    assert note.of_run
+    assert note.advice.endswith("fewer columns, a workload of the pairs that matter, or a larger epsilon.")
 
 
 def test_rows_that_keep_little_say_so() -> None:
     table = tables()["functions"]
     found = measured(table, 20.0)
-    kept = {
-        part: [note.brief for note in notes(compared(found, release_of(table, part), table))]
-        for part in (0.0, 0.3, 0.8)
-    }
-    assert kept == {
-        0.0: ["nothing gained over unrelated columns"],
-        0.3: ["little gained over unrelated columns"],
-        0.8: [],
-    }
+    none, little, much = (verdict(compared(found, release_of(table, part), table)) for part in (0.0, 0.3, 0.8))
+    assert "no better here than if columns were unrelated" in none.text
+    assert "many of which are lost here" in little.text
+    assert (none.of_run, little.of_run, much.of_run) == (True, True, False)
+    assert "relationships" not in much.text
 
 
 def test_few_measured_pairs_are_pointed_out() -> None:
-    """Most where the release is worst: rows that gain nothing, from few pairs, have both notes."""
+    """They are not to be used, and warned of where at most a third was measured."""
     table = tables()["a trend"]
-    figures = compared(measured(table, 10.0, most=1), shuffled(table), table)
-    found = [note.brief for note in notes(figures, pairs=1)]
-    assert found == ["nothing gained over unrelated columns", "1 of 3 pairs of columns measured"]
+    figures = compared(measured(table, 10.0, most=1), release_of(table), table)
+    for pairs, warned in ((1, True), (2, False)):
+        found = verdict(figures, pairs)
+        assert f"Shares of pairs of values (in {pairs} of 3 pairs of columns): most within" in found.text
+        assert found.text.endswith("the other pairs of columns, which were not measured.")
+        assert found.of_run == warned
 
 
 TWO = pd.DataFrame({"a": ["x", "y"] * 1000, "b": ["x", "y"] * 1000, "c": ["x", "x", "y", "y"] * 500})
 SCHEMA = dpopt.Schema(tuple(dpopt.Attribute(name, dpopt.AttributeKind.CATEGORICAL, ("x", "y")) for name in "abc"))
-FAMILIES: dict[str, tuple[dict[str, Any], str | None]] = {
-    "residuals": ({"algorithm": "projection", "measure": "residuals"}, None),
-    "counts": ({"algorithm": "projection", "measure": "counts"}, None),
-    "selected": ({"algorithm": dpopt.Projection(measure="selected", selections=1)}, "1 of 3 pairs of columns measured"),
-    "mwem": ({"algorithm": dpopt.MWEM(rounds=6)}, None),
-    "dualquery": ({"algorithm": dpopt.DualQuery(rounds=20, draws=20, step=0.5)}, "no pairs of columns measured"),
-    "fem": ({"algorithm": dpopt.FEM(rounds=4)}, "no pairs of columns measured"),
-    "smalldb": ({"algorithm": dpopt.SmallDatabase(records=3), "epsilon": 1}, "no pairs of columns measured"),
+_PAIRS = "Shares of pairs of values: most within "
+_BY_THEOREM = " points with probability 95 %, if the table has n0 records, as its theorem says."
+_UNKNOWN = "Nothing in this release tells how good it is."
+_ROUNDS = dpopt.DualQuery(rounds=20, draws=20, step=0.5)
+FAMILIES: dict[str, tuple[dict[str, Any], str]] = {
+    "residuals": ({"algorithm": "projection", "measure": "residuals"}, _PAIRS),
+    "counts": ({"algorithm": "projection", "measure": "counts"}, _PAIRS),
+    "selected": ({"algorithm": dpopt.Projection(measure="selected", selections=1)}, "(in 1 of 3 pairs of columns)"),
+    "mwem": ({"algorithm": dpopt.MWEM(rounds=6)}, "Shares of pairs of values"),
+    "noise": ({"algorithm": "noise"}, _PAIRS),
+    "dualquery": ({"algorithm": _ROUNDS}, _UNKNOWN),
+    "predicted": ({"algorithm": _ROUNDS, "predict": True}, " points on average, as predicted on public data."),
+    "fem": ({"algorithm": dpopt.FEM(rounds=4)}, _UNKNOWN),
+    "smalldb": ({"algorithm": dpopt.SmallDatabase(records=3), "epsilon": 1}, _BY_THEOREM),
 }
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_family_says_what_its_pairs_are_worth_everywhere(family: str, tmp_path: Path) -> None:
+def test_the_verdict_of_every_family_is_the_same_everywhere(family: str, tmp_path: Path) -> None:
     """a and b are equal. At epsilon 100 noise has a deviation below 10 of 2,000 rows, so that none of it fails by chance."""
-    terms, brief = FAMILIES[family]
+    terms, known = FAMILIES[family]
     asked: dict[str, Any] = {
         "epsilon": 100,
         "delta": 1e-6,
@@ -216,16 +221,86 @@ def test_every_family_says_what_its_pairs_are_worth_everywhere(family: str, tmp_
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
         made = dpopt.release(TWO, SCHEMA, "marginals:2", **asked)
-    said = [*(note.text for note in notes_of(made.statement)), *described(made.statement).two_way]
-    assert said
+    assert known in made.verdict
     readme = " ".join((tmp_path / "out" / README).read_text(encoding="utf-8").split())
     page = dpopt.report(made)
-    assert all(sentence in readme and sentence in page for sentence in said)
-    if brief is None:
-        assert any(sentence.startswith("These rows are better than unrelated columns") for sentence in said)
-    else:
-        assert brief in repr(made)
-        assert sum(str(one.message) in said for one in raised) == (brief != "no pairs of columns measured")
+    assert readme.index(made.verdict) < readme.index("FILES")
+    assert page.index(made.verdict) < page.index('<section id="spent">')
+    assert repr(made).startswith(f"SyntheticRelease: {made.verdict}\n(")
+    assert made.verdict in made._repr_html_()
+    assert sum(str(one.message).startswith(made.verdict) for one in raised) == (family == "selected")
+
+
+BANK = {"columns": 17, "all_columns": 17, "share_error": 0.0057}
+PAIRS = {"pairs": 117, "all_pairs": 136, "count_error": 49.0, "release": 54.0, "unrelated": 330.0, "better": True}
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "said"),
+    [
+        (
+            {"two_way": {**PAIRS, "rows_for_means": {"age": 5400.0, "previous": 17000.0, "day": 1900.0}}},
+            (
+                "Shares of single columns: within 0.57 points. Shares of pairs of values (in 117 of 136 pairs of columns): "
+                "most within 0.12 points. Do not use: anything on groups below 2,400 rows; means of previous within groups; "
+                "other means within groups below 5,400 rows; the other pairs of columns, which were not measured."
+            ),
+        ),
+        (
+            {"two_way": {**PAIRS, "pairs": 136, "count_error": 950.0, "release": 100.0}},
+            (
+                "Shares of single columns: within 0.57 points. Shares of pairs of values: most within 0.23 points. "
+                "Do not use: percentages within groups."
+            ),
+        ),
+        (
+            {"one_way": {**BANK, "share_error": 0.31}, "two_way": {"pairs": 0, "all_pairs": 136}},
+            (
+                "Do not use: shares of single columns, which can be off by 31 points; relationships between columns, of "
+                "which nothing was measured."
+            ),
+        ),
+        (
+            {"size": {"declared": 45000, "says": "about", "records": 400}},
+            "Do not use: anything; the declared number of records is wrong, and all shares with it.",
+        ),
+        (
+            {"one_way": None, "predicted": {"mean_error": 0.1, "verdict": "the uniform distribution has ..."}},
+            (
+                "Trivial answers are predicted to be as good. Compare rows and table (dpopt evaluate) before anyone relies "
+                "on them."
+            ),
+        ),
+    ],
+)
+def test_the_verdict_follows_from_stated_figures(accuracy: dict[str, Any], said: str) -> None:
+    stated = {"privacy": {"public_size": 45000}, "records": {}, "workload": {"queries": 9}}
+    assert verdict_of({**stated, "accuracy": {"one_way": BANK, **accuracy}}).text == said
+
+
+@pytest.mark.parametrize("scale", [5.0, 40.0])
+def test_shares_are_within_what_is_stated_of_single_columns(scale: float) -> None:
+    """Of rows that follow the table, with public noise; stated errors grow with the noise and with wrong rows."""
+    for table in tables().values():
+        found, sizes = measured(table, scale), table.max(axis=0) + 1
+        columns = found.known(1)
+        true, stated = RecordAnswers(table).on(columns, sizes), {}
+        for name, rows in (("right", table), ("copies", np.repeat(table[:1], 10, axis=0))):
+            stated[name] = column_error(found, RecordAnswers(rows), sizes)
+            off = float(np.abs(RecordAnswers(rows).on(columns, sizes) - true).max())
+            assert off <= stated[name] + (0 if name == "right" else 3 * scale / ROWS)
+        assert column_error(found, None, sizes) <= stated["right"] < stated["copies"]
+        assert column_error(found, None, sizes, deviation=ROWS / 10) > column_error(found, None, sizes)
+
+
+def test_means_need_as_many_rows_as_their_noise_asks_for() -> None:
+    """Two bins at 0.5 and 1.5 in equal shares: |v - m| / sd is sqrt(2), so that rows are 10 sqrt(2) s."""
+    table = np.repeat(np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.int32), ROWS // 4, axis=0)
+    found = measured(table, 30.0)
+    number = dpopt.Attribute("number", dpopt.AttributeKind.NUMERIC, edges=(0, 1, 2))
+    group = dpopt.Attribute("group", dpopt.AttributeKind.CATEGORICAL, ("x", "y"))
+    needed = rows_for_means(found, RecordAnswers(table), dpopt.Schema((number, group)))
+    assert needed == {"number": pytest.approx(10 * 2**0.5 * found.variances[found.places[0, 1]] ** 0.5, rel=1e-5)}
 
 
 @pytest.mark.parametrize("table", ["constant", "two rows", "one column"])

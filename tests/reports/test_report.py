@@ -14,7 +14,7 @@ import pytest
 import dpopt
 from dpopt.accounting.budget import power_of_tests
 from dpopt.errors import PlanError, ReleaseFolderError, SchemaError
-from dpopt.releases.description import described
+from dpopt.releases.verdict import verdict_of
 from dpopt.reports.report import report
 from dpopt.reports.words import grouped_charges, meaning_of
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
@@ -95,7 +95,7 @@ def test_the_owners_page_begins_with_the_weakest_figures(pages: tuple[str, str])
 def test_the_release_says_from_which_group_size_on_percentages_can_be_read(
     finished: dpopt.SyntheticRelease, pages: tuple[str, str]
 ) -> None:
-    """From the known noise alone: 50 times the mean absolute noise of a cell. A note without counts of pairs."""
+    """50 times the mean absolute error of a cell: of its known noise, or of the rows if that is larger."""
     measured = finished.measured()
     assert measured is not None
     noise = measured.deviations(measured.known(2))
@@ -105,13 +105,15 @@ def test_the_release_says_from_which_group_size_on_percentages_can_be_read(
         pytest.approx(error, rel=1e-5),
         len(noise),
     )  # six digits are on file
-    *_, said = described(finished.statement).two_way
-    rows = float(said.split("below about ")[1].split()[0].replace(",", ""))
-    assert rows == pytest.approx(50 * error, rel=0.05)
+    said = finished.verdict
+    least = 50 * max(two_way["count_error"], (2 / np.pi) ** 0.5 * two_way["release"])
+    kept = {**two_way, "unrelated": 10 * two_way["release"], "better": True, "dependence": True}
+    stated = {**finished.statement, "accuracy": {**finished.statement["accuracy"], "two_way": kept}}
+    assert f"anything on groups below {float(f'{least:.2g}'):,.9g} rows" in verdict_of(stated).text
     assert all(said in page for page in pages)
     alone = released(workload="marginals:1")
     assert alone.statement["accuracy"]["two_way"] == {"pairs": 0, "all_pairs": 10}
-    assert "no pairs of columns measured" in repr(alone)
+    assert "relationships between columns, of which nothing was measured" in repr(alone)
 
 
 def test_the_page_without_the_table_is_a_function_of_the_release_alone(tmp_path: Path) -> None:

@@ -68,16 +68,19 @@ def values(made: dpopt.SyntheticRelease, tmp_path_factory: pytest.TempPathFactor
         ("Budget", "Budget(epsilon = 1.0 at delta = 1e-06 (accountant 'zcdp')"),
         ("BudgetLedger", "BudgetLedger(owner.budget, epsilon = 3.0 at delta = 1e-06"),
         ("Planned", "Planned(projection, 20 queries, n=1000, predicted mean error="),
-        ("SyntheticRelease", "SyntheticRelease(projection, "),
-        ("Histogram", "Histogram('age', 10 bins, epsilon=1, delta=1e-09, "),
-        ("grid", "GridHistogram('smoker' (2) x 'age' (10), epsilon=1, delta=0 (pure), "),
-        ("prefixes", "Prefixes('age', 2 of 10 steps, epsilon="),
+        ("SyntheticRelease", "(projection, "),
+        ("Histogram", "('age', 10 bins, epsilon=1, delta=1e-09, "),
+        ("grid", "('smoker' (2) x 'age' (10), epsilon=1, delta=0 (pure), "),
+        ("prefixes", "('age', 2 of 10 steps, epsilon="),
     ],
 )
 def test_values_show_themselves_in_a_line_and_in_a_small_table(values: dict[str, Any], name: str, said: str) -> None:
     shown, html = repr(values[name]), values[name]._repr_html_()
-    assert shown.startswith(said)
-    assert len(shown) < 260
+    verdict, held = shown.split("\n") if "\n" in shown else ("", shown)
+    assert held.startswith(said)
+    assert len(held) < 260
+    assert verdict == (f"{type(values[name]).__name__}: {values[name].verdict}" if values[name].verdict else "")
+    assert bool(verdict) == said.startswith("(")
     assert html.startswith("<div><b>")
     assert len(html) < 4000
     assert html.count("<table>") == html.count("</table>") <= 1

@@ -36,6 +36,7 @@ def _demonstrate(place: Path) -> None:
     from dpopt.cli.reports.reports import console, report_errors, report_release, report_rows
     from dpopt.private.readers.read_table import read_table
     from dpopt.releases.public_population.demo_population import demo_codes, demo_schema
+    from dpopt.releases.remembered_tables import forget
     from dpopt.releases.table_output import write_records
 
     out = console()
@@ -50,6 +51,7 @@ def _demonstrate(place: Path) -> None:
     )
     with TerminalProgress(details=False) as progress:
         finished = release(table, schema, "marginals:3", out=folder, epsilon=1.0, delta=1e-9, progress=progress)
+    forget(table)  # its people are made up
     report_release(finished.statement, "release", "people.csv", details=False)
     out.print("\n$ dpopt evaluate release people.csv")
     report_errors(evaluate(finished, read_table(table, schema)), details=False)

@@ -159,7 +159,7 @@ def _report(made: Planned, *, details: bool, compare: bool, predict: bool) -> No
     if details or compare or explained["chosen"] is None or not predict:
         report_plan(made.plan.describe(), explained)
     queries = len(made.request.workload)
-    report_accuracy(explained["accuracy"], made.plan.size, queries, made.like_a_sample_of, details=details)
+    report_accuracy(explained["accuracy"], made.plan.size, queries, details=details)
     if figures := explained.get("figures", ()):
         from dpopt.algorithms.measured.figures import width_in_words
 

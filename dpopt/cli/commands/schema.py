@@ -205,6 +205,15 @@ def check(
     if ignored := () if declared.is_binary else unused_columns(table, declared, how):
         console().print(f"columns that the schema does not name, ignored: {visible(', '.join(ignored))}")
     report_fit(table, fit, changed_sheet(numeric_figures(dataset), {}))
+    if fit.bounds:
+        rows = [tuple(f"{number:,}" for number in row) for row in fit.bounds]
+        print_table(
+            ("--rows-per-person", "rows dropped", "of so many persons"), rows, title="for you alone (NOT private)"
+        )
+        console().print(
+            "Each row gets a part of epsilon that is smaller by --rows-per-person. Take a number that you would also take "
+            "without this table, for example one that is usual in your field: it is published."
+        )
     report_broken_rules(report, all_rows=fit.counted == fit.rows)
     if rough is not None:
         console().print(f"note: {visible(rough)}")

@@ -232,7 +232,8 @@ def report_release(
     from dpopt.releases.readme import README
 
     out, privacy, place = console(), statement["privacy"], Path(folder)
-    held = statement["records"] or statement["answers"]
+    held, release = statement["records"] or statement["answers"], described(statement)
+    out.print(f"verdict:    {release.verdict}")
     if statement["records"] is None:
         out.print(f"answers:    {held['queries']:,} noisy answers in {place / held['file']}, no records")
     else:
@@ -247,15 +248,15 @@ def report_release(
         )
     else:
         out.print("NOT PRIVATE: a part of the draws came from a seeded or scripted source; publish nothing of it")
-    report_accuracy(
-        statement["accuracy"],
-        privacy["public_size"],
-        statement["workload"]["queries"],
-        details=details,
-        declared=is_declared(privacy),
-    )
-    release = described(statement)
-    for sentence in (*release.two_way, *release.repairs):
+    if details:
+        report_accuracy(
+            statement["accuracy"],
+            privacy["public_size"],
+            statement["workload"]["queries"],
+            details=True,
+            declared=is_declared(privacy),
+        )
+    for sentence in release.repairs:
         out.print(f"note:       {sentence}")
     for line in _remarks(statement):
         out.print(line)
@@ -269,17 +270,11 @@ def report_release(
 
 
 def report_accuracy(
-    accuracy: Mapping[str, Any],
-    size: int,
-    queries: int,
-    like: float | None = None,
-    *,
-    details: bool = False,
-    declared: bool = False,
+    accuracy: Mapping[str, Any], size: int, queries: int, *, details: bool = False, declared: bool = False
 ) -> None:
     """Print the mean error that a release expects of itself, or else the predicted one, in records of so many.
 
-    `like` is how many records a random sample has that is as good. With `details` errors are printed as shares, too.
+    With `details` errors are printed as shares, too.
     Where the number was `declared`, the line says so.
     """
     trusted = (
@@ -289,10 +284,9 @@ def report_accuracy(
         if (errors := accuracy.get(which)) is not None:
             mean, low, high = (errors.get(name) for name in ("mean_error", "low", "high"))
             between = "" if low is None else f", in nine of ten runs by {_rows(low * size)} to {_rows(high * size)}"
-            alike = "" if like is None else f"; as in a random sample of {like:,.0f} records"
             console().print(
                 f"accuracy:   off by about {_rows(mean * size)} of {size:,} records, averaged over the {queries:,} "
-                f"counts it is made for{between} ({how}{trusted}{alike})"
+                f"counts it is made for{between} ({how}{trusted})"
             )
             if details:
                 between = "" if low is None else f", {low:.2g} to {high:.2g}"

@@ -92,6 +92,11 @@ class FirstRowsOfPersons:
         self._numbers.default_factory = self._numbers.__len__
         self._seen = np.zeros(0, dtype=np.int64)  # rows of each person so far, K at most
 
+    @property
+    def rows_of_each(self) -> NDArray[np.int64]:
+        """How many rows of each person were kept, (persons,). Private."""
+        return self._seen[: len(self._numbers)]
+
     def keep(self, persons: pa.Array, candidates: Kept) -> Kept:
         """Return which of the next rows are kept; rows that are no candidates neither are nor use up the person's K.
 
@@ -213,6 +218,10 @@ class BatchReader:
     def faults(self) -> list[str]:
         """Return what is wrong with whole rows; nothing where the reading is total."""
         return [] if self._how.is_total_for(self._schema) else self._source.faults()
+
+    def rows_of_persons(self) -> NDArray[np.int64]:
+        """Return how many rows of each person are counted, after a first pass to the end. Private."""
+        return self._persons.rows_of_each
 
     def kept_rows(self) -> KeptRows | None:
         """Return which of the rows are counted, after a first pass to the end; None if all are."""

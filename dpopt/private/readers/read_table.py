@@ -6,15 +6,20 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.readers.open_table import AnyTable, named_by, open_table
-from dpopt.private.readers.table_reading import OnInvalid, TableReading
+from dpopt.private.readers.table_reading import MOST_ROWS_PER_PERSON, OnInvalid, TableReading
 from dpopt.private.readers.table_sources import MemorySource, TableSource, WatchedFiles
 from dpopt.private.tables.dataset import PrivateDataset, Progress
 from dpopt.schema.schema import Schema
 
 if TYPE_CHECKING:
     from dpopt.private.readers.batch_reader import KeptRows
+
+_BOUNDS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+"""Rows of a person, of which the owner sees how many rows they drop."""
 
 
 def read_table(
@@ -123,6 +128,8 @@ class NonPrivateFit:
     rows: int
     counted: int
     misfits: str
+    bounds: tuple[tuple[int, int, int], ...] = ()
+    """Numbers K of rows of a person, how many rows each drops, and of how many persons; until it drops none."""
 
 
 def fit_of_table(
@@ -139,7 +146,21 @@ def fit_of_table(
     misfits = [reader.what_does_not_fit()]
     if rows > reader.rows:
         misfits.append(f"  {rows - reader.rows:,} empty lines, each a malformed row")
-    return dataset, NonPrivateFit(rows, dataset._rows, "\n".join(filter(None, misfits)))
+    return dataset, NonPrivateFit(rows, dataset._rows, "\n".join(filter(None, misfits)), _bounds(table, schema, how))
+
+
+def _bounds(table: AnyTable, schema: Schema, how: TableReading) -> tuple[tuple[int, int, int], ...]:
+    """Return what each of some bounds on the rows of a person drops."""
+    from dpopt.private.readers.batch_reader import BatchReader
+
+    if how.person is None:
+        return ()
+    every = replace(how, rows_per_person=MOST_ROWS_PER_PERSON)
+    reader = BatchReader.first_pass(open_table(table, every), schema, every)
+    reader.read_through()
+    beyond = [(most, np.maximum(reader.rows_of_persons() - most, 0)) for most in _BOUNDS]
+    dropped = [(most, int(rows.sum()), int(np.count_nonzero(rows))) for most, rows in beyond]
+    return tuple(dropped[: 1 + next((place for place, one in enumerate(dropped) if not one[1]), len(dropped))])
 
 
 def refuse_without_rows(source: TableSource, rows: int, how: TableReading) -> None:

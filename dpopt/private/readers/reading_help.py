@@ -44,12 +44,13 @@ ON_INVALID = (
     "row is not counted), clip,other or clip,drop."
 )
 PERSON = (
-    "Column that names the person of each row, where people have several rows: then persons are protected, not rows. "
-    "Goes with --rows-per-person."
+    "Column that names the person of each row, where people have several rows: else a row is protected, and not all rows "
+    "of a person. Goes with --rows-per-person."
 )
 ROWS_PER_PERSON = (
-    "Count only the first rows of each person, this many; the unit of privacy is then a person. Goes with --person, "
-    "which a plan can leave out."
+    "Count only the first rows of each person, this many; the unit of privacy is then a person. A small number drops "
+    "rows of frequent persons, a large one needs more noise. It is published: take one that is usual in your field ('dpopt "
+    "schema check' with --person shows you alone what some numbers drop). Goes with --person, which a plan can leave out."
 )
 N0_COUNTED = (
     "With --n0 and --person: the number of --n0 is public, and of rows that are counted, of each person the first "

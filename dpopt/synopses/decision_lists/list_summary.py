@@ -60,6 +60,9 @@ class ListSummary(PlannedSynopsis):
                     f"found {counts.size:,} counts of conjunctions of {size} literals; expected {expected:,}"
                 )
 
+    def _error(self) -> tuple[str, float, bool]:
+        return "shares of rows", self.plan.predicted, True
+
     def _contents(self) -> list[str]:
         family = self.plan.family
         return [f"{len(family.variables)} variables", f"{family.kind.value} of up to {family.length} literals"]

@@ -76,6 +76,9 @@ class Halfspaces(PlannedSynopsis):
         if found != expected:
             raise TranscriptError(f"found noisy numbers of shapes {found}; expected {expected}")
 
+    def _error(self) -> tuple[str, float, bool]:
+        return "shares of halfspaces", self.plan.prediction.error, True
+
     def _contents(self) -> list[str]:
         plan = self.plan
         return [f"d={plan.columns.dimension}", f"T={plan.dimension}", f"m={plan.number}", f"h={plan.directions}"]

@@ -31,9 +31,10 @@ from dpopt.private.curators.prefix_curator import MOST_STEPS, PrefixCurator, Pre
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, Noise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
-from dpopt.releases.description import Note, notes_of
+from dpopt.releases.description import notes_of
 from dpopt.releases.folder_files import check_new
 from dpopt.releases.ledgers import open_account, reserved_ledger
+from dpopt.releases.verdict import Note, verdict_of_answers
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
 from dpopt.synopses.histograms.released_counts import CONFIDENCE, RangeAnswer, range_answers
@@ -125,6 +126,11 @@ class Prefixes(Shown):
             *(note.brief for note in self.notes()),
             *spending_in_words(self.privacy),
         ]
+
+    @property
+    def verdict(self) -> str:
+        """What the release is good for and what not, in a sentence, from public values alone."""
+        return verdict_of_answers((f"counts up to each step of {self.bins.name}", float(self.deviations.max()), False))
 
     def notes(self) -> list[Note]:
         """Return what a reader is warned of."""

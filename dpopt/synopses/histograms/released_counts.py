@@ -115,6 +115,10 @@ class ReleasedCounts(PlannedSynopsis):
     def cell_names(self) -> tuple[list[str], Iterator[Sequence[object]]]:
         """Return the columns of a table that name a cell, and what stands there for each cell, in C order."""
 
+    def _error(self) -> tuple[str, float, bool]:
+        which, variance = max(self.plan.predicted.items(), key=lambda one: one[1])
+        return f"counts of {which}", variance**0.5, False
+
     def estimate(self, name: str | Estimate | None = None) -> NDArray[np.float64]:
         """Return an estimate of each cell, of the grid's shape, computed once (`estimates.Estimate`)."""
         return self._estimate(name).cells

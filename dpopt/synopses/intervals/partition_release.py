@@ -84,6 +84,9 @@ class PartitionRelease(PlannedSynopsis):
         if found != expected or len(self.plan.mass_scales) != len(expected):
             raise TranscriptError(f"found noisy sums of shapes {found}; expected {expected}")
 
+    def _error(self) -> tuple[str, float, bool]:
+        return "counts of ranges and boxes", self.plan.expected_error, False
+
     def _contents(self) -> list[str]:
         return [names_of(self.axes), f"{len(self.partition):,} boxes"]
 

@@ -59,6 +59,9 @@ class SanitizedPolynomial(Synopsis):
         if self.noisy.shape != (self.figures.monomials.count,):
             raise TranscriptError(f"found {self.noisy.size:,} coefficients; expected {self.figures.monomials.count:,}")
 
+    def _error(self) -> tuple[str, float, bool]:
+        return "values at points", self.figures.predicted, True
+
     def _contents(self) -> list[str]:
         return [repr(self.figures.name), f"{self.figures.monomials.count:,} coefficients"]
 

@@ -115,6 +115,9 @@ class Summary(PlannedSynopsis):
                     f"{groups.conjunctions(size):,}"
                 )
 
+    def _error(self) -> tuple[str, float, bool]:
+        return "shares of conjunctions", self.plan.predicted, True
+
     def _contents(self) -> list[str]:
         groups = self.plan.literals.groups
         return [f"{len(groups.sizes)} columns", f"{groups.literals} literals", f"k={self.plan.width}"]

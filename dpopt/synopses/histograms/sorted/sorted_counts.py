@@ -34,7 +34,7 @@ from dpopt.models.model_size import ModelSize, refuse_solver
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.programs.solver import Capability, Solver
 from dpopt.releases.plan import choice
-from dpopt.synopses.histograms.counts_plan import LARGEST_SIZE, check_scales
+from dpopt.synopses.histograms.counts_plan import LARGEST_SIZE, check_scales, noise_variance
 from dpopt.synopses.solved import Inference, Solved
 from dpopt.synopses.synopsis import Synopsis, write_rows
 
@@ -167,6 +167,9 @@ class SortedCountsRelease(Synopsis):
                 f"{self.size:,} {self.what}{most} add up to {kind}, and not to {self.total:,}; give the true "
                 "public number"
             )
+
+    def _error(self) -> tuple[str, float, bool]:
+        return self.what, noise_variance(self.scale, gaussian=self.gaussian) ** 0.5, False
 
     def _contents(self) -> list[str]:
         return [f"{self.size:,} {self.what}"]

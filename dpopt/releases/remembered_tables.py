@@ -1,0 +1,90 @@
+"""Paths of tables that were released without a budget file: kept on this computer for their owner, never in a release."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from dpopt.errors import BudgetError, DpoptError
+from dpopt.files.json_files import read_json_object, write_json_object
+from dpopt.releases.progress import Detail, Progress
+
+_LIST = "list of released tables"
+STATE = "DPOPT_STATE"
+"""Environment variable that names the folder in place of the user's."""
+
+
+def remembered_file() -> Path:
+    """Return the file: in the folder that `DPOPT_STATE` names, else where the operating system keeps a user's state."""
+    if named := os.environ.get(STATE):
+        return Path(named) / "released-tables.json"
+    home = Path.home()
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        base = home / "Library" / "Application Support"
+    else:
+        base = os.environ.get("XDG_STATE_HOME") or home / ".local" / "state"
+    return Path(base) / "dpopt" / "released-tables.json"
+
+
+@contextmanager
+def remembered(table: object, budget: object, progress: Progress) -> Iterator[None]:
+    """Tell the owner if a table of this path was released before without a budget file, and remember that it is in the body.
+
+    What the body refuses, by a DpoptError, is not remembered; what is interrupted is.
+    """
+    if budget is not None or not isinstance(table, str | os.PathLike):
+        yield
+        return
+    place, path = remembered_file(), os.path.realpath(os.fspath(table))
+    if dates := _known(place, progress).get(path):
+        times = "once" if len(dates) == 1 else f"{len(dates):,} times"
+        progress.owner_note(
+            f"note: this table was released {times} before without a budget file, last on {dates[-1]}. Costs add up: who "
+            f"sees all of these releases learns more than each of them states. 'dpopt budget create' keeps count; 'dpopt "
+            f"budget forget' empties {place}"
+        )
+    try:
+        yield
+    except DpoptError:
+        raise
+    except BaseException:
+        _add(place, path, progress)
+        raise
+    _add(place, path, progress)
+
+
+def _known(place: Path, progress: Progress) -> dict[str, list[str]]:
+    try:
+        found = read_json_object(place, _LIST, BudgetError) if place.exists() else {}
+        return {path: [str(date) for date in dates] for path, dates in found.items() if isinstance(dates, list)}
+    except (OSError, BudgetError) as problem:
+        progress.owner_note(f"note: earlier releases are not known: {problem}")
+        return {}
+
+
+def _add(place: Path, path: str, progress: Progress) -> None:
+    known = _known(place, progress)
+    known[path] = [*known.get(path, ()), datetime.now(UTC).date().isoformat()]
+    try:
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_json_object(place, known, private=True)
+    except OSError as problem:
+        progress.owner_note(Detail(f"note: this release cannot be remembered: {problem}"))
+
+
+def forget(table: Path | None = None) -> int:
+    """Forget all tables, or one; returns how many there were of these."""
+    place = remembered_file()
+    known = _known(place, Progress())
+    if table is None:
+        place.unlink(missing_ok=True)
+        return len(known)
+    if dates := known.pop(os.path.realpath(table), None):
+        write_json_object(place, known, private=True)
+    return int(dates is not None)
