@@ -128,7 +128,7 @@ def _page(finished: SyntheticRelease, judged: Judgement | None, title: str | Non
     measured = finished.measured()
     figures = finished.figures() if judged is None else (judged.evaluation.intervals or {}).get("figures", [])
     before, after = about_figures(some=bool(figures))
-    asked = dict(finished.job.workload.specification)
+    asked, columns = dict(finished.job.workload.specification), column_charts(finished, measured, judged)
     what = "noisy answers" if finished.synthetic is None else "synthetic records"
     return page(
         "report.html",
@@ -143,7 +143,8 @@ def _page(finished: SyntheticRelease, judged: Judgement | None, title: str | Non
         held=held_by(finished),
         asked=short(str(asked.get("workload") or json.dumps(asked, ensure_ascii=False)), 300),
         rules=[(short(rule.name, 200), short(rule.describe(), 2000)) for rule in schema.rules],
-        columns=column_charts(finished, measured, judged),
+        columns=columns,
+        outside=[sum(one["outside"][part] for one in columns) for part in (0, 1)],
         all_columns=len(schema),
         interval=measured is not None and bool(measured.shares),
         figures={"title": FIGURES, "before": before, "rows": figures, "after": after},

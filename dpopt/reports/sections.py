@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpopt.algorithms.after.judgement import Judgement
 from dpopt.algorithms.evaluate import answers_of_records, are_numbers, figures_of_records, names_of
 from dpopt.algorithms.synthetic_release import SyntheticRelease
+from dpopt.html_pages.shown import figure
 from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.queries.associations import cramers_v
 from dpopt.queries.counting.answers import RecordAnswers
@@ -57,6 +58,7 @@ def column_charts(
             low, high = np.clip(near - reach, 0, 1), np.clip(near + reach, 0, 1)
         if own is None and low is None:
             continue
+        off = np.zeros(0) if own is None or low is None else np.maximum(low - own[place], own[place] - high)
         chart = column_chart(
             attribute, None if own is None else own[place], None if one is None else one.real, low, high
         )
@@ -66,6 +68,7 @@ def column_charts(
                 "codes": attribute.size,
                 "missing_text": short(attribute.missing or "", 60),
                 "score": None if one is None else one.score,
+                "outside": (int(np.count_nonzero(off > 1e-12)), off.size),
                 **chart,
             }
         )
@@ -198,7 +201,9 @@ def _numbers(judged: Judgement) -> list[dict[str, Any]]:
         if real["mean"] and own["mean"] is not None:
             off = own["mean"] / real["mean"] - 1
         sides = [
-            [f"{value:,.6g}" for value in (side["mean"], *side["quartiles"])] if side["mean"] is not None else ["–"] * 4
+            [figure(side["mean"], real["sampling"]), *map(figure, side["quartiles"])]
+            if side["mean"] is not None
+            else ["–"] * 4
             for side in (real, own)
         ]
         found.append({"name": short(name, 60), "off": off, "real": sides[0], "own": sides[1]})
