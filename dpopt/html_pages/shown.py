@@ -77,6 +77,18 @@ def figure(number: object, error: float | None = None) -> str:
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}" if isfinite(value) else "unbounded"
 
 
+def percent(share: float | None, error: float | None = None) -> str:
+    """Return a share in per cent: to two digits of its error, or, without one, three digits, none below a hundredth.
+
+    >>> percent(0.31234, 0.0127), percent(0.31234), percent(0.001), percent(None)
+    ('31.2\xa0%', '31.2\xa0%', '0.10\xa0%', '–')
+    """
+    if share is None or not isfinite(share):
+        return "–"
+    value = 100 * share
+    return f"{figure(value, 100 * error if error else (1.0 if abs(value) >= 9.95 else 0.1))}\u00a0%"
+
+
 def answer_in_words(answer: Mapping[str, object]) -> tuple[str, str, str, str]:
     """Return of a row of `dpopt.answer` what it is of, the estimate, its interval, and that of numbers within bins.
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.html_pages.shown import figure
+from dpopt.html_pages.shown import percent
 from dpopt.schema.attribute import Attribute, AttributeKind
 
 Numbers = NDArray[np.float64]
@@ -29,18 +29,6 @@ def short(text: str, most: int = 18) -> str:
     """
     plain = "".join(sign if sign.isprintable() else " " for sign in text)
     return plain if len(plain) <= most else f"{plain[: most // 2]}…{plain[len(plain) + most // 2 + 1 - most :]}"
-
-
-def percent(share: float | None, error: float | None = None) -> str:
-    """Return a share in per cent: to two digits of its error, or, without one, three digits, none below a hundredth.
-
-    >>> percent(0.31234, 0.0127), percent(0.31234), percent(0.001), percent(None)
-    ('31.2\xa0%', '31.2\xa0%', '0.10\xa0%', '–')
-    """
-    if share is None or not np.isfinite(share):
-        return "–"
-    value = 100 * share
-    return f"{figure(value, 100 * error if error else (1.0 if abs(value) >= 9.95 else 0.1))}\u00a0%"
 
 
 def column_chart(

@@ -15,7 +15,7 @@ from dpopt.errors import PlanError, ReleaseFolderError
 from dpopt.files.written_files import check_replaceable, whole_file
 from dpopt.html_pages.page import page
 from dpopt.releases.description import FIGURES, Description, about_figures, described, guarantee
-from dpopt.reports.charts import percent, short
+from dpopt.reports.charts import short
 from dpopt.reports.sections import association_maps, column_charts, held_by, judged_sections
 from dpopt.reports.words import grouped_charges, meaning_of
 from dpopt.synopses.synopsis import Synopsis
@@ -119,7 +119,6 @@ def _page_of_synopsis(synopsis: Synopsis, title: str | None) -> str:
         charges=grouped_charges(synopsis.privacy["charges"]),
         synopsis={"what": synopsis.WHAT, "said": repr(synopsis), "made_by": synopsis.MADE_BY, "solved": solved},
         statement=None,
-        filters={"percent": percent},
     )
 
 
@@ -150,5 +149,5 @@ def _page(finished: SyntheticRelease, judged: Judgement | None, title: str | Non
         figures={"title": FIGURES, "before": before, "rows": figures, "after": after},
         maps=association_maps(finished, judged),
         judged=None if judged is None else judged_sections(finished, judged, measured),
-        filters={"percent": percent},
+        filters={"short": short},
     )

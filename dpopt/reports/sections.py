@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from dpopt.algorithms.after.judgement import Judgement
 from dpopt.algorithms.evaluate import answers_of_records, are_numbers, figures_of_records, names_of
 from dpopt.algorithms.synthetic_release import SyntheticRelease
-from dpopt.html_pages.shown import figure
 from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.queries.associations import cramers_v
 from dpopt.queries.counting.answers import RecordAnswers
@@ -184,30 +183,11 @@ def judged_sections(
         "against_noise": points(lambda one: noise(one.attributes)),
         "against_sampling": points(lambda one: float(one.sampling)),
         "queries": [(short(words, 200), real, own) for words, real, own in judged.queries],
-        "numbers": _numbers(judged),
         "worst_pairs": [_pair(schema, one) for one in judged.worst_pairs],
         "prediction": judged.prediction,
-        "nearness": _nearness(judged),
+        "nearness": judged.nearness,
         "left_out": judged.left_out,
     }
-
-
-def _numbers(judged: Judgement) -> list[dict[str, Any]]:
-    """Return mean and quartiles of each numeric column, real beside synthetic."""
-    found = []
-    for name, both in judged.evaluation.columns.items():
-        real, own = both["real"], both["synthetic"]
-        off = None
-        if real["mean"] and own["mean"] is not None:
-            off = own["mean"] / real["mean"] - 1
-        sides = [
-            [figure(side["mean"], real["sampling"]), *map(figure, side["quartiles"])]
-            if side["mean"] is not None
-            else ["–"] * 4
-            for side in (real, own)
-        ]
-        found.append({"name": short(name, 60), "off": off, "real": sides[0], "own": sides[1]})
-    return found
 
 
 def _pair(schema: Schema, one: Any) -> dict[str, Any]:
@@ -223,27 +203,5 @@ def _pair(schema: Schema, one: Any) -> dict[str, Any]:
             {"caption": "real", **table_map(attributes, one.real, order=order, top=top, signed=False)},
             {"caption": "synthetic", **table_map(attributes, one.own, order=order, top=top, signed=False)},
             {"caption": "synthetic minus real", **table_map(attributes, apart, order=order, top=far, signed=True)},
-        ],
-    }
-
-
-def _nearness(judged: Judgement) -> dict[str, Any] | None:
-    """Return bars of how many records differ from the nearest one in 0, 1, 2, ... columns."""
-    if judged.nearness is None:
-        return None
-    own, real = judged.nearness.synthetic, judged.nearness.real
-    last = max(place for place, shares in enumerate(zip(own, real, strict=True)) if max(shares) > 0)
-    top = max(*own, *real)
-    return {
-        "searched": judged.nearness.searched,
-        "rows": [
-            {
-                "label": f"{place} columns" if place != 1 else "1 column",
-                "own": 100 * own[place] / top,
-                "real": 100 * real[place] / top,
-                "own_share": own[place],
-                "real_share": real[place],
-            }
-            for place in range(last + 1)
         ],
     }

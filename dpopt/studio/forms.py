@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import dpopt
 from dpopt.errors import SchemaError
 from dpopt.files.json_files import parse_json
+from dpopt.html_pages.shown import percent
 
 KINDS = ("categorical", "boolean", "numeric", "date", "duration")
 OF_BINS = ("numeric", "date", "duration")
@@ -134,6 +136,54 @@ def _read(line: str) -> object:
     return found if isinstance(found, int | float | bool) else line
 
 
+RELATIONS = ("=", "!=", "<", "<=", ">", ">=", "is missing", "is given")
+
+
+def rule_of(form: Mapping[str, Any], schema: dpopt.Schema) -> dict[str, Any]:
+    """Return the rule that the fields of a form declare, in the form of a schema file.
+
+    A condition has the fields of a column, a relation and a value, which are numbered 0 and 1. The other columns of an
+    order, a sum and a mapping have these fields for columns, too; a sum has further ones in `terms`.
+    """
+
+    def text(field: str) -> str:
+        return str(form.get(field) or "").replace("\r", "").strip()
+
+    first, second = text("column-0"), text("column-1")
+    match text("rule"):
+        case "if":
+            rule: dict[str, Any] = {"if": _literal(text, 0, schema), "then": _literal(text, 1, schema)}
+        case "order":
+            rule = {"ordered": [first, second]}
+        case "sum":
+            terms = [one.strip() for one in text("terms").split("\n") if one.strip()]
+            rule = {"compare": [[[1, one] for one in [second, *terms]], "=", first]}
+        case "determines":
+            pairs = [line.partition("->")[::2] for line in text("pairs").split("\n") if line.strip()]
+            both = (first, second)
+            mapping = [[_value_of(one.strip(), *there) for one, *there in zip(pair, both, [schema] * 2, strict=True)]
+                       for pair in pairs]  # fmt: skip
+            rule = {"determines": list(both), "mapping": mapping}
+        case other:
+            raise SchemaError(f"there is no such form of a rule: {other!r}")
+    return {"name": text("name"), **rule} if text("name") else rule
+
+
+def _literal(text: Callable[[str], str], number: int, schema: dpopt.Schema) -> list[Any]:
+    name, relation, value = (text(f"{field}-{number}") for field in ("column", "relation", "value"))
+    kind, _, state = relation.partition(" ")
+    return [name, kind, state] if state else [name, relation, _value_of(value, name, schema)]
+
+
+def _value_of(text: str, name: str, schema: dpopt.Schema) -> object:
+    """Return a value of a column as a rule names it: as the schema lists it, a number, or null where it is missing."""
+    attribute = schema.attributes[schema.index(name)]
+    if text == "missing" and attribute.missing is not None:
+        return None
+    known = {_shown(value): value for value in attribute.values}
+    return known[text] if text in known else text if attribute.date_format else _read(text)
+
+
 def rules_of(text: str) -> list[dict[str, Any]]:
     """Return the rules of a text with one JSON object on each line."""
     rules = []
@@ -147,15 +197,16 @@ def rules_of(text: str) -> list[dict[str, Any]]:
     return rules
 
 
-WIDTH, HEIGHT, EDGE = 560, 240, 48
+WIDTH, HEIGHT, EDGE = 560, 260, 72
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Errors against epsilon as places on a picture, both on logarithmic scales, each with its labels."""
+    """Errors against epsilon as places on a picture, both on logarithmic scales, each with its labels; ticks upwards."""
 
     points: tuple[tuple[float, float, str, str], ...]
     baseline: tuple[tuple[float, float], ...]
+    ticks: tuple[tuple[float, str], ...]
 
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, Any]]) -> Curve | None:
@@ -164,15 +215,18 @@ class Curve:
         if len(found) < 2 or any(not error or not base for _, error, base in found):
             return None
         across = [math.log(epsilon) for epsilon, _, _ in found]
-        up = [math.log(value) for _, *both in found for value in both]
-        x = _scale(min(across), max(across), EDGE, WIDTH - EDGE)
-        y = _scale(min(up), max(up), HEIGHT - EDGE, EDGE / 2)
+        up = [math.log10(value) for _, *both in found for value in both]
+        low, high = math.floor(min(up) - 0.2), math.ceil(max(up))  # a label is below its point
+        x = _scale(min(across), max(across), EDGE + 40, WIDTH - 40)
+        y = _scale(low, high, HEIGHT - 48, 24)
         return cls(
-            tuple((x(math.log(e)), y(math.log(m)), f"{e:.2g}", f"{m:.2g}") for e, m, _ in found),
-            tuple((x(math.log(e)), y(math.log(b))) for e, _, b in found),
+            tuple((x(math.log(e)), y(math.log10(m)), f"{e:.2g}", percent(m, m)) for e, m, _ in found),
+            tuple((x(math.log(e)), y(math.log10(b))) for e, _, b in found),
+            tuple((y(power), percent(10.0**power, 10.0**power)) for power in range(low, high + 1)),
         )
 
 
 def _scale(low: float, high: float, begin: float, end: float) -> Any:
     span = (high - low) or 1.0
     return lambda value: round(begin + (value - low) / span * (end - begin), 1)
+

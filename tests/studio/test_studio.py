@@ -101,7 +101,12 @@ def planned(owner: TestClient, table: str, **asked: str) -> str:
     """Plan, and return the page."""
     usual = {"n": "1000", "epsilon": "2", "delta": "1e-6", "workload": "marginals:1"}
     answer = owner.post(f"{table}/plan", data={**usual, **asked})
-    return answer.text
+    for _ in range(600):
+        if "Planning: errors are predicted" not in answer.text:
+            return answer.text
+        time.sleep(0.1)
+        answer = owner.get(f"{table}/plan")
+    raise AssertionError("the planning does not end")
 
 
 def ended(owner: TestClient, table: str) -> str:
@@ -356,8 +361,10 @@ def test_a_curve_has_places_on_the_picture_or_is_none() -> None:
     rows = [{"epsilon": e, "mean_error": 0.1 / e, "baseline": 0.2} for e in (0.5, 1, 2)]
     curve = Curve.of(rows)
     assert curve is not None
-    places = [(x, y) for x, y, _, _ in curve.points] + list(curve.baseline)
-    assert all(0 <= x <= 560 and 0 <= y <= 240 for x, y in places)
+    places = [(x, y) for x, y, _, _ in curve.points] + list(curve.baseline) + [(72.0, y) for y, _ in curve.ticks]
+    assert all(72 <= x <= 560 and 0 <= y <= 212 for x, y in places)
+    assert [text for _, text in curve.ticks] == ["1.0\u00a0%", "10\u00a0%", "100\u00a0%"]
+    assert [error for *_, error in curve.points] == ["20\u00a0%", "10\u00a0%", "5.0\u00a0%"]
     assert Curve.of([{**rows[0], "mean_error": None}, *rows[1:]]) is None
 
 
