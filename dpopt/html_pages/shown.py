@@ -78,7 +78,7 @@ def figure(number: object, error: float | None = None) -> str:
 
 
 def percent(share: float | None, error: float | None = None) -> str:
-    """Return a share in per cent: to two digits of its error, or, without one, three digits, none below a hundredth.
+    r"""Return a share in per cent: to two digits of its error, or, without one, three digits, none below a hundredth.
 
     >>> percent(0.31234, 0.0127), percent(0.31234), percent(0.001), percent(None)
     ('31.2\xa0%', '31.2\xa0%', '0.10\xa0%', '–')

@@ -57,10 +57,7 @@ def column_chart(
         {
             "label": short(attribute.label(code), 20),
             "title": short(attribute.label(code), 60),
-            "own": _share(own, code, top),
-            "real": _share(real, code, top),
-            "low": _share(low, code, top),
-            "high": _share(high, code, top),
+            **{name: _share(values, code, top) for name, values in series.items()},
             "text": percent(None if own is None else float(own[code]), error),
             "real_text": None if real is None else percent(float(real[code]), error),
             "range_text": _range_text(low, high, code),
@@ -168,9 +165,10 @@ def table_map(
     for axis, attribute in enumerate(attributes):
         names, shares = _together(attribute, shares, axis, order[axis])
         labels.append([short(name, 14) for name in names])
-    down = round(LETTER * max(map(len, labels[1])))
-    cells = _cells(*labels, shares, top, percent)
-    return {"rows": labels[0], "columns": labels[1], "cells": cells, "signed": signed, "down": down}
+    rows, columns = labels
+    down = round(LETTER * max(map(len, columns)))
+    cells = _cells(rows, columns, shares, top, percent)
+    return {"rows": rows, "columns": columns, "cells": cells, "signed": signed, "down": down}
 
 
 def _cells(

@@ -31,14 +31,6 @@ _GAUSSIAN, _LAPLACE = 1.96, 2.12  # deviations that 95 % of the noise stays with
 _WORST = 12
 
 
-def held_by(finished: SyntheticRelease) -> dict[str, Any]:
-    """Return how many records or answers a release holds."""
-    if finished.synthetic is None:
-        return {"records": None, "rows": None, "weighted": False}
-    rows = finished.job.rows
-    return {"records": len(finished.records), "rows": rows or len(finished.records), "weighted": rows is None}
-
-
 def column_charts(
     finished: SyntheticRelease, measured: MeasuredResiduals | None, judged: Judgement | None
 ) -> list[dict[str, Any]]:
@@ -57,7 +49,11 @@ def column_charts(
             low, high = np.clip(near - reach, 0, 1), np.clip(near + reach, 0, 1)
         if own is None and low is None:
             continue
-        off = np.zeros(0) if own is None or low is None else np.maximum(low - own[place], own[place] - high)
+        off = (
+            np.zeros(0)
+            if own is None or low is None or high is None
+            else np.maximum(low - own[place], own[place] - high)
+        )
         chart = column_chart(
             attribute, None if own is None else own[place], None if one is None else one.real, low, high
         )
@@ -153,32 +149,20 @@ def judged_sections(
         cells = int(np.prod(sizes[list(attributes)].astype(np.int64)))
         return min(1.0, measured.deviation(attributes) / measured.size * cells / sqrt(2 * pi))
 
-    def rows(some: Any) -> list[dict[str, Any]]:
-        return [
-            {
-                "name": " x ".join(short(schema.attributes[place].name, 40) for place in one.attributes),
-                "distance": one.distance,
-                "noise": noise(one.attributes),
-                "sampling": one.sampling,
-                "score": one.score,
-            }
-            for one in some
-        ]
+    def named(one: Any) -> str:
+        return " x ".join(short(schema.attributes[place].name, 40) for place in one.attributes)
 
     def points(compared: Callable[[Any], float | None]) -> dict[str, Any] | None:
-        found = []
-        for one in judged.pairs:
-            beside = compared(one)
-            if beside is not None:
-                name = " x ".join(short(schema.attributes[place].name, 30) for place in one.attributes)
-                found.append((beside, one.distance, f"{name}: {one.distance:.4f}, beside {beside:.4f}"))
-        return dots(found)
+        beside = [(compared(one), one) for one in judged.pairs]
+        return dots([(x, one.distance, f"{named(one)}: {one.distance:.4f}, beside {x:.4f}") for x, one in beside if x])
 
     far = sorted(judged.pairs, key=lambda one: -one.distance)[:_WORST]
     return {
         "evaluation": judged.evaluation,
-        "columns": rows(sorted(judged.columns, key=lambda one: -one.distance)),
-        "pairs": rows(far),
+        "named": named,
+        "noise": noise,
+        "columns": sorted(judged.columns, key=lambda one: -one.distance),
+        "pairs": far,
         "all_pairs": len(judged.pairs),
         "against_noise": points(lambda one: noise(one.attributes)),
         "against_sampling": points(lambda one: float(one.sampling)),
@@ -195,13 +179,13 @@ def _pair(schema: Schema, one: Any) -> dict[str, Any]:
     attributes = [schema.attributes[place] for place in one.attributes]
     top, apart = max(float(one.real.max()), float(one.own.max()), 1e-9), one.own - one.real
     far = max(float(np.abs(apart).max()), 1e-9)
+    maps = (("real", one.real, top), ("synthetic", one.own, top), ("synthetic minus real", apart, far))
     order = [np.argsort(-one.real.sum(axis=axis), kind="stable") for axis in (1, 0)]
     return {
         "name": " x ".join(short(attribute.name, 40) for attribute in attributes),
         "distance": one.distance,
         "maps": [
-            {"caption": "real", **table_map(attributes, one.real, order=order, top=top, signed=False)},
-            {"caption": "synthetic", **table_map(attributes, one.own, order=order, top=top, signed=False)},
-            {"caption": "synthetic minus real", **table_map(attributes, apart, order=order, top=far, signed=True)},
+            {"caption": caption, **table_map(attributes, shares, order=order, top=most, signed=shares is apart)}
+            for caption, shares, most in maps
         ],
     }

@@ -37,9 +37,10 @@ from starlette.types import Message
 
 import dpopt
 from dpopt.errors import FIELDS, DpoptError, PlanError, named_as_in
+from dpopt.files.json_files import read_json_object
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.page import page
-from dpopt.studio.forms import KINDS, RELATIONS, ColumnForm, Curve, rule_of
+from dpopt.studio.forms import KINDS, RELATIONS, ColumnForm, rule_of, scales_of
 from dpopt.studio.steps import STEPS
 from dpopt.studio.tables import BESIDE, ENDINGS, ON_INVALID, FormEntries, Table, ending_of
 
@@ -285,20 +286,23 @@ class Studio:
             async with request.form() as form:
                 text, seen = str(form.get("rules") or ""), _generation(request)
                 accepted = {int(number) for number in map(str, form.getlist("accept")) if number.isdecimal()}
-                adds, more = form.get("do") == "add", ""
+                adds, declared = form.get("do") == "add", table.schema or table.draft.schema
                 try:
-                    if adds:
-                        more = json.dumps(rule_of(form, table.schema or table.draft.schema), ensure_ascii=False)
+                    more = json.dumps(rule_of(form, declared), ensure_ascii=False) if adds else ""
                     await run_in_threadpool(table.rule, f"{text.rstrip()}\n{more}".strip(), seen, accepted)
                     step = "rules" if adds else "plan"
                     return RedirectResponse(f"{self.base}/tables/{table.key}/{step}", 303)
                 except DpoptError as error:
                     problem = str(error)
-        values = {"text": text, "relations": RELATIONS, "columns": (table.schema or table.draft.schema).attributes}
+        values: dict[str, Any] = {
+            "text": text,
+            "relations": RELATIONS,
+            "columns": (table.schema or table.draft.schema).attributes,
+        }
         return self._page("studio_rules.html", table=table, problem=problem, **values)
 
     async def _plan(self, request: Request, table: Table) -> Response:
-        planning, problem = table.planning, table.trouble or None  # in this order, as they are set in the other
+        planning, problem = table.planning, table.trouble or None  # set in the other order
         if request.method == "POST":
             async with request.form() as form:
                 asked = _entries(form)
@@ -322,7 +326,7 @@ class Studio:
             plan=table.plan,
             rows=table.curve,
             share=len(table.curve) / len(BESIDE),
-            curve=None if table.plan is None else Curve.of(table.curve),
+            curve=None if table.plan is None else scales_of(table.curve),
             budgets=[name for name in self.files if not name.lower().endswith(ENDINGS)],
         )
 
@@ -339,13 +343,11 @@ class Studio:
         if table.process is None:
             return RedirectResponse(f"{self.base}/tables/{table.key}", 303)
         state = table.state  # once: it may change while the page is made
+        shown: dict[str, Any] = {"progress": table.progress(), "summary": None}
+        if state == "done":
+            shown["summary"] = read_json_object(table.place / "summary.json", "summary", PlanError)
         return self._page(
-            "studio_run.html",
-            table=table,
-            state=state,
-            refresh=1 if state == "running" else None,
-            progress=table.progress(),
-            summary=table.summary() if state == "done" else None,
+            "studio_run.html", table=table, state=state, refresh=1 if state == "running" else None, **shown
         )
 
     async def _answers(self, request: Request, table: Table) -> Response:

@@ -197,8 +197,8 @@ class Table:
             algorithm = dpopt.Auto(figures=wanted.get("figures"), target=wanted.get("target"))
             for part in BESIDE:
                 changed: Any = {**terms, "epsilon": float(f"{terms['epsilon'] * part:.6g}")}
-                made = dpopt.plan(schema, wanted.get("workload"), algorithm=algorithm, **changed)
-                beside.append(made)
+                workload = beside[0].request.workload if beside else wanted.get("workload")
+                beside.append(made := dpopt.plan(schema, workload, algorithm=algorithm, **changed))
                 if self.planning == begun:
                     self.curve = sorted([*self.curve, _errors(made.row)], key=lambda row: float(row["epsilon"]))
             with self.changing:
@@ -209,17 +209,14 @@ class Table:
             trouble = str(problem)
         finally:
             if self.planning == begun:
-                self.trouble = trouble
-                self.planning = 0
+                self.trouble, self.planning = trouble, 0  # a page reads them in the other order
 
     def steps(self, file: str) -> str:
         """Return a file that does the steps of this table again: its schema, commands, or a notebook."""
-        if self.schema is None:
-            raise SchemaError("review the columns first")
+        if self.schema is None or self.plan is None:
+            raise PlanError("plan the release first")
         if file == "schema.json":
             return json.dumps(self.schema.to_json(), ensure_ascii=False, indent=1)
-        if self.plan is None:
-            raise PlanError("plan the release first")
         terms = {**self.asked.terms(), **self.asked.wanted()}
         return steps_of(file, self.name, terms, self.asked.reading(), self.asked.budget)
 
@@ -294,10 +291,6 @@ class Table:
             found: dict[str, Any] = read_json_object(self.place / "progress.json", "progress", PlanError)
             return found
         return {"stage": "starting", "share": None, "done": [], "notes": []}
-
-    def summary(self) -> Mapping[str, Any]:
-        """Return what the release has come to: "spent", "weakest", "columns", "rows". Not private."""
-        return read_json_object(self.place / "summary.json", "summary", PlanError)
 
     def problem(self) -> str:
         """Return why the process failed."""

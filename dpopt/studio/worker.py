@@ -36,16 +36,14 @@ class Written(Progress):
 
     def note(self, text: str) -> None:
         """Keep the note."""
-        self._state["notes"].append(text)
+        self._state["notes"].append(spoken(text))
         self._write(now=True)
 
     def warning(self, what: DpoptWarning) -> None:
         """Keep the warning."""
         self.note(f"warning: {what}")
 
-    def owner_note(self, text: str) -> None:
-        """Keep the note; the file is the owner's."""
-        self.note(text)
+    owner_note = note  # the file is the owner's
 
     def begin(self, stage: str) -> None:
         """Keep which stage has begun."""
@@ -112,11 +110,13 @@ def main(task: Path) -> int:
 def _summary(finished: dpopt.SyntheticRelease, table: str) -> dict[str, Any]:
     """Return what was spent, the figures that are furthest from the table, and the first rows. Not private."""
     privacy, weakest = finished.statement["privacy"], dpopt.evaluate(finished, table).words
-    found = {"spent": {key: privacy[key] for key in ("epsilon", "delta", "unit")}, "weakest": [*map(spoken, weakest)]}
-    if finished.synthetic is None:
-        return {**found, "columns": [], "rows": []}
     rows = finished.to_pandas().head(ROWS_SHOWN).astype(object)
-    return {**found, "columns": [*rows.columns], "rows": rows.where(rows.notna(), "").to_numpy().tolist()}
+    return {
+        "spent": {key: privacy[key] for key in ("epsilon", "delta", "unit")},
+        "weakest": [*map(spoken, weakest)],
+        "columns": [*rows.columns],
+        "rows": rows.where(rows.notna(), "").to_numpy().tolist(),
+    }
 
 
 def _end_with_the_studio() -> None:

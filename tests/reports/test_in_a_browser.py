@@ -87,7 +87,8 @@ CONTRAST = """() => {
 }"""
 """The least contrast of a text with the page, by WCAG 2."""
 
-SCROLLED = "[...document.querySelectorAll('.scroll')].filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.innerText)"
+SCROLLED = """[...document.querySelectorAll('.scroll')].filter(one => one.scrollWidth > one.clientWidth + 1)
+  .map(one => one.innerText)"""
 """What is wider than its frame."""
 
 TOUCHING = """() => [...document.querySelectorAll('svg.histogram, .scatter svg')].flatMap(picture => {
