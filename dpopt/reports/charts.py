@@ -22,11 +22,7 @@ MISSING, LETTER = 56, 6.5
 
 
 def short(text: str, most: int = 18) -> str:
-    """Return a text without its middle where it is long; line ends and other signs without a picture become blanks.
-
-    >>> short("Married-civ-spouse", 12), short("decile_score", 12)
-    ('Marrie…pouse', 'decile_score')
-    """
+    """Return a text without its middle where it is long; line ends and other signs without a picture become blanks."""
     plain = "".join(sign if sign.isprintable() else " " for sign in text)
     return plain if len(plain) <= most else f"{plain[: most // 2]}…{plain[len(plain) + most // 2 + 1 - most :]}"
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from dpopt.html_pages.page import page
 
-STEPS = {"steps.sh": "studio_steps.sh", "steps.ipynb": "studio_steps.json"}
-"""Files of steps, and their templates."""
+STEPS = {"steps.sh": "studio_steps.sh", "steps.ipynb": "studio_steps.json"}  # files, and their templates
 
 
 def steps_of(file: str, name: str, plan: Mapping[str, Any], release: Mapping[str, Any], budget: str) -> str:

@@ -86,8 +86,8 @@ class FormEntries:
 
     def wanted(self) -> dict[str, Any]:
         """Return the workload, and the figures and the column that matter, where they are given."""
-        lines = [one.strip() for one in self.figures.splitlines() if one.strip()]
-        found = {"workload": self.workload.strip(), "figures": lines, "target": self.target}
+        lines = filter(None, map(str.strip, self.figures.splitlines()))
+        found = {"workload": self.workload.strip(), "figures": [*lines], "target": self.target}
         return {name: one for name, one in found.items() if one}
 
 

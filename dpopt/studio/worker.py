@@ -109,11 +109,10 @@ def main(task: Path) -> int:
 
 def _summary(finished: dpopt.SyntheticRelease, table: str) -> dict[str, Any]:
     """Return what was spent, the figures that are furthest from the table, and the first rows. Not private."""
-    privacy, weakest = finished.statement["privacy"], dpopt.evaluate(finished, table).words
     rows = finished.to_pandas().head(ROWS_SHOWN).astype(object)
     return {
-        "spent": {key: privacy[key] for key in ("epsilon", "delta", "unit")},
-        "weakest": [*map(spoken, weakest)],
+        "spent": {key: finished.statement["privacy"][key] for key in ("epsilon", "delta", "unit")},
+        "weakest": [*map(spoken, dpopt.evaluate(finished, table).words)],
         "columns": [*rows.columns],
         "rows": rows.where(rows.notna(), "").to_numpy().tolist(),
     }

@@ -15,7 +15,7 @@ import dpopt
 from dpopt.accounting.budget import power_of_tests
 from dpopt.errors import PlanError, ReleaseFolderError, SchemaError
 from dpopt.releases.description import described
-from dpopt.reports.charts import LETTER, MISSING, WIDTH, column_chart
+from dpopt.reports.charts import LETTER, MISSING, WIDTH, column_chart, short
 from dpopt.reports.report import report
 from dpopt.reports.words import grouped_charges, meaning_of
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
@@ -131,6 +131,14 @@ def test_names_and_values_are_shown_and_never_obeyed(pages: tuple[str, str]) -> 
         assert r"\u202e&lt;img" in page
         assert not re.search(r'(?:src|href)="(?!#)|url\(|@import', page)
         assert page.count("</style>") == 1
+
+
+def test_long_names_lose_their_middle() -> None:
+    assert [short(name, 12) for name in ("Married-civ-spouse", "decile_score", "a\nb")] == [
+        "Marrie…pouse",
+        "decile_score",
+        "a b",
+    ]
 
 
 def test_bars_of_numbers_stand_in_order_and_others_by_size() -> None:

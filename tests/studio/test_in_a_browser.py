@@ -42,8 +42,8 @@ def fits(page: Any) -> None:
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-    unlabelled = "[...document.querySelectorAll('input:not([type=hidden]),select,textarea')].filter(e => !e.labels.length).length"
-    assert page.evaluate(unlabelled) == 0
+    fields = "[...document.querySelectorAll('input:not([type=hidden]),select,textarea')]"
+    assert page.evaluate(f"{fields}.filter(e => !e.labels.length).length") == 0
     assert page.evaluate("document.querySelectorAll('h1').length") == 1
 
 
