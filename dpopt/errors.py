@@ -34,6 +34,8 @@ FIELDS = {
     "on_invalid": "What becomes of values that do not fit",
     "budget": "A file with a budget over many releases",
     "workload": "The queries that records should answer well",
+    "figures": "Questions that matter, one on each line",
+    "target": "A column that matters with each other one",
 }
 """Options that the studio has fields for, and what stands above these."""
 _OPTION = re.compile(

@@ -421,11 +421,13 @@ def _figure(kind: str, one: Found) -> tuple[str, str, str, str]:
     if kind == "group_means":
         group = f"{one['group']['column']} = {one['group']['value']}"
         what = f"{one['column']} among {group} ({one['rows']:,} rows)"
-        return what, f"{both[0]:,.6g}", f"{both[1]:,.6g}", ""
+        error = abs(both[0] - both[1]) / 10
+        return what, figure(both[0], error), figure(both[1], error), ""
     if kind == "means":
         percent = "" if one["percent"] is None else f"{one['percent']:+.1f} %, "
         remark = f" ({percent}{one['sampling_errors']:.1f} times its sampling error)"
-        return one["column"], f"{both[0]:,.6g}", f"{both[1]:,.6g}", remark
+        error = abs(both[0] - both[1]) / one["sampling_errors"] if one["sampling_errors"] else None
+        return one["column"], figure(both[0], error), figure(both[1], error), remark
     if kind == "differences":
         unit = "" if one["unit"] is None else f" {one['unit']}"
         return " to ".join(one["columns"]), f"{both[0]:,.4g}{unit}", f"{both[1]:,.4g}", ""

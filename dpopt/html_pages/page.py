@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from dpopt.errors import visible
-from dpopt.html_pages.shown import answer_in_words, figure
+from dpopt.errors import spoken, visible
+from dpopt.html_pages.shown import answer_in_words, figure, percent
 
 _KEPT = "\n\t\u00a0\u202f\u200c\u200d"
 """Signs that are not printable and may stand in a page: line ends, blanks, joiners of letters."""
@@ -41,7 +41,9 @@ def page(template: str, filters: Mapping[str, Callable[..., str]] | None = None,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update({"in_words": answer_in_words, "figure": figure, **(filters or {})})
+    environment.filters.update(
+        {"in_words": answer_in_words, "figure": figure, "percent": percent, "spoken": spoken, **(filters or {})}
+    )
     environment.finalize = _visible
     return environment.get_template(template).render(**values)
 

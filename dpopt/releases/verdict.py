@@ -1,4 +1,4 @@
-"""The verdict on a release, before all else that is said of it: what it is good for and what not, from released values alone."""
+"""The verdict on a release, said before all else: what it is good for and what not, from released values alone."""
 
 from __future__ import annotations
 
@@ -141,7 +141,8 @@ def _of_groups(found: Mapping[str, Any], size: int) -> Iterator[str]:
 def _of_workload(statement: Mapping[str, Any]) -> str:
     """Return what a theorem, or else a prediction, says of the counts that a release was made for."""
     accuracy, counts = statement["accuracy"], f"The {statement['workload']['queries']:,} counts it is made for"
-    unknown = f"Compare {'answers' if statement['records'] is None else 'rows'} and table (dpopt evaluate) before anyone relies on them"
+    held = "answers" if statement["records"] is None else "rows"
+    unknown = f"Compare {held} and table (dpopt evaluate) before anyone relies on them"
     certified = (accuracy.get("certified") or {}).get("by_proven_bounds") or {}
     sure = [one for one in (certified, accuracy.get("proven") or {}) if one.get("says_something")]
     said = [(which, one) for which in ("expected", "predicted") if (one := accuracy.get(which)) is not None]

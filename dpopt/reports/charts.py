@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import log10
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.html_pages.shown import percent
 from dpopt.schema.attribute import Attribute, AttributeKind
 
 Numbers = NDArray[np.float64]
 
-MOST_BARS, MOST_BINS, MOST_CELLS = 10, 48, 16
+MOST_BARS, MOST_REST, MOST_BINS, MOST_CELLS = 10, 6, 48, 16
+"""Bars of values, and how many more are shown where these are all; bars of a histogram; rows of a map."""
 WIDTH, HEIGHT = 360, 120
-"""Of a histogram, in units of its picture."""
+MISSING, LETTER = 56, 6.5
+"""Of a histogram, in units of its picture, as are what is kept at its right for missing values, and a letter."""
 
 
 def short(text: str, most: int = 18) -> str:
-    """Return a text, or its beginning where it is long; line ends and other signs without a picture become blanks."""
+    """Return a text without its middle where it is long; line ends and other signs without a picture become blanks."""
     plain = "".join(sign if sign.isprintable() else " " for sign in text)
-    return plain if len(plain) <= most else plain[: most - 1] + "…"
-
-
-def percent(share: float | None) -> str:
-    """Return a share in per cent with three digits, no finer than a hundredth."""
-    if share is None or not np.isfinite(share):
-        return "–"
-    value = 100 * share
-    return f"{value:.1f} %" if abs(value) >= 9.95 else f"{value:.2f} %"
+    return plain if len(plain) <= most else f"{plain[: most // 2]}…{plain[len(plain) + most // 2 + 1 - most :]}"
 
 
 def column_chart(
     attribute: Attribute, own: Numbers | None, real: Numbers | None, low: Numbers | None, high: Numbers | None
 ) -> dict[str, Any]:
-    """Return the picture of a column: a histogram of numbers, or bars of values, the largest first.
+    """Return the picture of a column: a histogram of numbers, or bars of values, the largest first, numbers in order.
 
     Parameters
     ----------
@@ -49,17 +44,18 @@ def column_chart(
     if attribute.kind is AttributeKind.NUMERIC:
         return _histogram(attribute, series)
     order = np.argsort(-np.nan_to_num(main), kind="stable")
-    shown, rest = order[:MOST_BARS], order[MOST_BARS:]
+    shown, rest = np.split(order, [MOST_BARS if attribute.size > MOST_BARS + MOST_REST else attribute.size])
+    if all(type(value) in (int, float) for value in attribute.values):
+        shown = np.sort(shown)
     top = _top(*(None if one is None else one[shown] for one in series.values()))
+    error = None if low is None or high is None else float(np.nanmax(high - low)) / 2
     rows = [
         {
-            "label": short(attribute.label(code), 60),
-            "own": _share(own, code, top),
-            "real": _share(real, code, top),
-            "low": _share(low, code, top),
-            "high": _share(high, code, top),
-            "text": percent(None if own is None else float(own[code])),
-            "real_text": None if real is None else percent(float(real[code])),
+            "label": short(attribute.label(code), 20),
+            "title": short(attribute.label(code), 60),
+            **{name: _share(values, code, top) for name, values in series.items()},
+            "text": percent(None if own is None else float(own[code]), error),
+            "real_text": None if real is None else percent(float(real[code]), error),
             "range_text": _range_text(low, high, code),
         }
         for code in shown.tolist()
@@ -85,7 +81,8 @@ def _share(series: Numbers | None, code: int, top: float) -> float | None:
 def _range_text(low: Numbers | None, high: Numbers | None, code: int) -> str | None:
     if low is None or high is None or np.isnan(low[code]):
         return None
-    return f"{percent(float(low[code]))} to {percent(float(high[code]))}"
+    error = float(high[code] - low[code]) / 2
+    return f"{percent(float(low[code]), error)} to {percent(float(high[code]), error)}"
 
 
 def _histogram(attribute: Attribute, series: dict[str, Numbers | None]) -> dict[str, Any]:
@@ -96,32 +93,33 @@ def _histogram(attribute: Attribute, series: dict[str, Numbers | None]) -> dict[
     for name, values in series.items():
         kept = values if each == 1 or name in {"own", "real"} else None
         joined[name] = None if kept is None else np.append(np.add.reduceat(kept[:bins], starts), kept[bins:])
-    top, number = _top(*joined.values()), starts.size + (attribute.missing is not None)
-    gap = WIDTH / (number + (0.5 if attribute.missing is not None else 0))
+    top, missing = _top(*joined.values()), attribute.missing is not None
+    end = WIDTH - (MISSING if missing else 0)
+    gap = end / starts.size
     marks = []
-    for place in range(number):
-        missing = place == starts.size
-        label = (
-            "missing" if missing else _bin_label(attribute, int(starts[place]), min(bins, int(starts[place]) + each))
-        )
-        tall = {name: _height(values, place, top) for name, values in joined.items()}
+    for place in range(starts.size + missing):
+        last = place == starts.size
+        label = "missing" if last else _bin_label(attribute, int(starts[place]), min(bins, int(starts[place]) + each))
         own, real = joined["own"], joined["real"]
         said = [label]
         said += [] if own is None else [f"synthetic {percent(float(own[place]))}"]
         said += [] if real is None else [f"real {percent(float(real[place]))}"]
         span = _range_text(joined["low"], joined["high"], place)
         said += [] if span is None else [f"95 % interval {span}"]
-        marks.append(
-            {"x": round(gap * (place + 0.5 * missing), 2), "w": round(gap, 2), "title": "\n".join(said), **tall}
-        )
-    edges = attribute.edges
+        wide = min(gap, MISSING / 2) if last else gap
+        tall = {name: _height(values, place, top) for name, values in joined.items()}
+        at = WIDTH - wide if last else gap * place
+        marks.append({"x": round(at, 2), "w": round(wide, 2), "title": "\n".join(said), **tall})
+    ticks = [short(attribute.number_text(attribute.edges[place]), 22) for place in (0, bins // 2, -1)]
+    if LETTER * sum(len(tick) + 2 for tick in ticks) > end:  # the middle one would touch the others
+        ticks[1] = ""
     return {
         "kind": "histogram",
         "marks": marks,
-        "ticks": [attribute.number_text(edges[place]) for place in (0, bins // 2, -1)],
+        "ticks": ticks,
         "middle": round(gap * (bins // 2) / each, 1),
-        "end": round(gap * starts.size, 1),
-        "missing": attribute.missing is not None,
+        "end": round(end, 1),
+        "missing": missing,
         "top": percent(top),
         "grouped": each if each > 1 else None,
         "bins": bins,
@@ -153,24 +151,10 @@ def line_chart(lines: Mapping[str, Sequence[tuple[float, float]]]) -> dict[str, 
 def square_map(
     names: Sequence[str], values: NDArray[np.float64], *, signed: bool, top: float | None = 1.0
 ) -> dict[str, Any]:
-    """Return a map of a symmetric matrix (d, d), its lower half: opacity says how large a value is, a class its sign.
-
-    NaN is left blank. Opacities are square roots, so that small values are seen; the largest one stands for `top`, or,
-    where that is None, for the largest value.
-    """
+    """Return a map of a symmetric matrix (d, d), its lower half, NaN left blank; `top` None stands for the largest value."""
     top = max(1e-9, float(np.nanmax(np.abs(values), initial=0.0))) if top is None else top
-    cells = [
-        {
-            "x": column,
-            "y": row,
-            "opacity": round(float(np.sqrt(min(1.0, abs(values[row, column]) / top))), 2),
-            "sign": "high" if values[row, column] > 0 else "low",
-            "title": f"{names[row]} x {names[column]}: {values[row, column]:{'+' if signed else ''}.3f}",
-        }
-        for row in range(len(names))
-        for column in range(row)
-        if not np.isnan(values[row, column])
-    ]
+    lower = np.where(np.tri(len(names), k=-1) > 0, values, np.nan)
+    cells = _cells(names, names, lower, top, lambda value: f"{value:{'+' if signed else ''}.3f}")
     return {"names": [short(name, 16) for name in names], "cells": cells, "top": f"{top:.2g}", "signed": signed}
 
 
@@ -188,18 +172,29 @@ def table_map(
     for axis, attribute in enumerate(attributes):
         names, shares = _together(attribute, shares, axis, order[axis])
         labels.append([short(name, 14) for name in names])
-    cells = [
+    rows, columns = labels
+    down = round(LETTER * max(map(len, columns)))
+    cells = _cells(rows, columns, shares, top, percent)
+    return {"rows": rows, "columns": columns, "cells": cells, "signed": signed, "down": down}
+
+
+def _cells(
+    rows: Sequence[str], columns: Sequence[str], values: Numbers, top: float, said: Callable[[float], str]
+) -> list[dict[str, Any]]:
+    """Return the squares of a map: opacity says how large a value is, a class its sign.
+
+    Opacities are square roots, so that small values are seen; the largest one stands for `top`.
+    """
+    return [
         {
             "x": column,
             "y": row,
-            "opacity": round(float(np.sqrt(min(1.0, abs(shares[row, column]) / top))), 2),
-            "sign": "high" if shares[row, column] > 0 else "low",
-            "title": f"{labels[0][row]}, {labels[1][column]}: {percent(float(shares[row, column]))}",
+            "opacity": round(float(np.sqrt(min(1.0, abs(values[row, column]) / top))), 2),
+            "sign": "high" if values[row, column] > 0 else "low",
+            "title": f"{rows[row]} x {columns[column]}: {said(float(values[row, column]))}",
         }
-        for row in range(shares.shape[0])
-        for column in range(shares.shape[1])
+        for row, column in np.argwhere(~np.isnan(values)).tolist()
     ]
-    return {"rows": labels[0], "columns": labels[1], "cells": cells, "signed": signed}
 
 
 def _together(attribute: Attribute, shares: Numbers, axis: int, order: NDArray[np.int64]) -> tuple[list[str], Numbers]:

@@ -15,8 +15,8 @@ from dpopt.errors import PlanError, ReleaseFolderError
 from dpopt.files.written_files import check_replaceable, whole_file
 from dpopt.html_pages.page import page
 from dpopt.releases.description import FIGURES, Description, about_figures, described, guarantee
-from dpopt.reports.charts import percent, short
-from dpopt.reports.sections import association_maps, column_charts, held_by, judged_sections, rounds_section
+from dpopt.reports.charts import short
+from dpopt.reports.sections import association_maps, column_charts, judged_sections, rounds_section
 from dpopt.reports.words import grouped_charges, meaning_of
 from dpopt.synopses.synopsis import Synopsis
 
@@ -119,7 +119,7 @@ def _page_of_synopsis(synopsis: Synopsis, title: str | None) -> str:
         charges=grouped_charges(synopsis.privacy["charges"]),
         synopsis={"what": synopsis.WHAT, "said": repr(synopsis), "made_by": synopsis.MADE_BY, "solved": solved},
         statement=None,
-        filters={"percent": percent},
+        filters={"short": short},
     )
 
 
@@ -128,8 +128,9 @@ def _page(finished: SyntheticRelease, judged: Judgement | None, title: str | Non
     measured = finished.measured()
     figures = finished.figures() if judged is None else (judged.evaluation.intervals or {}).get("figures", [])
     before, after = about_figures(some=bool(figures))
-    asked = dict(finished.job.workload.specification)
-    what = "noisy answers" if finished.synthetic is None else "synthetic records"
+    asked, columns = dict(finished.job.workload.specification), column_charts(finished, measured, judged)
+    records = None if finished.synthetic is None else len(finished.records)
+    what = "noisy answers" if records is None else "synthetic records"
     return page(
         "report.html",
         title=title or f"Report on a release of {what}",
@@ -140,15 +141,16 @@ def _page(finished: SyntheticRelease, judged: Judgement | None, title: str | Non
         synopsis=None,
         statement=statement,
         accuracy={name: statement["accuracy"].get(name) for name in ("proven", "predicted", "expected")},
-        held=held_by(finished),
+        held={"records": records, "rows": finished.job.rows or records, "weighted": finished.job.rows is None},
         asked=short(str(asked.get("workload") or json.dumps(asked, ensure_ascii=False)), 300),
         rules=[(short(rule.name, 200), short(rule.describe(), 2000)) for rule in schema.rules],
-        columns=column_charts(finished, measured, judged),
+        columns=columns,
+        outside=[sum(one["outside"][part] for one in columns) for part in (0, 1)],
         all_columns=len(schema),
         interval=measured is not None and bool(measured.shares),
         figures={"title": FIGURES, "before": before, "rows": figures, "after": after},
         maps=association_maps(finished, judged),
         rounds=rounds_section(finished),
         judged=None if judged is None else judged_sections(schema, judged),
-        filters={"percent": percent},
+        filters={"short": short},
     )

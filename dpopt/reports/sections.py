@@ -30,14 +30,6 @@ _GAUSSIAN, _LAPLACE = 1.96, 2.12  # deviations that 95 % of the noise stays with
 _WORST = 12
 
 
-def held_by(finished: SyntheticRelease) -> dict[str, Any]:
-    """Return how many records or answers a release holds."""
-    if finished.synthetic is None:
-        return {"records": None, "rows": None, "weighted": False}
-    rows = finished.job.rows
-    return {"records": len(finished.records), "rows": rows or len(finished.records), "weighted": rows is None}
-
-
 def column_charts(
     finished: SyntheticRelease, measured: MeasuredResiduals | None, judged: Judgement | None
 ) -> list[dict[str, Any]]:
@@ -55,6 +47,11 @@ def column_charts(
             low, high = np.clip(near - reach, 0, 1), np.clip(near + reach, 0, 1)
         if own is None and low is None:
             continue
+        off = (
+            np.zeros(0)
+            if own is None or low is None or high is None
+            else np.maximum(low - own[place], own[place] - high)
+        )
         chart = column_chart(
             attribute, None if own is None else own[place], None if one is None else one.real, low, high
         )
@@ -64,6 +61,7 @@ def column_charts(
                 "codes": attribute.size,
                 "missing_text": short(attribute.missing or "", 60),
                 "score": None if one is None else one.score,
+                "outside": (int(np.count_nonzero(off > 1e-12)), off.size),
                 **chart,
             }
         )
@@ -157,21 +155,24 @@ def _matrix(pairs: Pairs, places: list[int], which: int) -> Numbers:
 
 def judged_sections(schema: Schema, judged: Judgement) -> dict[str, Any]:
     """Return what the table says: errors beside sampling, the worst queries and pairs, models, nearest records."""
+
+    def named(one: Any) -> str:
+        return _name(schema, one)
+
     points = [
-        (float(one.sampling), one.distance, f"{_name(schema, one)}: {one.distance:.4f}, beside {one.sampling:.4f}")
+        (float(one.sampling), one.distance, f"{named(one)}: {one.distance:.4f}, beside {one.sampling:.4f}")
         for one in judged.pairs
     ]
-    far = sorted(judged.pairs, key=lambda one: -one.distance)[:_WORST]
     return {
         "evaluation": judged.evaluation,
-        "pairs": [(_name(schema, one), one.distance, one.sampling, one.score) for one in far],
+        "named": named,
+        "pairs": sorted(judged.pairs, key=lambda one: -one.distance)[:_WORST],
         "all_pairs": len(judged.pairs),
         "against_sampling": dots(points),
         "queries": [(short(words, 200), real, own) for words, real, own in judged.queries],
-        "numbers": _numbers(judged),
         "worst_pairs": [_pair(schema, one) for one in judged.worst_pairs],
         "prediction": judged.prediction,
-        "nearness": _nearness(judged),
+        "nearness": judged.nearness,
         "left_out": judged.left_out,
     }
 
@@ -180,56 +181,18 @@ def _name(schema: Schema, one: Any) -> str:
     return " x ".join(short(schema.attributes[place].name, 40) for place in one.attributes)
 
 
-def _numbers(judged: Judgement) -> list[dict[str, Any]]:
-    """Return mean and quartiles of each numeric column, real beside synthetic."""
-    found = []
-    for name, both in judged.evaluation.columns.items():
-        real, own = both["real"], both["synthetic"]
-        off = None
-        if real["mean"] and own["mean"] is not None:
-            off = own["mean"] / real["mean"] - 1
-        sides = [
-            [f"{value:,.6g}" for value in (side["mean"], *side["quartiles"])] if side["mean"] is not None else ["–"] * 4
-            for side in (real, own)
-        ]
-        found.append({"name": short(name, 60), "off": off, "real": sides[0], "own": sides[1]})
-    return found
-
-
 def _pair(schema: Schema, one: Any) -> dict[str, Any]:
     """Return the shares of pairs of values: real, synthetic, and their difference on a scale of its own."""
     attributes = [schema.attributes[place] for place in one.attributes]
     top, apart = max(float(one.real.max()), float(one.own.max()), 1e-9), one.own - one.real
     far = max(float(np.abs(apart).max()), 1e-9)
+    maps = (("real", one.real, top), ("synthetic", one.own, top), ("synthetic minus real", apart, far))
     order = [np.argsort(-one.real.sum(axis=axis), kind="stable") for axis in (1, 0)]
     return {
         "name": _name(schema, one),
         "distance": one.distance,
         "maps": [
-            {"caption": "real", **table_map(attributes, one.real, order=order, top=top, signed=False)},
-            {"caption": "synthetic", **table_map(attributes, one.own, order=order, top=top, signed=False)},
-            {"caption": "synthetic minus real", **table_map(attributes, apart, order=order, top=far, signed=True)},
-        ],
-    }
-
-
-def _nearness(judged: Judgement) -> dict[str, Any] | None:
-    """Return bars of how many records differ from the nearest one in 0, 1, 2, ... columns."""
-    if judged.nearness is None:
-        return None
-    own, real = judged.nearness.synthetic, judged.nearness.real
-    last = max(place for place, shares in enumerate(zip(own, real, strict=True)) if max(shares) > 0)
-    top = max(*own, *real)
-    return {
-        "searched": judged.nearness.searched,
-        "rows": [
-            {
-                "label": f"{place} columns" if place != 1 else "1 column",
-                "own": 100 * own[place] / top,
-                "real": 100 * real[place] / top,
-                "own_share": own[place],
-                "real_share": real[place],
-            }
-            for place in range(last + 1)
+            {"caption": caption, **table_map(attributes, shares, order=order, top=most, signed=shares is apart)}
+            for caption, shares, most in maps
         ],
     }

@@ -42,34 +42,22 @@ def grouped_charges(charges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
 
     Shares are of rho, in zCDP: epsilon squared over 2 of a pure charge, and over 8 of one of bounded range.
     """
-    groups: dict[tuple[object, ...], dict[str, Any]] = {}
+    groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for charge in charges:
         mechanism = re.sub(r"\b\d+\b", "#", charge["mechanism"]) if len(charges) > 12 else charge["mechanism"]
-        key = (mechanism, charge["theorem"], charge["kind"])
-        group = groups.setdefault(
-            key,
-            {
-                "mechanism": mechanism.replace(" #", ""),
-                "theorem": charge["theorem"],
-                "kind": charge["kind"],
-                "charges": 0,
-                "uses": 0,
-                "rho": 0.0,
-                "least": charge["parameter"],
-                "most": charge["parameter"],
-            },
-        )
-        group["charges"] += 1
-        group["uses"] += charge["count"]
-        group["rho"] += charge["count"] * _rho(charge)
-        if group["kind"] != "not private":
-            group["least"] = min(group["least"], charge["parameter"])
-            group["most"] = max(group["most"], charge["parameter"])
-    total = sum(group["rho"] for group in groups.values())
-    for group in groups.values():
-        group["share"] = group["rho"] / total if total > 0 else None
-        group["cost"] = _cost(group)
-    return list(groups.values())
+        groups.setdefault((mechanism, charge["theorem"], charge["kind"]), []).append(charge)
+    total = sum(one["count"] * _rho(one) for one in charges)
+    return [
+        {
+            "mechanism": mechanism.replace(" #", ""),
+            "theorem": theorem,
+            "charges": len(some),
+            "uses": (uses := sum(one["count"] for one in some)),
+            "share": sum(one["count"] * _rho(one) for one in some) / total if total > 0 else None,
+            "cost": _cost(kind, [one["parameter"] for one in some], uses),
+        }
+        for (mechanism, theorem, kind), some in groups.items()
+    ]
 
 
 def _rho(charge: Mapping[str, Any]) -> float:
@@ -79,11 +67,9 @@ def _rho(charge: Mapping[str, Any]) -> float:
     return {"concentrated": parameter, "pure": parameter**2 / 2}.get(charge["kind"], parameter**2 / 8)
 
 
-def _cost(group: Mapping[str, Any]) -> str:
-    if group["kind"] == "not private":
+def _cost(kind: str, parameters: Sequence[float], uses: int) -> str:
+    if kind == "not private":
         return "no bound"
-    unit = {"concentrated": "rho", "pure": "epsilon", "delta": "delta"}.get(group["kind"], "range")
-    each = f"{group['least']:.4g}"
-    if group["most"] > group["least"]:
-        each += f" to {group['most']:.4g}"
-    return f"{unit} = {each}" + (" each" if group["uses"] > 1 else "")
+    unit = {"concentrated": "rho", "pure": "epsilon", "delta": "delta"}.get(kind, "range")
+    each = " to ".join(dict.fromkeys(f"{one:.4g}" for one in (min(parameters), max(parameters))))
+    return f"{unit} = {each}" + (" each" if uses > 1 else "")

@@ -8,6 +8,7 @@ come from a page of this port.
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import shutil
@@ -36,10 +37,12 @@ from starlette.types import Message
 
 import dpopt
 from dpopt.errors import FIELDS, DpoptError, PlanError, named_as_in
+from dpopt.files.json_files import read_json_object
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.page import page
-from dpopt.studio.forms import KINDS, ColumnForm, Curve
-from dpopt.studio.tables import ENDINGS, ON_INVALID, FormEntries, Table, ending_of
+from dpopt.studio.forms import KINDS, RELATIONS, ColumnForm, rule_of, scales_of
+from dpopt.studio.steps import STEPS
+from dpopt.studio.tables import BESIDE, ENDINGS, ON_INVALID, FormEntries, Table, ending_of
 
 MOST_BYTES = 4 * 1024**3
 """Of a request, counted as it arrives; larger tables are named when the studio is started."""
@@ -273,42 +276,57 @@ class Studio:
             problem=problem,
             columns=list(zip(columns, table.draft.columns, strict=True)),
             kinds=KINDS,
+            drafted={one.name: one for one in table.columns(drafted=True)},
         )
 
     async def _rules(self, request: Request, table: Table) -> Response:
+        """Take the rules; the button beside the fields of a rule adds it to them, and comes back."""
         text, problem = table.rules, None
         if request.method == "POST":
             async with request.form() as form:
                 text, seen = str(form.get("rules") or ""), _generation(request)
                 accepted = {int(number) for number in map(str, form.getlist("accept")) if number.isdecimal()}
-            try:
-                await run_in_threadpool(table.rule, text, seen, accepted)
-                return RedirectResponse(f"{self.base}/tables/{table.key}/plan", 303)
-            except DpoptError as error:
-                problem = str(error)
-        return self._page("studio_rules.html", table=table, problem=problem, text=text)
+                adds, declared = form.get("do") == "add", table.schema or table.draft.schema
+                try:
+                    more = json.dumps(rule_of(form, declared), ensure_ascii=False) if adds else ""
+                    await run_in_threadpool(table.rule, f"{text.rstrip()}\n{more}".strip(), seen, accepted)
+                    step = "rules" if adds else "plan"
+                    return RedirectResponse(f"{self.base}/tables/{table.key}/{step}", 303)
+                except DpoptError as error:
+                    problem = str(error)
+        values: dict[str, Any] = {
+            "text": text,
+            "relations": RELATIONS,
+            "columns": (table.schema or table.draft.schema).attributes,
+        }
+        return self._page("studio_rules.html", table=table, problem=problem, **values)
 
     async def _plan(self, request: Request, table: Table) -> Response:
-        problem = None
+        planning, problem = table.planning, table.trouble or None  # set in the other order
         if request.method == "POST":
             async with request.form() as form:
                 asked = _entries(form)
             try:
                 if asked.budget:
                     self._chosen(asked.budget)
-                await run_in_threadpool(table.make_plan, asked)
+                table.begin_plan(asked)
+                return RedirectResponse(f"{self.base}/tables/{table.key}/plan", 303)
             except DpoptError as error:
                 problem = str(error)
         return self._page(
             "studio_plan.html",
+            refresh=1 if planning else None,
+            planning=planning,
             table=table,
             problem=problem,
             asked=table.asked,
             fields=FIELDS,
             on_invalid=ON_INVALID,
+            columns=[one.name for one in table.draft.columns],
             plan=table.plan,
             rows=table.curve,
-            curve=None if table.plan is None else Curve.of(table.curve),
+            share=len(table.curve) / len(BESIDE),
+            curve=None if table.plan is None else scales_of(table.curve),
             budgets=[name for name in self.files if not name.lower().endswith(ENDINGS)],
         )
 
@@ -324,8 +342,13 @@ class Studio:
             return RedirectResponse(f"{self.base}/tables/{table.key}/run", 303)
         if table.process is None:
             return RedirectResponse(f"{self.base}/tables/{table.key}", 303)
-        refresh = 1 if table.state == "running" else None
-        return self._page("studio_run.html", table=table, refresh=refresh, progress=table.progress())
+        state = table.state  # once: it may change while the page is made
+        shown: dict[str, Any] = {"progress": table.progress(), "summary": None}
+        if state == "done":
+            shown["summary"] = read_json_object(table.place / "summary.json", "summary", PlanError)
+        return self._page(
+            "studio_run.html", table=table, state=state, refresh=1 if state == "running" else None, **shown
+        )
 
     async def _answers(self, request: Request, table: Table) -> Response:
         """Answer questions to a release that has ended."""
@@ -343,6 +366,8 @@ class Studio:
 
     async def _download(self, request: Request, table: Table) -> Response:
         what = request.path_params["what"]
+        if what in {"schema.json", *STEPS}:
+            return Response(table.steps(what), headers={"content-disposition": f'attachment; filename="{what}"'})
         if table.state == "done" and table.out is not None:
             name = table.out.name
             if what in {"owner.html", "public.html"}:

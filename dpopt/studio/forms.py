@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import dpopt
 from dpopt.errors import SchemaError
 from dpopt.files.json_files import parse_json
 
@@ -121,17 +123,51 @@ def _shown(value: object) -> str:
 
 def _values(lines: Sequence[str], before: Sequence[object]) -> list[object]:
     """Return values as the draft has them: numbers and truth values where it had such."""
-    known = {_shown(value): value for value in before}
-    others = {type(value) for value in before if not isinstance(value, str)}
-    return [known[line] if line in known else _read(line) if others else line for line in lines]
+    texts = all(isinstance(value, str) for value in before)
+    return [line if texts else _value(line, before) for line in lines]
 
 
-def _read(line: str) -> object:
-    try:
-        found = parse_json(line, "the value", SchemaError)
-    except SchemaError:
-        return line
-    return found if isinstance(found, int | float | bool) else line
+def _value(line: str, listed: Sequence[object]) -> object:
+    """Return the listed value that is shown so, or else a number, a truth value, or the text."""
+    with suppress(SchemaError):
+        found = {_shown(value): value for value in listed}.get(line) or parse_json(line, "the value", SchemaError)
+        return found if isinstance(found, str | int | float | bool) and not line.startswith('"') else line
+    return line
+
+
+RELATIONS = ("=", "!=", "<", "<=", ">", ">=", "is missing", "is given")
+
+
+def rule_of(form: Mapping[str, Any], schema: dpopt.Schema) -> dict[str, Any]:
+    """Return the rule that the fields of a form declare, in the form of a schema file.
+
+    Columns, relations and values are numbered 0 and 1; a sum has its further columns in `terms`, a mapping its `pairs`.
+    """
+
+    def text(field: str) -> str:
+        return str(form.get(field) or "").replace("\r", "").strip()
+
+    def value(number: int, written: str) -> object:
+        one = schema.attributes[schema.index(text(f"column-{number}"))]
+        if written.strip() == "missing" and one.missing is not None:
+            return None
+        return written.strip() if one.date_format else _value(written.strip(), one.values)
+
+    def literal(number: int) -> list[object]:
+        relation, _, state = text(f"relation-{number}").partition(" ")
+        return [text(f"column-{number}"), relation, state or value(number, text(f"value-{number}"))]
+
+    both, kind = [text("column-0"), text("column-1")], text("rule")
+    rule: dict[str, Any] = {"name": text("name")} if text("name") else {}
+    if kind == "if":
+        return rule | {"if": literal(0), "then": literal(1)}
+    if kind == "order":
+        return rule | {"ordered": both}
+    if kind == "sum":
+        terms = [one.strip() for one in [both[1], *text("terms").split("\n")] if one.strip()]
+        return rule | {"compare": [[[1, one] for one in terms], "=", both[0]]}
+    pairs = [line.partition("->") for line in text("pairs").split("\n") if line.strip()]
+    return rule | {"determines": both, "mapping": [[value(0, one), value(1, other)] for one, _, other in pairs]}
 
 
 def rules_of(text: str) -> list[dict[str, Any]]:
@@ -147,32 +183,22 @@ def rules_of(text: str) -> list[dict[str, Any]]:
     return rules
 
 
-WIDTH, HEIGHT, EDGE = 560, 240, 48
+def scales_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Return where epsilon (x) and an error (y) stand on a picture of 560 by 260, and the ticks of y; both logarithmic.
+
+    None where an error is unknown.
+    """
+    errors = [row[which] for row in rows for which in ("mean_error", "baseline")]
+    if len(rows) < 2 or not all(errors):
+        return None
+    low, high = math.floor(math.log10(min(errors)) - 0.2), math.ceil(math.log10(max(errors)))  # labels are below points
+    epsilons = [math.log10(row["epsilon"]) for row in rows]
+    return {
+        "x": _scale(min(epsilons), max(epsilons), 112, 520),
+        "y": _scale(low, high, 212, 24),
+        "ticks": [10.0**power for power in range(low, high + 1)],
+    }
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """Errors against epsilon as places on a picture, both on logarithmic scales, each with its labels."""
-
-    points: tuple[tuple[float, float, str, str], ...]
-    baseline: tuple[tuple[float, float], ...]
-
-    @classmethod
-    def of(cls, rows: Sequence[Mapping[str, Any]]) -> Curve | None:
-        """Return the curve of rows with epsilon, mean_error and baseline; None where an error is unknown."""
-        found = [(row["epsilon"], row["mean_error"], row["baseline"]) for row in rows]
-        if len(found) < 2 or any(not error or not base for _, error, base in found):
-            return None
-        across = [math.log(epsilon) for epsilon, _, _ in found]
-        up = [math.log(value) for _, *both in found for value in both]
-        x = _scale(min(across), max(across), EDGE, WIDTH - EDGE)
-        y = _scale(min(up), max(up), HEIGHT - EDGE, EDGE / 2)
-        return cls(
-            tuple((x(math.log(e)), y(math.log(m)), f"{e:.2g}", f"{m:.2g}") for e, m, _ in found),
-            tuple((x(math.log(e)), y(math.log(b))) for e, _, b in found),
-        )
-
-
-def _scale(low: float, high: float, begin: float, end: float) -> Any:
-    span = (high - low) or 1.0
-    return lambda value: round(begin + (value - low) / span * (end - begin), 1)
+def _scale(low: float, high: float, begin: float, end: float) -> Callable[[float], float]:
+    return lambda value: round(begin + (math.log10(value) - low) / ((high - low) or 1.0) * (end - begin), 1)

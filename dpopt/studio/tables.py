@@ -12,27 +12,29 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 from typing import Any
 
 import dpopt
-from dpopt.errors import PlanError, SchemaError
+from dpopt.errors import DpoptError, PlanError, SchemaError
 from dpopt.files.json_files import read_json_object
 from dpopt.files.written_files import whole_file
 from dpopt.machine import kill_with_children
 from dpopt.studio.forms import ColumnForm, rules_of
+from dpopt.studio.steps import steps_of
 
-BESIDE = (1 / 3, 1.0, 3.0)
-"""Parts of epsilon for which errors are predicted."""
+BESIDE = (1.0, 0.3, 3.0)
+"""Parts of epsilon for which errors are predicted, that of the plan first."""
 ON_INVALID = {
     "": "the release is refused",
-    "clip": "clip: numbers outside the bins go to the nearest one, others refuse the release",
-    "other": "other: they count as the column's 'other', or as missing",
-    "drop": "drop: the row is left out",
-    "clip,other": "clip,other: both of these",
-    "clip,drop": "clip,drop: both of these",
+    "clip": "clip: numbers outside the bins go to the nearest bin; other values refuse the release",
+    "other": "other: they count as the value that the column declares for others, or as missing",
+    "drop": "drop: their row is left out",
+    "clip,other": "clip numbers to the nearest bin; other values count as 'other', or as missing",
+    "clip,drop": "clip numbers to the nearest bin; a row with another value is left out",
 }
 """What becomes of values that do not fit: what a release takes, and words."""
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".txt", ".parquet", ".xlsx", ".sav", ".dta", ".sas7bdat")
@@ -60,6 +62,8 @@ class FormEntries:
     budget: str = ""
     on_invalid: str = ""
     n0: str = ""
+    figures: str = ""
+    target: str = ""
 
     def reading(self) -> dict[str, Any]:
         """Return the unit of privacy, and what is done with values that do not fit, as a release takes them."""
@@ -72,13 +76,19 @@ class FormEntries:
         return {"person": person, "rows_per_person": int(_number("the most rows of one person", rows)), **repairs}
 
     def terms(self) -> dict[str, Any]:
-        """Return the terms of a plan, without epsilon."""
+        """Return the terms of a plan."""
         public, guessed = (text.replace(",", "").replace(" ", "") for text in (self.n0, self.n))  # between thousands
         found: dict[str, Any] = {"n0" if public else "n": int(_number("the number of records", public or guessed))}
         found |= self.reading()
         if self.delta.strip():
             found["delta"] = _number("delta", self.delta)
-        return found
+        return found | {"epsilon": _number("epsilon", self.epsilon)}
+
+    def wanted(self) -> dict[str, Any]:
+        """Return the workload, and the figures and the column that matter, where they are given."""
+        lines = filter(None, map(str.strip, self.figures.splitlines()))
+        found = {"workload": self.workload.strip(), "figures": [*lines], "target": self.target}
+        return {name: one for name, one in found.items() if one}
 
 
 def _number(what: str, text: str) -> float:
@@ -108,6 +118,9 @@ class Table:
     plan: dpopt.Planned | None = None
     curve: list[dict[str, Any]] = field(default_factory=list)  # predicted errors for several epsilon
     because: str = ""
+    advised: float | None = None  # the epsilon that `because` speaks for
+    planning: int = 0  # the generation that is being planned; 0 if none is
+    trouble: str = ""  # why the last planning has failed
     out: Path | None = None  # the folder of the release
     process: subprocess.Popen[bytes] | None = None  # of the release
     stopped: bool = False  # by the owner
@@ -121,9 +134,9 @@ class Table:
         """Return a table with the draft of its schema."""
         return cls(secrets.token_urlsafe(9), name, path, place, dpopt.infer_schema(path))
 
-    def columns(self) -> list[ColumnForm]:
+    def columns(self, *, drafted: bool = False) -> list[ColumnForm]:
         """Return the forms of all columns: as reviewed, or else as drafted."""
-        declared = _declared(self.schema or self.draft.schema)
+        declared = _declared(self.draft.schema if drafted or self.schema is None else self.schema)
         return [ColumnForm.of(column.name, declared.get(column.name)) for column in self.draft.columns]
 
     def review(self, columns: list[ColumnForm], seen: int) -> None:
@@ -156,7 +169,7 @@ class Table:
         obj = {**self.draft.schema.to_json(), "draft": False, "attributes": attributes}
         proposed = [one.to_json(accept=i in accepted) for i, one in enumerate(self.draft.proposals, 1)]
         self.schema = dpopt.Schema.from_json({**obj, "proposed": proposed, "rules": rules_of(rules)})
-        self.reviewed, self.accepted, self.plan = attributes, accepted, None
+        self.reviewed, self.accepted, self.plan, self.trouble = attributes, accepted, None, ""
         self.generation += 1
 
     def _check(self, seen: int) -> None:
@@ -166,25 +179,46 @@ class Table:
                 "look at them again, and send the page again"
             )
 
-    def make_plan(self, asked: FormEntries) -> None:
-        """Plan a release, and predict errors for other epsilon."""
+    def begin_plan(self, asked: FormEntries) -> None:
+        """Begin to plan a release and to predict errors for other epsilon; `planning` is 0 when that has ended."""
         with self.changing:
             if self.schema is None:
                 raise SchemaError("review the columns first")
-            self.asked, self.plan = asked, None
             self.generation += 1
-            schema, begun = self.schema, self.generation
-        epsilon, terms = _number("epsilon", asked.epsilon), asked.terms()
-        workload: Any = asked.workload.strip() or None
-        made = dpopt.plan(schema, workload, epsilon=epsilon, **terms)
-        beside = [
-            made if part == 1 else dpopt.plan(schema, made.request.workload, epsilon=epsilon * part, **terms)
-            for part in BESIDE
-        ]
-        because = dpopt.recommended_epsilon(beside)[1]
-        with self.changing:
-            self._check(begun)
-            self.plan, self.curve, self.because = made, [_errors(one.row) for one in beside], because
+            self.asked, self.plan, self.curve, self.planning, self.trouble = asked, None, [], 0, ""
+            given = (self.schema, asked.wanted(), asked.terms(), self.generation)
+            self.planning = self.generation
+        Thread(target=copy_context().run, args=(self._plan, *given), daemon=True).start()
+
+    def _plan(self, schema: dpopt.Schema, wanted: dict[str, Any], terms: dict[str, Any], begun: int) -> None:
+        beside: list[dpopt.Planned] = []
+        trouble = "the planning ended without a word; there may have been too little memory"
+        try:
+            algorithm = dpopt.Auto(figures=wanted.get("figures"), target=wanted.get("target"))
+            for part in BESIDE:
+                changed: Any = {**terms, "epsilon": float(f"{terms['epsilon'] * part:.6g}")}
+                workload = beside[0].request.workload if beside else wanted.get("workload")
+                beside.append(made := dpopt.plan(schema, workload, algorithm=algorithm, **changed))
+                if self.planning == begun:
+                    self.curve = sorted([*self.curve, _errors(made.row)], key=lambda row: float(row["epsilon"]))
+            with self.changing:
+                self._check(begun)
+                self.plan, trouble = beside[0], ""
+                self.advised, self.because = dpopt.recommended_epsilon(beside)
+        except DpoptError as problem:
+            trouble = str(problem)
+        finally:
+            if self.planning == begun:
+                self.trouble, self.planning = trouble, 0  # a page reads them in the other order
+
+    def steps(self, file: str) -> str:
+        """Return a file that does the steps of this table again: its schema, commands, or a notebook."""
+        if self.schema is None or self.plan is None:
+            raise PlanError("plan the release first")
+        if file == "schema.json":
+            return json.dumps(self.schema.to_json(), ensure_ascii=False, indent=1)
+        terms = {**self.asked.terms(), **self.asked.wanted()}
+        return steps_of(file, self.name, terms, self.asked.reading(), self.asked.budget)
 
     def start(self, folder: Path, seen: int, *, resumed: bool = False) -> None:
         """Start the process of the release, or of its continuation."""

@@ -17,13 +17,13 @@ from threading import Thread
 from typing import Any
 
 import dpopt
-from dpopt.errors import DpoptWarning, named_as_in
+from dpopt.errors import DpoptWarning, named_as_in, spoken
 from dpopt.files.json_files import read_json_object
 from dpopt.files.written_files import whole_file
 from dpopt.machine import kill_with_children
 from dpopt.releases.progress import Progress
 
-SECONDS_APART = 0.3
+SECONDS_APART, ROWS_SHOWN = 0.3, 8
 
 
 class Written(Progress):
@@ -36,7 +36,7 @@ class Written(Progress):
 
     def note(self, text: str) -> None:
         """Keep the note."""
-        self._state["notes"].append(text)
+        self._state["notes"].append(spoken(text))
         self._write(now=True)
 
     def warning(self, what: DpoptWarning) -> None:
@@ -48,9 +48,7 @@ class Written(Progress):
         self._state["verdict"] = text
         self._write(now=True)
 
-    def owner_note(self, text: str) -> None:
-        """Keep the note; the file is the owner's."""
-        self.note(text)
+    owner_note = note  # the file is the owner's
 
     def begin(self, stage: str) -> None:
         """Keep which stage has begun."""
@@ -99,16 +97,31 @@ def main(task: Path) -> int:
                 table, plan=asked["plan"], out=out, progress=progress, budget=budget, **asked["reading"]
             )
         progress.verdict(finished.verdict)
-        for name, rows in (("public.html", None), ("owner.html", table)):
-            progress.begin(f"the report: {name}")
+        for name, rows, what in (("public.html", None, "to publish"), ("owner.html", table, "with the table")):
+            progress.begin(f"writing the report {what}")
             dpopt.report(finished, rows, out=task.with_name(name))
-            progress.end(f"the report: {name}")
+            progress.end(f"writing the report {what}")
+        progress.begin("comparing with the table")
+        with whole_file(task.with_name("summary.json"), private=True) as file:
+            file.write(json.dumps(_summary(finished, table), default=str).encode())
+        progress.end("comparing with the table")
     except (dpopt.DpoptError, OSError, MemoryError) as problem:
         said = str(problem) or "there is not enough memory"
         with whole_file(task.with_name("problem.txt"), private=True) as file:
             file.write(said.encode())
         return 2
     return 0
+
+
+def _summary(finished: dpopt.SyntheticRelease, table: str) -> dict[str, Any]:
+    """Return what was spent, the figures that are furthest from the table, and the first rows. Not private."""
+    rows = finished.to_pandas().head(ROWS_SHOWN).astype(object)
+    return {
+        "spent": {key: finished.statement["privacy"][key] for key in ("epsilon", "delta", "unit")},
+        "weakest": [*map(spoken, dpopt.evaluate(finished, table).words)],
+        "columns": [*rows.columns],
+        "rows": rows.where(rows.notna(), "").to_numpy().tolist(),
+    }
 
 
 def _end_with_the_studio() -> None:

@@ -186,7 +186,7 @@ def test_the_weakest_pair_and_mean_are_those_that_a_score_hides() -> None:
     found = weakest(table.assign(a=5, b=[8, 8, 4, 0]), table, a, b)
     assert found.means == ({**mean, "sampling_errors": off},)
     assert found.words[1] == (
-        "weakest mean: a, 2 in the table, 5 in the release (+150.0 %, 3.5 times its sampling error)"
+        "weakest mean: a, 2.00 in the table, 5.00 in the release (+150.0 %, 3.5 times its sampling error)"
     )
     (found_mean,) = weakest(table.assign(b=[8, 8, 4, 0]), table, a, b).means
     assert (found_mean["column"], found_mean["percent"]) == ("b", 150)
@@ -335,7 +335,7 @@ def test_means_within_groups_are_those_of_the_files_numbers_and_of_large_groups_
         "synthetic": 21,
         "spreads": pytest.approx(40 / spread),
     }
-    line = "weakest mean within a group: age among group = a (200 rows), 61 in the table, 21 in the release"
+    line = "weakest mean within a group: age among group = a (200 rows), 61.0 in the table, 21.0 in the release"
     assert line in found.words
     others = table[table["group"] != "a"]
     (worst,) = weakest(rows[rows["group"] != "a"], others.replace("pilot", "b"), age, group).group_means

@@ -56,7 +56,10 @@ def test_a_page_is_drawn_whole_and_asks_for_nothing(
     page.on("request", lambda request: asked.append(request.url))
     page.goto(files[which].as_uri())
     assert (said, asked) == ([], [files[which].as_uri()])
+    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(SCROLLED) == []
+    assert page.evaluate(TOUCHING) == []
     sizes = page.evaluate(
         "[...document.querySelectorAll('section, .column, svg, table.cards tbody tr')].map(one => "
         "one.getBoundingClientRect()).map(box => Math.min(box.width, box.height))"
@@ -83,6 +86,18 @@ CONTRAST = """() => {
     .map(ink => (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05)));
 }"""
 """The least contrast of a text with the page, by WCAG 2."""
+
+SCROLLED = """[...document.querySelectorAll('.scroll')].filter(one => one.scrollWidth > one.clientWidth + 1)
+  .map(one => one.innerText)"""
+"""What is wider than its frame."""
+
+TOUCHING = """() => [...document.querySelectorAll('svg.histogram, .scatter svg')].flatMap(picture => {
+  const texts = [...picture.querySelectorAll('text')].filter(one => one.textContent);
+  const boxes = texts.map(one => one.getBoundingClientRect());
+  return texts.filter((one, i) => boxes.some((box, j) => j < i && box.left < boxes[i].right && boxes[i].left < box.right
+    && box.top + 2 < boxes[i].bottom && boxes[i].top + 2 < box.bottom)).map(one => one.textContent);
+})"""
+"""Labels of charts that lie over others; lines of text have 2 pixels of air."""
 
 
 def test_every_sheet_of_the_owners_page_is_marked(browser: Any, files: tuple[Path, Path, Path], tmp_path: Path) -> None:

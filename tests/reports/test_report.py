@@ -15,6 +15,7 @@ import dpopt
 from dpopt.accounting.budget import power_of_tests
 from dpopt.errors import PlanError, ReleaseFolderError, SchemaError
 from dpopt.releases.verdict import verdict_of
+from dpopt.reports.charts import LETTER, MISSING, WIDTH, column_chart, short
 from dpopt.reports.report import report
 from dpopt.reports.words import grouped_charges, meaning_of
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
@@ -132,6 +133,46 @@ def test_names_and_values_are_shown_and_never_obeyed(pages: tuple[str, str]) -> 
         assert r"\u202e&lt;img" in page
         assert not re.search(r'(?:src|href)="(?!#)|url\(|@import', page)
         assert page.count("</style>") == 1
+
+
+def test_long_names_lose_their_middle() -> None:
+    assert [short(name, 12) for name in ("Married-civ-spouse", "decile_score", "a\nb")] == [
+        "Marrie…pouse",
+        "decile_score",
+        "a b",
+    ]
+
+
+def test_bars_of_numbers_stand_in_order_and_others_by_size() -> None:
+    shares = np.array([0.1, 0.2, 0.7])
+    for values, order in (((1, 2, 3), ["1", "2", "3"]), (("a", "b", "c"), ["c", "b", "a"])):
+        chart = column_chart(Attribute("x", AttributeKind.CATEGORICAL, values), shares, None, shares - 0.02, shares)
+        assert [row["label"] for row in chart["rows"]] == order
+    many = Attribute("x", AttributeKind.CATEGORICAL, tuple(range(40)))
+    chart = column_chart(many, np.arange(40) / 780, None, None, None)
+    assert [row["label"] for row in chart["rows"]] == [str(value) for value in range(30, 40)]  # the largest, in order
+    assert chart["others"]["values"] == 30
+
+
+@pytest.mark.parametrize("last", [5000.1, 1e15])
+def test_ticks_leave_room_for_missing_values(last: float) -> None:
+    edges = (0.0, last / 3, last / 2, last)
+    chart = column_chart(Attribute("x", AttributeKind.NUMERIC, edges=edges, missing=""), np.ones(4) / 4, *[None] * 3)
+    assert chart["end"] + MISSING == WIDTH
+    assert chart["marks"][-1]["x"] >= chart["end"]
+    assert LETTER * sum(len(tick) for tick in chart["ticks"]) < chart["end"]
+
+
+def test_the_head_says_who_is_protected_and_what_was_left_out() -> None:
+    names = pd.DataFrame({"name": [f"n{row // 2}" for row in range(400)]})
+    made = dpopt.release(
+        pd.concat([table(), names], axis=1), SCHEMA, "marginals:1", epsilon=8, delta=1e-6, predict=False,
+        person="name", rows_per_person=2, on_invalid="drop",
+    )  # fmt: skip
+    head = report(made).partition('<section id="spent">')[0]
+    assert "1 person" in head
+    assert "with at most 2 rows" in head
+    assert "Rows with values that do not fit schema.json were not counted" in head
 
 
 def test_pages_are_small(pages: tuple[str, str]) -> None:

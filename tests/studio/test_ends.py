@@ -169,7 +169,9 @@ from dpopt.studio.tables import FormEntries, Table
 folder = pathlib.Path({str(tmp_path)!r})
 table = Table.opened(folder / "people.csv", "people", folder)
 table.review(table.columns(), table.generation)
-table.make_plan(FormEntries(n="1000", workload="marginals:1"))
+table.begin_plan(FormEntries(n="1000", workload="marginals:1"))
+while table.planning:
+    time.sleep(0.05)
 table.start(folder / "releases", table.generation)
 print(table.process.pid, flush=True)
 time.sleep(600)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import re
+import shlex
+import shutil
 import stat
 import time
 import zipfile
@@ -27,8 +29,9 @@ from dpopt.errors import FIELDS, PlanError, SchemaError
 from dpopt.files.json_files import read_json_object
 from dpopt.html_pages.shown import answer_in_words
 from dpopt.studio.application import Studio
-from dpopt.studio.forms import ColumnForm, Curve, rules_of
+from dpopt.studio.forms import ColumnForm, rule_of, rules_of, scales_of
 from dpopt.studio.tables import ending_of
+from tests.cli.command_line import succeed
 
 HOSTILE = "<script>alert(1)</script>"
 TABLE = (
@@ -101,7 +104,12 @@ def planned(owner: TestClient, table: str, **asked: str) -> str:
     """Plan, and return the page."""
     usual = {"n": "1000", "epsilon": "2", "delta": "1e-6", "workload": "marginals:1"}
     answer = owner.post(f"{table}/plan", data={**usual, **asked})
-    return answer.text
+    for _ in range(600):
+        if "Planning: errors are predicted" not in answer.text:
+            return answer.text
+        time.sleep(0.1)
+        answer = owner.get(f"{table}/plan")
+    raise AssertionError("the planning does not end")
 
 
 def ended(owner: TestClient, table: str) -> str:
@@ -354,11 +362,150 @@ def test_forms_keep_what_they_do_not_show() -> None:
 
 def test_a_curve_has_places_on_the_picture_or_is_none() -> None:
     rows = [{"epsilon": e, "mean_error": 0.1 / e, "baseline": 0.2} for e in (0.5, 1, 2)]
-    curve = Curve.of(rows)
-    assert curve is not None
-    places = [(x, y) for x, y, _, _ in curve.points] + list(curve.baseline)
-    assert all(0 <= x <= 560 and 0 <= y <= 240 for x, y in places)
-    assert Curve.of([{**rows[0], "mean_error": None}, *rows[1:]]) is None
+    scales = scales_of(rows)
+    assert scales is not None
+    assert scales["ticks"] == [0.01, 0.1, 1.0]
+    assert all(72 < scales["x"](row["epsilon"]) < 540 for row in rows)
+    assert all(24 <= scales["y"](row[which]) <= 212 for row in rows for which in ("mean_error", "baseline"))
+    assert scales_of([{**rows[0], "mean_error": None}, *rows[1:]]) is None
+
+
+FIELDS_OF_A_RULE: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
+    "if": (
+        {"column-0": "age", "relation-0": "<", "value-0": "40", "column-1": "sex", "relation-1": "=", "value-1": "f"},
+        {"name": "a name", "if": ["age", "<", 40], "then": ["sex", "=", "f"]},
+    ),
+    "missing": (
+        {"column-0": "paid", "relation-0": "is missing", "column-1": "sex", "relation-1": "!=", "value-1": "m"},
+        {"name": "a name", "if": ["paid", "is", "missing"], "then": ["sex", "!=", "m"]},
+    ),
+    "order": ({"column-0": "paid", "column-1": "age"}, {"name": "a name", "ordered": ["paid", "age"]}),
+    "sum": (
+        {"column-0": "age", "column-1": "paid", "terms": "owed\r\n"},
+        {"name": "a name", "compare": [[[1, "paid"], [1, "owed"]], "=", "age"]},
+    ),
+    "determines": (
+        {"column-0": "sex", "column-1": "code", "pairs": "f -> 1\r\nm -> missing\r\n"},
+        {"name": "a name", "determines": ["sex", "code"], "mapping": [["f", 1], ["m", None]]},
+    ),
+}
+"""Forms of a rule, what is sent, and the rule in the form of a schema file."""
+
+
+@pytest.mark.parametrize("form", FIELDS_OF_A_RULE)
+def test_the_fields_of_a_rule_are_a_rule_of_a_schema(form: str) -> None:
+    numbers = {"type": "numeric", "edges": [0, 40, 80], "integer": True}
+    listed = [
+        {"name": "age", **numbers}, {"name": "owed", **numbers}, {"name": "paid", **numbers, "missing": ""},
+        {"name": "sex", "type": "categorical", "values": ["f", "m"]},
+        {"name": "code", "type": "categorical", "values": [1, 2], "missing": ""},
+    ]  # fmt: skip
+    schema = dpopt.Schema.from_json({"dpopt_schema": 1, "attributes": listed})
+    sent, expected = FIELDS_OF_A_RULE[form]
+    rule = rule_of({"rule": "if" if form == "missing" else form, "name": "a name", **sent}, schema)
+    assert rule == expected
+    assert len(dpopt.Schema.from_json({**schema.to_json(), "rules": [rule]}).rules) == 1
+
+
+def test_a_rule_is_added_by_its_form_and_a_wrong_one_is_refused(studio: Studio, owner: TestClient) -> None:
+    table = opened(owner)
+    reviewed(owner, studio, table)
+    fields = FIELDS_OF_A_RULE["if"][0]
+    answer = sent(owner, f"{table}/rules", do="add", rule="if", rules="", **fields)
+    assert str(answer.headers["location"]).endswith("/rules")
+    page = html.unescape(owner.get(f"{table}/rules").text)
+    assert '{"if": ["age", "<", 40], "then": ["sex", "=", "f"]}' in page
+    assert "if age < 40" in page
+    wrong = sent(owner, f"{table}/rules", do="add", rule="if", rules="", **fields | {"value-1": "no sex"})
+    assert wrong.status_code == 400
+    assert "no sex" in wrong.text
+    unknown = sent(owner, f"{table}/rules", do="add", rule="none", rules="")
+    assert unknown.status_code == 400
+    schema = studio.tables[table.rpartition("/")[2]].schema
+    assert schema is not None
+    assert len(schema.rules) == 1
+
+
+def test_each_column_has_a_chart_of_its_rows(studio: Studio, owner: TestClient) -> None:
+    table = opened(owner, TABLE + "21,,no\n")
+    page = owner.get(f"{table}/columns").text
+    draft = studio.tables[table.rpartition("/")[2]].draft
+    assert [sum(one.rows) for one in draft.columns] == [901] * 3
+    assert page.count('<figure class="rows">') == 3
+    assert "f: 450 rows" in page
+    assert "missing: 1 rows" in page
+
+
+def test_the_button_follows_the_advice_of_the_plan(studio: Studio, owner: TestClient) -> None:
+    address = opened(owner)
+    reviewed(owner, studio, address)
+    table = studio.tables[address.rpartition("/")[2]]
+    page = planned(
+        owner, address, epsilon="1", n="100000", workload="marginals:2", figures="mean(age) by sex", target="sex"
+    )
+    assert "Figures that matter" in page
+    assert "mean(age) by sex" in page
+    assert table.advised == 0.3
+    assert "Plan with epsilon 0.3, as advised" in page
+    assert "Release with epsilon 1 all the same" in page
+    assert 'name="target" value="sex"' in page
+    page = planned(owner, address, epsilon="0.09", n="2000000")
+    assert table.advised == 0.027
+    page = planned(owner, address, epsilon="0.3", n="900")
+    assert table.advised == 0.3
+    assert "This plan is what the rule advises" in page
+    assert "as advised" not in page
+    page = planned(owner, address, epsilon="1", target="none of them")
+    assert "none of them" in page
+    assert table.plan is None
+    assert table.trouble
+
+
+def test_the_steps_are_saved_as_commands_and_as_a_notebook_that_run(
+    studio: Studio, owner: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = opened(owner, TABLE.replace(HOSTILE, "it's"), name="it's.csv")
+    assert owner.get(f"{table}/steps.sh").status_code == 400
+    reviewed(owner, studio, table)
+    planned(owner, table, workload="marginals:2", target="sex", figures="mean(age) by sex\nshare of sex")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "it's.csv").write_text(TABLE.replace(HOSTILE, "it's"))
+    for name in ("schema.json", "steps.sh", "steps.ipynb"):
+        (tmp_path / name).write_text(owner.get(f"{table}/{name}").text)
+    lines = (tmp_path / "steps.sh").read_text().splitlines()
+    (tmp_path / "questions.txt").write_text(
+        "\n".join(lines[lines.index("cat > questions.txt <<'END'") + 1 : lines.index("END")])
+    )
+    for line in (one for one in lines if one.startswith("dpopt ")):
+        succeed(*shlex.split(line)[1:])
+    assert (tmp_path / "owner.html").exists()
+    written = read_json_object(tmp_path / "plan.json", "plan", PlanError)
+    shutil.rmtree(tmp_path / "release")
+    notebook: Any = read_json_object(tmp_path / "steps.ipynb", "notebook", PlanError)
+    found: dict[str, Any] = {}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            exec(compile(cell["source"], "cell", "exec"), found)  # what a notebook does
+    found["plan"].save(tmp_path / "again.json")
+    assert read_json_object(tmp_path / "again.json", "plan", PlanError) == written
+
+
+def test_the_ten_points_before_publishing_are_those_of_the_known_limits(studio: Studio, owner: TestClient) -> None:
+    listed = (
+        (Path(__file__).parents[2] / "docs" / "known-limits.md").read_text().partition("## What the guarantee says")[0]
+    )
+    points = re.findall(r"^\d+\. \*\*(.+?)\*\*", listed, re.MULTILINE)
+    assert len(points) == 10
+    table = opened(owner)
+    reviewed(owner, studio, table)
+    planned(owner, table)
+    started(owner, table)
+    page = ended(owner, table)
+    assert re.findall(r"<span>\d+\. <strong>(.+?)</strong>", page) == points
+    assert "epsilon = 2 at delta = 1e-06, for one record" in page
+    assert "weakest" in page
+    assert "The first 8 synthetic records" in page
+    assert "--" not in re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL).replace("var(--", "")
 
 
 def test_an_address_admits_one_browser_and_the_file_another(studio: Studio) -> None:

@@ -27,10 +27,10 @@ from dpopt.private.drafts.guess_reading import guess_reading
 from dpopt.private.drafts.guess_rules import Proposal, propose
 from dpopt.private.readers.arrow_types import seconds_of
 from dpopt.private.readers.csv_source import CsvFilesSource, CsvSource
-from dpopt.private.readers.encode import ZONED, as_text, clean, no_reading
+from dpopt.private.readers.encode import ZONED, ColumnEncoder, as_text, clean, no_reading
 from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.table_problems import ENDS, NO_TEXT, shown
-from dpopt.private.readers.table_reading import USUAL, TableReading
+from dpopt.private.readers.table_reading import USUAL, OnInvalid, TableReading
 from dpopt.private.readers.table_sources import BLANKS, TableSource, trimmed
 from dpopt.private.tables.dataset import Progress
 from dpopt.schema.declared import declared_words
@@ -65,7 +65,8 @@ class ColumnReview:
     Its type is "categorical", "boolean", "numeric", "date", "duration" or "length"; "left out" where the draft does not
     name the column, and "unit of privacy" where it does not since the column names people with several rows. `distinct`
     are different values, without missing ones, and `missing` rows without a value; `codes` the bins, or how many
-    values; `examples` the most frequent values; `check` what the owner should look at.
+    values; `examples` the most frequent values; `check` what the owner should look at; `rows` how many rows each drafted
+    value or bin has, missing values last.
     """
 
     name: str
@@ -76,6 +77,7 @@ class ColumnReview:
     examples: str
     why: str
     check: tuple[str, ...] = ()
+    rows: tuple[int, ...] = ()
 
     @property
     def left_out(self) -> bool:
@@ -318,7 +320,7 @@ def infer_schema(
         zone = (f"{ZONED.format(column.kind.tz)}: so are its bins",) if getattr(column.kind, "tz", None) else ()
         noted = [f"{_DAMAGED.format(shown(text))}" for text in _with_controls(guess)[:1]]
         guess = replace(guess, check=(*decided_by_few(values, limits, guess), *noted, *zone, *guess.check))
-        reviews.append(_review(values, guess))
+        reviews.append(_review(values, guess, source.decimal))
         if guess.attribute is not None:
             kind = getattr(source, "types", {}).get(name, column.kind)  # texts of Parquet are read as dictionaries
             attributes.append(guess.attribute if is_text else with_type(guess.attribute, kind))
@@ -425,7 +427,7 @@ def _with_controls(guess: Guess) -> list[str]:
     return [text for text in texts if isinstance(text, str) and re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text)]
 
 
-def _review(column: ColumnValues, guess: Guess) -> ColumnReview:
+def _review(column: ColumnValues, guess: Guess, decimal: str) -> ColumnReview:
     absent = {"", *(() if guess.attribute is None else guess.attribute.missing_texts)}
     order = np.argsort(-column.counts, kind="stable")[: _EXAMPLES + len(absent)]
     values = [value for place in order if (value := str(column.values[int(place)].as_py())) not in absent]
@@ -440,7 +442,18 @@ def _review(column: ColumnValues, guess: Guess) -> ColumnReview:
         ", ".join(value if len(value) <= _LONGEST else value[: _LONGEST - 3] + "..." for value in values[:_EXAMPLES]),
         spoken(guess.why),
         tuple(map(spoken, guess.check)),
+        () if guess.attribute is None else _rows_by_code(column, guess.attribute, decimal),
     )
+
+
+def _rows_by_code(column: ColumnValues, drafted: Attribute, decimal: str) -> tuple[int, ...]:
+    encoder = ColumnEncoder(drafted, OnInvalid.DROP, decimal=decimal)
+    invalid = encoder.add(column.values)
+    counts = column.counts if invalid is None else np.where(invalid, 0, column.counts)
+    rows = np.bincount(encoder.codes(), weights=counts, minlength=drafted.size)
+    if drafted.missing is not None:
+        rows[drafted.missing_code] += column.missing_rows
+    return tuple(rows.astype(np.int64).tolist())
 
 
 def _as_length(column: ColumnReview, drafted: Attribute, words: str) -> ColumnReview:
@@ -449,6 +462,7 @@ def _as_length(column: ColumnReview, drafted: Attribute, words: str) -> ColumnRe
         column,
         type="length",
         codes=f"{len(drafted.edges) - 1} bins, {words}",
+        rows=(),
         why=f"{shown(drafted.after or '')} is after it in no row, and near: so {drafted.unit} between the two are kept well",
         check=(
             "that the world has the two in this order, and not this table alone; else declare a date",
