@@ -49,7 +49,8 @@ class Shown:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        said = f"<b>{escape(type(self).__name__)}</b>: {escape(self.verdict) + '<br>' if self.verdict else ''}{escape(', '.join(self._said()))}"
+        verdict = f"{escape(self.verdict)}<br>" if self.verdict else ""
+        said = f"<b>{escape(type(self).__name__)}</b>: {verdict}{escape(', '.join(self._said()))}"
         found = self._rows()
         if found is None:
             return f"<div>{said}</div>"
