@@ -65,7 +65,7 @@ def described(statement: Mapping[str, Any], schema: Schema | None = None) -> Des
     'Synthetic records, differentially private with epsilon = 1 (pure) for one record; made by dpopt 0.1 (algorithm mwem, \
 workload 83545dff085a).'
     >>> made.verdict
-    'Shares of single columns: within 1.3 points. Do not use: relationships between columns, of which nothing was measured.'
+    'Shares of single columns: within 1.3 points.'
     """
     title = "Synthetic records" if statement["records"] is not None else "Noisy answers"
     spent, version = guarantee(statement["privacy"]), (statement.get("versions") or {}).get("dpopt", "")

@@ -46,7 +46,7 @@ LEAST_GAIN = 0.1
 
 
 def released_errors(job: Job, outcome: Outcome) -> dict[str, Any]:
-    """Return what release.json says of the accuracy of columns ("one_way") and of their pairs ("two_way"), if anything."""
+    """Return what release.json says of the accuracy of columns, "one_way", and of pairs, "two_way", where there is any."""
     told = job.schema.sizes > 1  # a column of one value has no relationships
     pairs, measured = math.comb(int(told.sum()), 2), outcome.measured()
     written = outcome.records if outcome.rows is None else outcome.rows.records

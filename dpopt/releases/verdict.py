@@ -1,4 +1,4 @@
-"""The verdict on a release, said before all else: what it is good for and what not, from released values alone."""
+"""The verdict on a release, before all else: what it is good for and what not, from released values alone."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def verdict_of(statement: Mapping[str, Any]) -> Note:
     >>> both = {"pairs": 3, "all_pairs": 3, "count_error": 40.0, "release": 50.0, "unrelated": 400.0, "better": True}
     >>> stated = {"accuracy": {"one_way": single, "two_way": both}, "privacy": {"public_size": 50000}}
     >>> verdict_of(stated).text
-    'Shares of single columns: within 0.27 points. Pairs: most within 0.1 points. Do not use: anything on groups below \
-2,000 rows.'
+    'Shares of single columns: within 0.27 points. Shares of pairs of values: most within 0.1 points. Do not use: anything \
+on groups below 2,000 rows.'
     """
     accuracy, size = statement["accuracy"], statement["privacy"]["public_size"]
     if accuracy.get("size") is not None:
@@ -141,8 +141,8 @@ def _of_groups(found: Mapping[str, Any], size: int) -> Iterator[str]:
 def _of_workload(statement: Mapping[str, Any]) -> str:
     """Return what a theorem, or else a prediction, says of the counts that a release was made for."""
     accuracy, counts = statement["accuracy"], f"The {statement['workload']['queries']:,} counts it is made for"
-    held = "answers" if statement["records"] is None else "rows"
-    unknown = f"Compare {held} and table (dpopt evaluate) before anyone relies on them"
+    what = "answers" if statement["records"] is None else "rows"
+    unknown = f"Compare {what} and table (dpopt evaluate) before anyone relies on them"
     certified = (accuracy.get("certified") or {}).get("by_proven_bounds") or {}
     sure = [one for one in (certified, accuracy.get("proven") or {}) if one.get("says_something")]
     said = [(which, one) for which in ("expected", "predicted") if (one := accuracy.get(which)) is not None]

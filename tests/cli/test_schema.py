@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+import dpopt
 from tests.algorithms.small_runs import SCHEMA, WITH_BUCKETS, codes
 from tests.cli.command_line import inputs, refuse, succeed
 
@@ -142,3 +145,16 @@ def test_rules_that_are_broken_name_rows_that_are_counted(tmp_path: Path) -> Non
         "1 of 1 rows break 1 of the 1 rule; rows that are left out have no number, the others are counted from 1"
         in " ".join(said.split())
     )
+
+
+def test_a_person_column_shows_the_owner_what_each_bound_drops(tmp_path: Path) -> None:
+    """Persons with 1, 2 and 7 rows: K = 1 drops 1 + 6 rows, 2 and 3 drop 5 and 4, 5 drops 2, and 10 none."""
+    names = ["a", "b", "b", *"c" * 7]
+    pd.DataFrame({"name": names, "smoker": [True] * 10}).to_csv(tmp_path / "t.csv", index=False)
+    dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),)).write(tmp_path / "s.json")
+    asked = ["schema", "check", str(tmp_path / "t.csv"), "--schema", str(tmp_path / "s.json")]
+    text = succeed(*asked, "--person", "name", "--rows-per-person", "3")
+    rows = [re.findall(r"[\d,]+", line) for line in text.splitlines() if re.match(r"\W*\d+ ", line)]
+    assert rows == [["1", "7", "2"], ["2", "5", "1"], ["3", "4", "1"], ["5", "2", "1"], ["10", "0", "0"]]
+    assert "NOT private" in text
+    assert "rows dropped" not in succeed(*asked)

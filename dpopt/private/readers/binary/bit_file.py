@@ -165,7 +165,7 @@ def bit_table(rows: int, columns: Iterable[NDArray[np.generic]]) -> BitTable:
     >>> dpopt.release(
     ...     table, dpopt.Schema.binary(3), "marginals:1", epsilon=1, n0=3, algorithm="noise", predict=False
     ... )  # doctest: +ELLIPSIS
-    SyntheticRelease: Do not use: shares of single columns, which can be off by 400 points; relationships ...
+    SyntheticRelease: Do not use: shares of single columns, which can be off by ... points; relationships ...
     (noise, answers only, epsilon=1, delta=1e-06, one record more or less (add-remove))
     """
     length = _words_of(rows)

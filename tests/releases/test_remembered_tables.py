@@ -1,0 +1,102 @@
+"""Tables that are released again without a budget file: told to their owner, remembered for nobody else."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import dpopt
+from dpopt.errors import PlanError
+from dpopt.releases.progress import Progress
+from dpopt.releases.remembered_tables import forget, remembered, remembered_file
+
+SCHEMA = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
+
+
+class Told(Progress):
+    def __init__(self) -> None:
+        super().__init__()
+        self.notes: list[str] = []
+
+    def owner_note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DPOPT_STATE", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+def note_of(table: object, budget: object = None) -> list[str]:
+    told = Told()
+    with remembered(table, budget, told):
+        pass
+    return told.notes
+
+
+def test_a_second_release_of_a_path_is_told_until_it_is_forgotten(tmp_path: Path, state: Path) -> None:
+    table = tmp_path / "people.csv"
+    pd.DataFrame({"smoker": [True, False] * 100}).to_csv(table, index=False)
+    told = Told()
+    for number in (1, 2):
+        dpopt.release(table, SCHEMA, epsilon=1, n0=200, predict=False, progress=told, out=tmp_path / f"r{number}")
+    (note,) = told.notes
+    assert note.startswith("note: this table was released once before without a budget file, last on 20")
+    assert str(state) in note
+    assert not any(b"people.csv" in file.read_bytes() for file in (tmp_path / "r2").iterdir())
+    (three,) = note_of(tmp_path / "." / "people.csv")
+    assert "released 2 times before" in three
+    assert (forget(), forget(), note_of(table)) == (1, 0, [])
+
+
+def test_what_is_refused_is_not_remembered_and_what_is_interrupted_is(tmp_path: Path) -> None:
+    def ended(problem: BaseException) -> None:
+        with pytest.raises(type(problem)), remembered(tmp_path / "t.csv", None, Told()):
+            raise problem
+
+    ended(PlanError("refused"))
+    assert not remembered_file().exists()
+    ended(KeyboardInterrupt())
+    assert len(note_of(tmp_path / "t.csv")) == 1
+    assert (forget(tmp_path / "other.csv"), forget(tmp_path / "t.csv"), note_of(tmp_path / "t.csv")) == (0, 1, [])
+
+
+def test_nothing_is_kept_of_tables_in_memory_and_where_a_budget_pays(state: Path) -> None:
+    assert note_of(pd.DataFrame()) == note_of("people.csv", budget=object()) == []
+    assert not state.exists()
+
+
+def test_the_list_is_for_its_owner_alone_and_a_damaged_one_is_told(tmp_path: Path, state: Path) -> None:
+    note_of(tmp_path / "t.csv")
+    if sys.platform != "win32":
+        assert stat.S_IMODE(remembered_file().stat().st_mode) == 0o600
+        assert stat.S_IMODE(state.stat().st_mode) == 0o700
+    remembered_file().write_text("[]", encoding="utf-8")
+    assert "earlier releases are not known" in note_of(tmp_path / "t.csv")[0]
+
+
+@pytest.mark.parametrize(
+    ("platform", "variable", "inside"),
+    [
+        ("linux", "XDG_STATE_HOME", "own/dpopt"),
+        ("linux", None, "home/.local/state/dpopt"),
+        ("darwin", None, "home/Library/Application Support/dpopt"),
+        ("win32", "LOCALAPPDATA", "own/dpopt"),
+        ("win32", None, "home/AppData/Local/dpopt"),
+    ],
+)
+def test_the_folder_is_that_of_the_platform(
+    platform: str, variable: str | None, inside: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("DPOPT_STATE", "XDG_STATE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")
+    if variable:
+        monkeypatch.setenv(variable, str(tmp_path / "own"))
+    assert remembered_file() == tmp_path / inside / "released-tables.json"
