@@ -134,7 +134,7 @@ class SyntheticRelease(Shown):
     @property
     def verdict(self) -> str:
         """What the release is good for and what not, in a sentence or two, from released values alone."""
-        return verdict_of(self.statement).text
+        return verdict_of(self.statement).text if self.ended else f"{NOT_ENDED[0].upper()}{NOT_ENDED[1:]}."
 
     @property
     def chosen(self) -> Mapping[str, Any]:

@@ -61,6 +61,8 @@ def sweep(
     progress, number = shown_progress(progress), prod(map(len, over.values()))
     if not 0 < number <= MOST_PLANS:
         raise PlanError(f"found {number:,} combinations, expected 1 to {MOST_PLANS}")
+    if twice := over.keys() & terms.keys():
+        raise PlanError(f"found {', '.join(sorted(twice))} in over= and beside it; give each once")
     rows: list[dict[str, Any]] = []
     with stage(progress, "planning"):
         for values in product(*over.values()):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from dpopt.errors import BudgetError, DpoptError
+from dpopt.errors import BudgetError, ChargedError, DpoptError
 from dpopt.files.json_files import read_json_object, write_json_object
 from dpopt.releases.progress import Detail, Progress
 
@@ -36,12 +36,12 @@ def remembered_file() -> Path:
 def remembered(table: object, budget: object, progress: Progress) -> Iterator[None]:
     """Tell the owner if a table of this path was released before without a budget file, and remember that it is in the body.
 
-    What the body refuses, by a DpoptError, is not remembered; what is interrupted is.
+    What the body refuses, by a DpoptError, is not remembered, unless a draw ended it; what is interrupted is.
     """
     if budget is not None or not isinstance(table, str | os.PathLike):
         yield
         return
-    place, path = remembered_file(), os.path.realpath(os.fspath(table))
+    place, path = remembered_file(), _key(table)
     if dates := _known(place, progress).get(path):
         times = "once" if len(dates) == 1 else f"{len(dates):,} times"
         progress.owner_note(
@@ -51,12 +51,16 @@ def remembered(table: object, budget: object, progress: Progress) -> Iterator[No
         )
     try:
         yield
-    except DpoptError:
-        raise
-    except BaseException:
-        _add(place, path, progress)
+    except BaseException as problem:
+        if isinstance(problem, ChargedError) or not isinstance(problem, DpoptError):
+            _add(place, path, progress)
         raise
     _add(place, path, progress)
+
+
+def _key(table: str | os.PathLike[str]) -> str:
+    """Return the path of a table as text; bytes that are no UTF-8 by their numbers, since the list is JSON."""
+    return os.fsencode(os.path.realpath(table)).decode("utf-8", "backslashreplace")
 
 
 def _known(place: Path, progress: Progress) -> dict[str, list[str]]:
@@ -85,6 +89,6 @@ def forget(table: Path | None = None) -> int:
     if table is None:
         place.unlink(missing_ok=True)
         return len(known)
-    if dates := known.pop(os.path.realpath(table), None):
+    if dates := known.pop(_key(table), None):
         write_json_object(place, known, private=True)
     return int(dates is not None)

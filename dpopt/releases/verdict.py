@@ -64,7 +64,7 @@ on groups below 2,000 rows.'
         return Note(f"{_of_workload(statement)}.", "")
     error, lost = 0.0 if single is None else single["share_error"], _lost(pairs)
     good = [] if single is None or error > UNUSABLE else [_of_columns(single)]
-    bad = [f"shares of single columns, which can be off by {points(error)}"] if error > UNUSABLE else []
+    bad = [f"shares of single columns, which can be off by {points(min(error, 1.0))}"] if error > UNUSABLE else []
     bad += [f"relationships between columns, {lost}"] if lost else []
     if pairs["pairs"] and not lost:
         error = pairs.get("release", pairs["count_error"]) / size
@@ -87,7 +87,7 @@ def verdict_of_answers(known: tuple[str, float, bool] | None) -> str:
         return "Nothing in this release tells how good it is."
     what, error, share = known
     if share and error > UNUSABLE:
-        return f"Do not use: {what}, which can be off by {points(error)}."
+        return f"Do not use: {what}, which can be off by {points(min(error, 1.0))}."
     if share:
         return f"{what.capitalize()}: within {points(error)}."
     small = f"counts below {rounded(10 * error)}, which are off by more than a tenth"

@@ -143,6 +143,10 @@ class OptimalCount(PlannedSynopsis):
     def _contents(self) -> list[str]:
         return [repr(self.where), str(self.answer())]
 
+    def _error(self) -> tuple[str, float, bool]:
+        away = losses_of(self.plan.weights, losses("absolute", self.plan.most))
+        return "the count", float(max(away.tolist())), False
+
     @cached_property
     def value(self) -> int:
         """The drawn output."""

@@ -60,6 +60,7 @@ def test_a_run_that_has_not_ended_shows_its_rounds_and_its_problems(folder: Path
     pd.testing.assert_frame_equal(found.rounds, whole.rounds.head(3))
     assert found.ledger.guaranteed() == whole.ledger.guaranteed()
     assert "not ended, 3 rounds so far" in repr(found)
+    assert repr(found).startswith("SyntheticRelease: The run has not ended, and has no records yet")
     solved = found.best_response(2).solve("highs", seconds=5)
     assert solved.objective >= found.rounds.value[1]
     bounds = dpopt.certify(found, [1, 3], solver="none")

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from dpopt.cli.application import application
-from tests.cli.command_line import call, inputs, succeed
+from tests.cli.command_line import call, flat, inputs, succeed
 
 OUT = ["-o", "out"]
 CALLS: dict[str, list[object]] = {
@@ -83,3 +83,12 @@ def test_rounds_do_not_grow_with_the_budget_without_end(budget: list[object]) ->
     plan = found["plan"]
     assert plan["rounds"] <= 5_000
     assert plan["rounds"] * plan["draws"] <= 25_000_000
+
+
+@pytest.mark.parametrize(
+    ("budget", "named"),
+    [(("--rho", 0.1), "epsilon 0.447214 has"), (("--epsilon", 1, "--delta", 1e-3), "epsilon 1 and delta")],
+)
+def test_a_plan_of_a_count_names_the_mechanisms_that_have_no_less_loss(budget: tuple[object, ...], named: str) -> None:
+    """Gaussian noise of rho 0.1 has an expected loss of 1.754, and pure noise of the same rho one of 1.919."""
+    assert f"no mechanism of {named}" in flat(succeed("count", "plan", "--most", 20, *budget))

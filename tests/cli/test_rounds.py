@@ -76,6 +76,9 @@ def test_the_rounds_of_a_run_are_listed_written_and_drawn(tmp_path: Path) -> Non
     text = succeed("inspect", tmp_path / "run", "-o", tmp_path / "rounds.csv")
     succeed("inspect", tmp_path / "run", "-o", tmp_path / "rounds.png")
     rows = json.loads(succeed("inspect", tmp_path / "run", "--json"))["rounds"]
+    assert "lies in the release folder" in flat(
+        refuse("inspect", tmp_path / "run", "-o", tmp_path / "run" / "rounds.csv")
+    )
     written = pd.read_csv(tmp_path / "rounds.csv")
     assert len(rows) == len(written) == 30
     assert written.value.tolist() == made.rounds.value.tolist() == [row["value"] for row in rows]

@@ -46,6 +46,7 @@ def test_what_costs_more_than_a_budget_is_refused_in_its_line() -> None:
         ({"rounds": range(2, 300)}, "found 298 combinations, expected 1 to 200"),
         ({"alpha": [0.1, 0.2]}, "alpha= is an option of pmw"),
         ({"rounds": [0, -1], "step": [1.0]}, "number of rounds"),
+        ({"draws": [5, 9], "rounds": [2]}, "found draws in over= and beside it"),
     ],
 )
 def test_what_is_wrong_with_every_combination_is_refused(over: Any, message: str) -> None:

@@ -261,6 +261,10 @@ PAIRS = {"pairs": 117, "all_pairs": 136, "count_error": 49.0, "release": 54.0, "
             ),
         ),
         (
+            {"one_way": {**BANK, "share_error": 1.31}},
+            "Do not use: shares of single columns, which can be off by 100 points.",
+        ),
+        (
             {"size": {"declared": 45000, "says": "about", "records": 400}},
             "Do not use: anything; the declared number of records is wrong, and all shares with it.",
         ),

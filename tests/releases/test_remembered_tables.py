@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 
 import dpopt
-from dpopt.errors import PlanError
+from dpopt.errors import ChargedError, PlanError
 from dpopt.releases.progress import Progress
 from dpopt.releases.remembered_tables import forget, remembered, remembered_file
 
@@ -64,6 +65,22 @@ def test_what_is_refused_is_not_remembered_and_what_is_interrupted_is(tmp_path: 
     ended(KeyboardInterrupt())
     assert len(note_of(tmp_path / "t.csv")) == 1
     assert (forget(tmp_path / "other.csv"), forget(tmp_path / "t.csv"), note_of(tmp_path / "t.csv")) == (0, 1, [])
+
+
+def test_a_draw_that_ends_a_run_is_remembered(tmp_path: Path) -> None:
+    table = tmp_path / "few.csv"
+    pd.DataFrame({"smoker": [True, False]}).to_csv(table, index=False)
+    with pytest.raises(ChargedError, match="lost in its noise"):
+        dpopt.release(table, SCHEMA, epsilon=0.001, delta=1e-6, predict=False)
+    assert "released once before" in note_of(table)[0]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are Unicode")
+def test_a_path_that_is_no_unicode_is_remembered(tmp_path: Path) -> None:
+    table = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.csv")
+    assert note_of(table) == []
+    assert "released once before" in note_of(table)[0]
+    assert (forget(Path(table)), note_of(table)) == (1, [])
 
 
 def test_nothing_is_kept_of_tables_in_memory_and_where_a_budget_pays(state: Path) -> None:

@@ -70,6 +70,15 @@ def test_a_large_budget_finds_the_count(budget: dict[str, float], pure: bool, ne
     assert (repr(again), again.to_json()) == (repr(made), made.to_json())
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_verdict_says_how_far_off_the_count_is(loss: str) -> None:
+    made = dpopt.count(TABLE, SCHEMA, WHERE, most=6, epsilon=1, loss=loss)
+    off = (np.abs(np.arange(7.0)[:, None] - np.arange(7.0)) * made.plan.weights).sum(axis=1).max() / 2.0**60
+    assert made.verdict.startswith(
+        f"The count: off by about {off:.2g} records. Do not use: counts below {10 * off:.2g}"
+    )
+
+
 def test_a_count_above_the_largest_is_taken_as_it() -> None:
     found = dpopt.count(TABLE, SCHEMA, "age >= 0", most=3, epsilon=30).answer()
     assert (found.value, found.low, found.high) == (3, 3, None)

@@ -123,8 +123,8 @@ def check_outside_releases(out: Path) -> None:
         begun = (folder / PLAN).exists() and (folder / WORKLOAD).exists()
         if begun or (folder / TRANSCRIPT).exists():
             raise ReleaseFolderError(
-                f"{out} lies in the release folder {folder}, which replay compares byte for byte. Name a folder "
-                f"elsewhere"
+                f"{out} lies in the release folder {folder}, which replay compares byte for byte. Name a "
+                f"place elsewhere"
             )
 
 

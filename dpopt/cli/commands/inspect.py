@@ -139,6 +139,7 @@ def inspect(
 
     Of a run of dualquery, finished or not, some of its rounds are listed, and with --json all. Costs no privacy.
     """
+    from dpopt.cli.commands.compare import check_outside_releases
     from dpopt.cli.pictures import draw_rounds
     from dpopt.cli.reports.holdings import held_in
     from dpopt.cli.reports.reports import console, print_spent, warn_if_not_private
@@ -148,6 +149,7 @@ def inspect(
     if out is not None:
         if not found.rounds:
             raise PlanError("there are no rounds of dualquery to write; leave --out out, or name another folder")
+        check_outside_releases(out)
         write_rows(found.rounds, out, draw_rounds)
     if as_json:
         print_json({name: value for name, value in asdict(found).items() if value is not None})

@@ -109,7 +109,8 @@ def plan(
         if out is not None:
             check_ending(out)
         with progress:
-            found = sweep(declared, workload, over=over, n=n, progress=progress, **{**algorithm.given, **asked})
+            one = {name: given for name, given in algorithm.given.items() if name not in over}
+            found = sweep(declared, workload, over=over, n=n, progress=progress, **{**one, **asked})
         _show_sweep(found.astype(object).where(found.notna(), None).to_dict("records"), out, as_json=as_json)
         return
     if epsilons is not None:

@@ -65,7 +65,8 @@ COUNT.exports_json()
 
 
 def _prediction(plan: CountPlan) -> str:
+    delta = "".join(f" and delta {one.parameter:g}" for one in plan.charges()[1:])
     return (
-        f"expected {plan.loss} loss at most {plan.expected_error:.6g}; no mechanism has less than {plan.bound:.6g} for "
-        f"the worst of the counts 0 to {plan.most}"
+        f"expected {plan.loss} loss at most {plan.expected_error:.6g}; no mechanism of epsilon {plan.epsilon:.6g}{delta} "
+        f"has less than {plan.bound:.6g} for the worst of the counts 0 to {plan.most}"
     )
