@@ -12,9 +12,18 @@ from dpopt.accounting.ledger import Account
 from dpopt.algorithms.memory import available_memory, check_memory, note_on_memory
 from dpopt.algorithms.options import AUTO, Options
 from dpopt.algorithms.planned import Planned, request_of
+from dpopt.algorithms.public_release import PUBLIC_TABLE, public_sources
 from dpopt.algorithms.registry import OPTIONS, algorithm_of
 from dpopt.algorithms.release_folder import read_begun
-from dpopt.algorithms.request import BIT_TABLE, RESERVATION, SPARSE_MATRIX, ReleaseRequest, Terms, check_density_known
+from dpopt.algorithms.request import (
+    BIT_TABLE,
+    NOT_PRIVATE,
+    RESERVATION,
+    SPARSE_MATRIX,
+    ReleaseRequest,
+    Terms,
+    check_density_known,
+)
 from dpopt.algorithms.run_release import job_of, refuse_ended, resume_run, run_release
 from dpopt.algorithms.stating import remarks_on, tell
 from dpopt.algorithms.synthetic_release import SyntheticRelease
@@ -66,6 +75,7 @@ def release(
     progress: Progress | bool | None = None,
     engine: str = "memory",
     budget: BudgetLedger | None = None,
+    public_table: bool = False,
     **terms: Unpack[Keywords],
 ) -> SyntheticRelease:
     """Release differentially private synthetic records of a table.
@@ -97,6 +107,9 @@ def release(
         or "dask:tls://host:8786" (by worker processes). The release does not depend on it.
     budget : BudgetLedger, optional
         The owner's budget over many releases, from which this one is paid.
+    public_table : bool
+        Whether the table is public, and every draw a function of the algorithm's seed: runs with other solvers then draw
+        by the same random numbers. Such a release has no guarantee, and says so.
     **terms
         The terms below, and as keywords: reading, or the fields of `dpopt.TableReading`; where an algorithm is given by
         its name, its options.
@@ -127,6 +140,10 @@ def release(
         table = again.table
     asked = request_of(Terms.of(algorithm, **terms), schema, workload, plan, progress)
     chosen, schema = asked.terms, asked.schema
+    if public_table and budget is not None:
+        raise BudgetError(
+            "a release of a public table has no guarantee, and no budget pays for it; leave one of the two out"
+        )
     folder = None if out is None else Path(out)
     if folder is not None:
         _refuse_folder(folder, table)
@@ -150,8 +167,11 @@ def release(
             begun = job_of(asked, size, progress)
         check(begun)
     own = chosen.algorithm.own_solver
+    sources = public_sources(getattr(chosen.algorithm, "seed", 0)) if public_table else None
     with remembered(table, budget, progress):
-        made = run_release(dataset, begun, folder, check=check, progress=progress, account=account, solver=own)
+        made = run_release(
+            dataset, begun, folder, sources=sources, check=check, progress=progress, account=account, solver=own
+        )
     return _warned(made, folder, progress)
 
 
@@ -247,6 +267,10 @@ def resume(
     folder = Path(folder)
     refuse_ended(folder)
     job = read_begun(folder)
+    if job.statement.get(NOT_PRIVATE) == PUBLIC_TABLE:
+        raise PlanError(
+            f"the run in {folder} is of a public table: release it again; the same seed gives the same draws"
+        )
     account = _account_again(job, budget)
     asked = job.terms.algorithm if isinstance(job, ReleaseRequest) else OPTIONS[job.plan.algorithm]
     planned = job.terms.algorithm.solver_name if isinstance(job, ReleaseRequest) else job.plan.solver

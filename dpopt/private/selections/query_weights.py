@@ -176,6 +176,18 @@ class QueryWeights(SignedDraws):
         points = uniform_below(whole_of(sums[-1]), draws, source)
         return self._found(*held, sums, np.ascontiguousarray(points[_order(points)]))
 
+    def draw_at(self, words: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return the signed queries at the shares `words` / 2^64 of the running sum of the weights, sorted; never private.
+
+        Base query 0, its negation, base query 1, and so on: the inverse of the distribution, in one order. The same
+        words with other weights give other queries, as near as these weights allow.
+        """
+        held = (self._scores, self._offset(), self._top)
+        sums = self._sums(*held)
+        places = np.sort(words).astype(object) * whole_of(sums[-1]) >> 64  # whole numbers of 128 bits
+        points = np.stack([(places >> 64).astype(np.uint64), (places % 2**64).astype(np.uint64)], axis=1)
+        return self._found(*held, sums, np.ascontiguousarray(points))
+
     def _offset(self) -> int:
         return self._observed * (self._rows - self._size)
 

@@ -1,0 +1,183 @@
+"""Whole releases of DualQuery compared: one plan and one public table, played by each solver with common random numbers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpopt.algorithms.dualquery.rounds_table import round_rows
+from dpopt.algorithms.planned import Planned, read_planned
+from dpopt.algorithms.public_release import PublicRun, public_job, run_on_public
+from dpopt.algorithms.release import read_again
+from dpopt.algorithms.release_folder import read_job
+from dpopt.algorithms.synthetic_release import SyntheticRelease
+from dpopt.errors import DpoptError, PlanError
+from dpopt.html_pages.shown import Shown
+from dpopt.programs.solver import Solver
+from dpopt.releases.folder_files import TRANSCRIPT
+from dpopt.releases.progress import Progress, shown_progress, stage
+from dpopt.releases.solver_choice import require_solver
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpopt.algorithms.request import ReleaseRequest
+    from dpopt.releases.job import Job
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class ReleaseComparison(Shown):
+    """Releases of one public table by several solvers; see `compare_releases`. NOT private.
+
+    Attributes
+    ----------
+    seed : int
+        What all draws are a function of.
+    rows : list of mapping
+        For each solver the mean and the largest error of its records on the table; seconds of the whole run and of the
+        solver; means per draw of what records are worth, and of the gaps to the bounds that are proven and that the
+        solver states; in how many rounds the record reaches the smaller bound, and the fallback answered; or what failed.
+    rounds : list of mapping
+        What each solver did in each round, with the columns of `SyntheticRelease.rounds`.
+    errors : list of mapping
+        Mean and largest errors of the records so far, after some numbers of rounds.
+    """
+
+    seed: int
+    rows: list[Mapping[str, Any]] = field(default_factory=list)
+    rounds: list[Mapping[str, Any]] = field(default_factory=list)
+    errors: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def _said(self) -> list[str]:
+        return [", ".join(str(row["solver"]) for row in self.rows), f"seed={self.seed}", "not private"]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a line for each solver."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as a JSON object."""
+        return {
+            "dpopt_compare_releases": 1,
+            "private": False,
+            "seed": self.seed,
+            "solvers": self.rows,
+            "rounds": self.rounds,
+            "errors": self.errors,
+        }
+
+    def add(self, solver: str, run: PublicRun) -> None:
+        """Add what a solver did."""
+        played, asked = run.release.played, run.release.job.plan.solver
+        found = [{"compared": solver, **row} for row in round_rows(played, asked)]
+        _, mean, largest = run.errors[-1]
+        self.rows.append(
+            {
+                "solver": solver,
+                "mean_error": mean,
+                "max_error": largest,
+                "seconds": run.seconds,
+                "solver_seconds": sum(row["seconds"] or 0.0 for row in found),
+                "value": _mean(found, "value"),
+                "proven_gap": _mean(found, "proven_bound") - _mean(found, "value"),
+                "reported_gap": _reported_gap(found),
+                "reach_a_bound": sum(row["gap"] == 0 for row in found),
+                "fallbacks": sum(row["fallback"] is not None for row in found),
+                "rounds": len(found),
+            }
+        )
+        self.rounds += found
+        self.errors += [
+            {"compared": solver, "rounds": rounds, "mean_error": mean, "max_error": most}
+            for rounds, mean, most in run.errors
+        ]
+
+
+def _mean(rows: Sequence[Mapping[str, Any]], name: str) -> float:
+    return float(sum(row[name] / row["draws"] for row in rows) / len(rows))
+
+
+def _reported_gap(rows: Sequence[Mapping[str, Any]]) -> float | None:
+    """Return the mean gap to the bounds that the solver states, over the rounds with one; None without any."""
+    stated = [row for row in rows if row["reported_bound"] is not None]
+    return _mean(stated, "reported_bound") - _mean(stated, "value") if stated else None
+
+
+def compare_releases(
+    plan: Planned | SyntheticRelease | str | os.PathLike[str],
+    table: Any,
+    solvers: str | Sequence[str | Solver],
+    *,
+    seconds: float | None = None,
+    seed: int = 0,
+    progress: Progress | bool | None = None,
+) -> ReleaseComparison:
+    """Release a public table by DualQuery with each of several solvers, all draws by common random numbers. NOT private.
+
+    Draw i of round t is the query at the same place in [0, 1) of the distribution of each run: with equal records so far,
+    equal queries are drawn.
+
+    Parameters
+    ----------
+    plan : Planned, SyntheticRelease or path
+        A plan of DualQuery (`dpopt.plan`) or its file, or a release or its folder: schema, workload, T, s and eta.
+    table
+        The table, read as the plan says. All figures are computed from it.
+    solvers : str or sequence
+        Names with commas, each with a formulation where it needs one ("local-search,cp-sat,highs:clique"), or a list of
+        names and of objects with the methods of Solver.
+    seconds : float, optional
+        Time limit in each round; if left out 2 for exact solvers, and none for the local search.
+    seed : int
+        What all draws, and the solvers' own choices, are a function of.
+    progress : Progress or bool, optional
+        As of `dpopt.release`.
+
+    Raises
+    ------
+    DpoptError
+        If the plan is not of DualQuery, or a solver is unknown or cannot run here.
+
+    Examples
+    --------
+    >>> import dpopt, numpy
+    >>> schema, table = dpopt.Schema.binary(3), numpy.eye(3, dtype=int).repeat(300, axis=0)
+    >>> asked = dpopt.DualQuery(rounds=4, draws=50, step=0.5)
+    >>> planned = dpopt.plan(schema, "marginals:2", n0=900, algorithm=asked, predict=False)
+    >>> found = dpopt.compare_releases(planned, table, "local-search,highs", seed=1)
+    >>> found.to_pandas().solver.tolist(), found.rounds[0]["value"] == found.rounds[4]["value"]
+    (['local-search', 'highs'], True)
+    >>> found.to_json()["private"]
+    False
+    """
+    progress = shown_progress(progress)
+    named = [one.strip() for one in solvers.split(",") if one.strip()] if isinstance(solvers, str) else list(solvers)
+    labels = [one if isinstance(one, str) else one.name for one in named]
+    if not named or len(set(labels)) < len(labels):
+        raise PlanError("name solvers, each once, such as local-search,cp-sat,highs:clique; 'dpopt solvers' lists them")
+    for one in named:
+        require_solver(one)
+    begun = _begun(plan)
+    with stage(progress, "reading the table"):
+        dataset = read_again(begun, table)
+    job, found = public_job(begun, dataset), ReleaseComparison(seed)
+    for label, one in zip(labels, named, strict=True):
+        progress.note(f"solver {label}")
+        try:
+            found.add(label, run_on_public(job, dataset, one, seconds=seconds, seed=seed, progress=progress))
+        except DpoptError as error:
+            found.rows.append({"solver": label, "failed": str(error)})
+    return found
+
+
+def _begun(plan: Planned | SyntheticRelease | str | os.PathLike[str]) -> Job | ReleaseRequest:
+    if isinstance(plan, Planned):
+        return plan.request
+    if isinstance(plan, SyntheticRelease):
+        return plan.job
+    return read_job(Path(plan)) if (Path(plan) / TRANSCRIPT).exists() else read_planned(plan)
