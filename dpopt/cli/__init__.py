@@ -10,7 +10,7 @@ a line in the README.
 | model_source.py | options that say of what a model is built |
 | application.py | the application and its errors; warnings on privacy, on the terminal |
 | interruption.py | Ctrl-C that a library drops, noticed at the next step |
-| budget.py | `dpopt budget create` and `show`: the owner's budget over many releases |
+| budget.py | `dpopt budget create`, `show` and `forget`: the owner's budget over many releases |
 | commands/ | the commands of a release of records, of schemas and of solvers |
 | pictures.py | pictures of what was released or compared, in the style of pictures.mplstyle |
 | reports/ | what commands print: tables, progress, notes |

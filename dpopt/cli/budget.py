@@ -1,4 +1,4 @@
-"""`dpopt budget create` and `show`: the owner's budget over many releases."""
+"""`dpopt budget create`, `show` and `forget`: the owner's budget over many releases."""
 
 from __future__ import annotations
 

@@ -24,6 +24,8 @@ class Shown:
     ...         return ["item"], [["<tea>"], ["milk"]]
     >>> Basket()
     Basket(2 items, price=3.5)
+    >>> Basket().verdict
+    ''
     >>> "<td>&lt;tea&gt;</td>" in Basket()._repr_html_()
     True
     """

@@ -26,8 +26,7 @@ from dpopt.machine import kill_with_children
 from dpopt.studio.forms import ColumnForm, rules_of
 from dpopt.studio.steps import steps_of
 
-BESIDE = (1.0, 0.3, 3.0)
-"""Parts of epsilon for which errors are predicted, that of the plan first."""
+BESIDE = 1.0, 0.3, 3.0  # parts of epsilon for which errors are predicted, that of the plan first
 ON_INVALID = {
     "": "the release is refused",
     "clip": "clip: numbers outside the bins go to the nearest bin; other values refuse the release",
