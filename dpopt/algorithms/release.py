@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,15 +16,7 @@ from dpopt.algorithms.planned import Planned, request_of
 from dpopt.algorithms.public_release import PUBLIC_TABLE, public_sources
 from dpopt.algorithms.registry import OPTIONS, algorithm_of
 from dpopt.algorithms.release_folder import read_begun
-from dpopt.algorithms.request import (
-    BIT_TABLE,
-    NOT_PRIVATE,
-    RESERVATION,
-    SPARSE_MATRIX,
-    ReleaseRequest,
-    Terms,
-    check_density_known,
-)
+from dpopt.algorithms.request import BIT_TABLE, RESERVATION, SPARSE_MATRIX, ReleaseRequest, Terms, check_density_known
 from dpopt.algorithms.run_release import job_of, refuse_ended, resume_run, run_release
 from dpopt.algorithms.stating import remarks_on, tell
 from dpopt.algorithms.synthetic_release import SyntheticRelease
@@ -48,6 +41,7 @@ from dpopt.releases.ledgers import open_account
 from dpopt.releases.measured_size import PublicSize, tell_smallest
 from dpopt.releases.progress import Progress, shown_progress, stage, warn_of_paid
 from dpopt.releases.remembered_tables import remembered
+from dpopt.releases.run import Sources
 from dpopt.releases.solver_choice import require_solver_again
 from dpopt.releases.verdict import verdict_of
 from dpopt.schema.schema import Schema
@@ -108,8 +102,8 @@ def release(
     budget : BudgetLedger, optional
         The owner's budget over many releases, from which this one is paid.
     public_table : bool
-        Whether the table is public, and every draw a function of the algorithm's seed: runs with other solvers then draw
-        by the same random numbers. Such a release has no guarantee, and says so.
+        Whether the table is public, and every draw a function of the algorithm's seed: runs of DualQuery with other
+        solvers then draw by the same random numbers. Such a release has no guarantee, and says so.
     **terms
         The terms below, and as keywords: reading, or the fields of `dpopt.TableReading`; where an algorithm is given by
         its name, its options.
@@ -140,10 +134,7 @@ def release(
         table = again.table
     asked = request_of(Terms.of(algorithm, **terms), schema, workload, plan, progress)
     chosen, schema = asked.terms, asked.schema
-    if public_table and budget is not None:
-        raise BudgetError(
-            "a release of a public table has no guarantee, and no budget pays for it; leave one of the two out"
-        )
+    sources = _sources_of(chosen, budget) if public_table else None
     folder = None if out is None else Path(out)
     if folder is not None:
         _refuse_folder(folder, table)
@@ -167,12 +158,20 @@ def release(
             begun = job_of(asked, size, progress)
         check(begun)
     own = chosen.algorithm.own_solver
-    sources = public_sources(getattr(chosen.algorithm, "seed", 0)) if public_table else None
-    with remembered(table, budget, progress):
+    with nullcontext() if public_table else remembered(table, budget, progress):
         made = run_release(
             dataset, begun, folder, sources=sources, check=check, progress=progress, account=account, solver=own
         )
     return _warned(made, folder, progress)
+
+
+def _sources_of(chosen: Terms, budget: BudgetLedger | None) -> Sources:
+    """Return where the draws of a public table come from; refuse what cannot go with it."""
+    if budget is not None:
+        raise BudgetError("a release of a public table has no guarantee, and no budget pays for it; leave one out")
+    if not isinstance(seed := getattr(chosen.algorithm, "seed", None), int):
+        raise PlanError(f"draws of a public table are a function of a seed, which {chosen.algorithm.algorithm} has not")
+    return public_sources(seed)
 
 
 def _warned(made: SyntheticRelease, folder: Path | None, progress: Progress) -> SyntheticRelease:
@@ -267,7 +266,7 @@ def resume(
     folder = Path(folder)
     refuse_ended(folder)
     job = read_begun(folder)
-    if job.statement.get(NOT_PRIVATE) == PUBLIC_TABLE:
+    if job.statement.get("not_private") == PUBLIC_TABLE:
         raise PlanError(
             f"the run in {folder} is of a public table: release it again; the same seed gives the same draws"
         )

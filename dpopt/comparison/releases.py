@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpopt.algorithms.dualquery.rounds_table import round_rows
 from dpopt.algorithms.planned import Planned, read_planned
-from dpopt.algorithms.public_release import PublicRun, public_job, run_on_public
+from dpopt.algorithms.public_release import public_job, run_on_public
 from dpopt.algorithms.release import read_again
 from dpopt.algorithms.release_folder import read_job
 from dpopt.algorithms.synthetic_release import SyntheticRelease
@@ -20,6 +20,7 @@ from dpopt.programs.solver import Solver
 from dpopt.releases.folder_files import TRANSCRIPT
 from dpopt.releases.progress import Progress, shown_progress, stage
 from dpopt.releases.solver_choice import require_solver
+from dpopt.releases.table_output import frame_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,8 +39,8 @@ class ReleaseComparison(Shown):
         What all draws are a function of.
     rows : list of mapping
         For each solver the mean and the largest error of its records on the table; seconds of the whole run and of the
-        solver; means per draw of what records are worth, and of the gaps to the bounds that are proven and that the
-        solver states; in how many rounds the record reaches the smaller bound, and the fallback answered; or what failed.
+        solver; means per draw of what records are worth, of the proven bounds, and of the gaps to the proven or the
+        solver's bound; in how many rounds there is no gap, and the fallback answered; or what failed.
     rounds : list of mapping
         What each solver did in each round, with the columns of `SyntheticRelease.rounds`.
     errors : list of mapping
@@ -56,37 +57,27 @@ class ReleaseComparison(Shown):
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a line for each solver."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows)
+        return frame_of(self.rows)
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as a JSON object."""
-        return {
-            "dpopt_compare_releases": 1,
-            "private": False,
-            "seed": self.seed,
-            "solvers": self.rows,
-            "rounds": self.rounds,
-            "errors": self.errors,
-        }
+        return {"dpopt_compare_releases": 1, "private": False, **asdict(self)}
 
-    def add(self, solver: str, run: PublicRun) -> None:
+    def add(
+        self, solver: str, made: SyntheticRelease, seconds: float, errors: Sequence[tuple[int, float, float]]
+    ) -> None:
         """Add what a solver did."""
-        played, asked = run.release.played, run.release.job.plan.solver
-        found = [{"compared": solver, **row} for row in round_rows(played, asked)]
-        _, mean, largest = run.errors[-1]
+        found = [{"compared": solver, **row} for row in round_rows(made.played, made.job.plan.solver)]
+        _, largest, mean = errors[-1]
         self.rows.append(
             {
                 "solver": solver,
                 "mean_error": mean,
                 "max_error": largest,
-                "seconds": run.seconds,
+                "seconds": seconds,
                 "solver_seconds": sum(row["seconds"] or 0.0 for row in found),
-                "value": _mean(found, "value"),
-                "proven_gap": _mean(found, "proven_bound") - _mean(found, "value"),
-                "reported_gap": _reported_gap(found),
-                "reach_a_bound": sum(row["gap"] == 0 for row in found),
+                **{name: _per_draw(found, name) for name in ("value", "proven_bound", "gap")},
+                "without_gap": sum(row["gap"] == 0 for row in found),
                 "fallbacks": sum(row["fallback"] is not None for row in found),
                 "rounds": len(found),
             }
@@ -94,18 +85,12 @@ class ReleaseComparison(Shown):
         self.rounds += found
         self.errors += [
             {"compared": solver, "rounds": rounds, "mean_error": mean, "max_error": most}
-            for rounds, mean, most in run.errors
+            for rounds, most, mean in errors
         ]
 
 
-def _mean(rows: Sequence[Mapping[str, Any]], name: str) -> float:
+def _per_draw(rows: Sequence[Mapping[str, Any]], name: str) -> float:
     return float(sum(row[name] / row["draws"] for row in rows) / len(rows))
-
-
-def _reported_gap(rows: Sequence[Mapping[str, Any]]) -> float | None:
-    """Return the mean gap to the bounds that the solver states, over the rounds with one; None without any."""
-    stated = [row for row in rows if row["reported_bound"] is not None]
-    return _mean(stated, "reported_bound") - _mean(stated, "value") if stated else None
 
 
 def compare_releases(
@@ -169,8 +154,10 @@ def compare_releases(
     for label, one in zip(labels, named, strict=True):
         progress.note(f"solver {label}")
         try:
-            found.add(label, run_on_public(job, dataset, one, seconds=seconds, seed=seed, progress=progress))
+            found.add(label, *run_on_public(job, dataset, one, seconds=seconds, seed=seed, progress=progress))
         except DpoptError as error:
+            if label == labels[-1] and not found.rounds:
+                raise
             found.rows.append({"solver": label, "failed": str(error)})
     return found
 

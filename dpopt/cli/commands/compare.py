@@ -10,7 +10,7 @@ import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import EXIT_INTERRUPTED, command
-from dpopt.cli.commands.compare_releases import check_outside_releases, compare_whole_releases
+from dpopt.cli.commands.compare_releases import check_out, compare_whole_releases
 from dpopt.cli.model_source import Numbers, Source, model_of
 from dpopt.errors import PlanError
 
@@ -82,19 +82,16 @@ def compare(
     from dpopt.comparison.parts import Comparison
     from dpopt.comparison.tables import PICTURE, to_json, write_results
     from dpopt.programs.results import SolveLimits
-    from dpopt.releases.folder_files import check_empty, make_empty
+    from dpopt.releases.folder_files import make_empty
 
     if public_table is not None or plan is not None:
-        if public_table is None or instances or models is not None or (transcript is None) == (plan is None):
-            raise PlanError("--public-table goes with --release or --plan, one of the two, and without other problems")
-        begun = transcript or plan or Path()
+        usual = not instances and models is None and rounds == "all" and numbers == Numbers() and threads == 1
+        begun = [one for one in (transcript, plan) if one is not None] if usual else []
         compare_whole_releases(begun, public_table, solvers, seconds=seconds, seed=seed, out=out, as_json=as_json)
         return
     limits = SolveLimits(seconds=20.0 if seconds is None else seconds, threads=threads, seed=seed)
     contestants = contestants_named(solvers or SOLVERS[models is not None], models=models is not None)
-    if out is not None:
-        check_outside_releases(out)
-        check_empty(out)
+    check_out(out)
     cases = _cases(instances or [], transcript, rounds, models, numbers)
     if out is not None:
         make_empty(out)

@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
 
-from dpopt.errors import ReleaseFolderError
+from dpopt.errors import PlanError, ReleaseFolderError
 
 USUAL = "local-search,cp-sat,highs:clique"
 """Solvers where none are named."""
 
 
 def compare_whole_releases(
-    plan: Path, table: Path, solvers: str | None, *, seconds: float | None, seed: int, out: Path | None, as_json: bool
+    plans: Sequence[Path],
+    table: Path | None,
+    solvers: str | None,
+    *,
+    seconds: float | None,
+    seed: int,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
-    """Release a public table with each solver; print what they came to, and write it with a picture into a folder."""
+    """Release a public table by one plan with each solver; print what they came to, and write it with a picture."""
     from dpopt.cli.commands.plan import print_json
     from dpopt.cli.pictures import draw_releases
     from dpopt.cli.reports.progress import TerminalProgress
     from dpopt.cli.reports.rows import print_rows, write_rows
     from dpopt.comparison.releases import compare_releases
-    from dpopt.releases.folder_files import check_empty, make_empty, write_json
+    from dpopt.releases.folder_files import make_empty, write_json
 
-    if out is not None:
-        check_outside_releases(out)
-        check_empty(out)
+    if table is None or len(plans) != 1:
+        raise PlanError(
+            "--public-table goes with --release or --plan, one of the two, and with --solvers, --seconds, --seed, --out "
+            "and --json alone"
+        )
+    check_out(out)
     with TerminalProgress(quiet=as_json) as progress:
-        found = compare_releases(plan, table, solvers or USUAL, seconds=seconds, seed=seed, progress=progress)
+        found = compare_releases(plans[0], table, solvers or USUAL, seconds=seconds, seed=seed, progress=progress)
     if out is not None:
         make_empty(out)
         write_json(out / "results.json", found.to_json())
@@ -40,10 +51,12 @@ def compare_whole_releases(
     typer.echo("errors: on the table; seconds: of the whole run, and of the solver; value and gaps: means per draw")
 
 
-def check_outside_releases(out: Path) -> None:
-    """Refuse a folder at or below a release, which replay compares byte for byte."""
-    from dpopt.releases.folder_files import PLAN, TRANSCRIPT, WORKLOAD
+def check_out(out: Path | None) -> None:
+    """Refuse a folder that holds something, or lies at or below a release, which replay compares byte for byte."""
+    from dpopt.releases.folder_files import PLAN, TRANSCRIPT, WORKLOAD, check_empty
 
+    if out is None:
+        return
     place = out.resolve()
     for folder in (place, *place.parents):
         begun = (folder / PLAN).exists() and (folder / WORKLOAD).exists()
@@ -52,3 +65,4 @@ def check_outside_releases(out: Path) -> None:
                 f"{out} lies in the release folder {folder}, which replay compares byte for byte. Name a folder "
                 f"elsewhere"
             )
+    check_empty(out)

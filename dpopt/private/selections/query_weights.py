@@ -179,8 +179,7 @@ class QueryWeights(SignedDraws):
     def draw_at(self, words: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return the signed queries at the shares `words` / 2^64 of the running sum of the weights, sorted; never private.
 
-        Base query 0, its negation, base query 1, and so on: the inverse of the distribution, in one order. The same
-        words with other weights give other queries, as near as these weights allow.
+        Base query 0, its negation, base query 1, and so on: the inverse of the distribution, in one order.
         """
         held = (self._scores, self._offset(), self._top)
         sums = self._sums(*held)
@@ -205,6 +204,21 @@ class QuerySampler(Protocol):
     def draw(self, weights: QueryWeights, draws: int) -> NDArray[np.int64]:
         """Return `draws` signed queries, sorted."""
         ...
+
+
+class CommonSampler:
+    """Draws by common random numbers, so that runs differ by their records alone; never private.
+
+    Draw i of round t is the query at the same place in [0, 1) of the running sum of the weights, whatever these are:
+    `source` gives the words of a round, the same each time. With equal weights the draws are equal.
+    """
+
+    def __init__(self, source: Callable[[int], RandomWords]) -> None:
+        self._source = source
+
+    def draw(self, weights: QueryWeights, draws: int) -> NDArray[np.int64]:
+        """Return `draws` signed queries, sorted."""
+        return weights.draw_at(self._source(weights.observed + 1).words(draws))
 
 
 class ExactSampler:
