@@ -9,7 +9,7 @@ import numpy as np
 
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.options import DualQuery
-from dpopt.algorithms.prediction import PublicNoise, errors_of_records
+from dpopt.algorithms.prediction import AMPLE, PublicNoise, errors_of_records
 from dpopt.algorithms.request import ReleaseRequest
 from dpopt.algorithms.run_release import job_of, run_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
@@ -27,8 +27,7 @@ from dpopt.releases.run import Sources
 
 PUBLIC_TABLE = "the table was declared public, and draws are a function of the seed"
 """Why a release of a public table is not private, as its ledger says it."""
-MARKS = 12
-"""Numbers of rounds after which errors are computed."""
+MARKS = 12  # numbers of rounds after which errors are computed
 
 
 def public_sources(seed: int) -> Sources:
@@ -49,15 +48,15 @@ def public_job(begun: Job | ReleaseRequest, dataset: PrivateDataset) -> Job:
 
 def run_on_public(
     job: Job, dataset: PrivateDataset, solver: str | Solver, *, seconds: float | None, seed: int, progress: Progress
-) -> tuple[SyntheticRelease, float, list[tuple[int, float, float]]]:
+) -> tuple[SyntheticRelease, float, list[dict[str, float]]]:
     """Play a job with a solver, by name or as it is, with the common random numbers of a seed.
 
-    Returns the release; the seconds of the whole run, the table counted; and, after some numbers of rounds and all, the
-    largest and the mean error of the records on the table.
+    Returns the release; the seconds of the whole run, the table counted; and the errors of the records on the table
+    after some numbers of rounds, the last of which is all.
     """
-    asked, plan = DualQuery(solver=solver, seconds=seconds, seed=seed), DualQueryPlan.of(job.plan)
-    limited = asked.time_limit if plan.work is None or seconds is not None else None
-    plan = replace(plan, solver=asked.solver_name, seconds=limited, seed=seed)
+    plan = DualQueryPlan.of(job.plan)
+    asked = DualQuery(solver=solver, work=plan.work, seconds=seconds, seed=seed)
+    plan = replace(plan, solver=asked.solver_name, seconds=asked.time_limit, seed=seed, budget=AMPLE)
 
     def play(rounds: int, progress: Progress) -> SyntheticRelease:
         played = replace(job, plan=replace(plan, rounds=rounds))
@@ -71,4 +70,5 @@ def run_on_public(
     marks = np.unique(np.geomspace(1, len(made.played), MARKS).round().astype(int)).tolist()
     kept = [SyntheticRecords.of([one.kept for one in made.played[:rounds]]) for rounds in marks]
     errors = [errors_of_records(dataset, job.workload, records) for records in kept]
-    return made, taken, [(rounds, *found) for rounds, found in zip(marks, errors, strict=True)]
+    rows = zip(marks, errors, strict=True)
+    return made, taken, [{"rounds": rounds, "mean_error": mean, "max_error": most} for rounds, (most, mean) in rows]

@@ -268,7 +268,7 @@ def resume(
     job = read_begun(folder)
     if job.statement.get("not_private") == PUBLIC_TABLE:
         raise PlanError(
-            f"the run in {folder} is of a public table: release it again; the same seed gives the same draws"
+            f"the run in {folder} is of a public table; release it again: the same seed gives the same draws"
         )
     account = _account_again(job, budget)
     asked = job.terms.algorithm if isinstance(job, ReleaseRequest) else OPTIONS[job.plan.algorithm]

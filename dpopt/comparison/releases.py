@@ -63,30 +63,22 @@ class ReleaseComparison(Shown):
         """Return everything as a JSON object."""
         return {"dpopt_compare_releases": 1, "private": False, **asdict(self)}
 
-    def add(
-        self, solver: str, made: SyntheticRelease, seconds: float, errors: Sequence[tuple[int, float, float]]
-    ) -> None:
+    def add(self, solver: str, made: SyntheticRelease, seconds: float, errors: Sequence[Mapping[str, float]]) -> None:
         """Add what a solver did."""
         found = [{"compared": solver, **row} for row in round_rows(made.played, made.job.plan.solver)]
-        _, largest, mean = errors[-1]
         self.rows.append(
             {
                 "solver": solver,
-                "mean_error": mean,
-                "max_error": largest,
+                **errors[-1],
                 "seconds": seconds,
                 "solver_seconds": sum(row["seconds"] or 0.0 for row in found),
                 **{name: _per_draw(found, name) for name in ("value", "proven_bound", "gap")},
                 "without_gap": sum(row["gap"] == 0 for row in found),
                 "fallbacks": sum(row["fallback"] is not None for row in found),
-                "rounds": len(found),
             }
         )
         self.rounds += found
-        self.errors += [
-            {"compared": solver, "rounds": rounds, "mean_error": mean, "max_error": most}
-            for rounds, most, mean in errors
-        ]
+        self.errors += [{"compared": solver, **row} for row in errors]
 
 
 def _per_draw(rows: Sequence[Mapping[str, Any]], name: str) -> float:
@@ -104,9 +96,6 @@ def compare_releases(
 ) -> ReleaseComparison:
     """Release a public table by DualQuery with each of several solvers, all draws by common random numbers. NOT private.
 
-    Draw i of round t is the query at the same place in [0, 1) of the distribution of each run: with equal records so far,
-    equal queries are drawn.
-
     Parameters
     ----------
     plan : Planned, SyntheticRelease or path
@@ -119,7 +108,7 @@ def compare_releases(
     seconds : float, optional
         Time limit in each round; if left out 2 for exact solvers, and none for the local search.
     seed : int
-        What all draws, and the solvers' own choices, are a function of.
+        What all draws, and the solvers' own choices, are a function of: as long as records are equal, so are draws.
     progress : Progress or bool, optional
         As of `dpopt.release`.
 
@@ -137,8 +126,6 @@ def compare_releases(
     >>> found = dpopt.compare_releases(planned, table, "local-search,highs", seed=1)
     >>> found.to_pandas().solver.tolist(), found.rounds[0]["value"] == found.rounds[4]["value"]
     (['local-search', 'highs'], True)
-    >>> found.to_json()["private"]
-    False
     """
     progress = shown_progress(progress)
     named = [one.strip() for one in solvers.split(",") if one.strip()] if isinstance(solvers, str) else list(solvers)

@@ -51,10 +51,7 @@ _Made = TypeVar("_Made")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sources:
-    """Where draws come from; None stands for the operating system's generator and OpenDP. Others are never private.
-
-    They are for tests, and for tables that are public.
-    """
+    """Where draws come from; None is the operating system's generator and OpenDP. Others: for tests and public tables."""
 
     sampler: QuerySampler | None = None
     noise: Noise | None = None

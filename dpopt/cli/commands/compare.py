@@ -85,9 +85,16 @@ def compare(
     from dpopt.releases.folder_files import make_empty
 
     if public_table is not None or plan is not None:
-        usual = not instances and models is None and rounds == "all" and numbers == Numbers() and threads == 1
-        begun = [one for one in (transcript, plan) if one is not None] if usual else []
-        compare_whole_releases(begun, public_table, solvers, seconds=seconds, seed=seed, out=out, as_json=as_json)
+        others = bool(instances or models or rounds != "all") or threads != 1 or numbers != Numbers()
+        compare_whole_releases(
+            [] if others else [transcript, plan],
+            public_table,
+            solvers,
+            seconds=seconds,
+            seed=seed,
+            out=out,
+            as_json=as_json,
+        )
         return
     limits = SolveLimits(seconds=20.0 if seconds is None else seconds, threads=threads, seed=seed)
     contestants = contestants_named(solvers or SOLVERS[models is not None], models=models is not None)

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import typer
-
 from dpopt.errors import PlanError, ReleaseFolderError
 
-USUAL = "local-search,cp-sat,highs:clique"
-"""Solvers where none are named."""
+USUAL = "local-search,cp-sat,highs:clique"  # where none are named
 
 
 def compare_whole_releases(
-    plans: Sequence[Path],
+    plans: Sequence[Path | None],
     table: Path | None,
     solvers: str | None,
     *,
@@ -31,24 +28,19 @@ def compare_whole_releases(
     from dpopt.comparison.releases import compare_releases
     from dpopt.releases.folder_files import make_empty, write_json
 
-    if table is None or len(plans) != 1:
-        raise PlanError(
-            "--public-table goes with --release or --plan, one of the two, and with --solvers, --seconds, --seed, --out "
-            "and --json alone"
-        )
+    named = [one for one in plans if one is not None]
+    if table is None or len(named) != 1:
+        raise PlanError("--public-table goes with --release or --plan, one of them, and no other problems or --threads")
     check_out(out)
     with TerminalProgress(quiet=as_json) as progress:
-        found = compare_releases(plans[0], table, solvers or USUAL, seconds=seconds, seed=seed, progress=progress)
+        found = compare_releases(named[0], table, solvers or USUAL, seconds=seconds, seed=seed, progress=progress)
     if out is not None:
         make_empty(out)
         write_json(out / "results.json", found.to_json())
         write_rows(found.rows, out / "results.csv", lambda rows, path: None)
         draw_releases(found.rounds, found.errors, out / "releases.png")
-    if as_json:
-        print_json(found.to_json())
-        return
-    print_rows(found.rows, title=f"releases of a public table by DualQuery, seed {seed}: NOT private")
-    typer.echo("errors: on the table; seconds: of the whole run, and of the solver; value and gaps: means per draw")
+    title = f"releases of a public table, seed {seed}: NOT private; value, bound and gap are means per draw"
+    print_json(found.to_json()) if as_json else print_rows(found.rows, title=title)
 
 
 def check_out(out: Path | None) -> None:
