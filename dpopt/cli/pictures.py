@@ -145,12 +145,15 @@ def draw_sweep(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     for row in rows:
         lines.setdefault(", ".join(f"{words[name]} = {row[name]:g}" for name in others), []).append(row)
     shown = {"epsilon": "epsilon", "mean_error": "predicted mean error", "seconds": "seconds of the rounds"}
-    with picture(path, (11, 3.8), 1, 3) as (panels,):
+    shown = {name: label for name, label in shown.items() if any(row[name] is not None for row in rows)}
+    with picture(path, (3.7 * len(shown), 3.8), 1, len(shown)) as (panels,):
         for panel, (name, label) in zip(panels, shown.items(), strict=True):
             for number, (said, line) in enumerate(lines.items()):
                 values = [np.nan if row[name] is None else row[name] for row in line]
                 panel.plot([row[across] for row in line], values, **series(number), label=said)
-            panel.set(xlabel=words[across], ylabel=label, xscale="log", yscale="log")
+            panel.set(xlabel=words[across], ylabel=label)
+            logarithmic(panel.xaxis, sorted({float(row[across]) for row in rows}))
+            logarithmic(panel.yaxis)
         if others:
             panels[0].legend()
 
