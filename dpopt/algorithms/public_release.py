@@ -51,8 +51,7 @@ def run_on_public(
 ) -> tuple[SyntheticRelease, float, list[dict[str, float]]]:
     """Play a job with a solver, by name or as it is, with the common random numbers of a seed.
 
-    Returns the release; the seconds of the whole run, the table counted; and the errors of the records on the table
-    after some numbers of rounds, the last of which is all.
+    Returns the release, the seconds of the whole run, and errors of its records after some numbers of rounds, and all.
     """
     plan = DualQueryPlan.of(job.plan)
     asked = DualQuery(solver=solver, work=plan.work, seconds=seconds, seed=seed)

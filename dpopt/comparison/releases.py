@@ -41,10 +41,15 @@ class ReleaseComparison(Shown):
         For each solver the mean and the largest error of its records on the table; seconds of the whole run and of the
         solver; means per draw of what records are worth, of the proven bounds, and of the gaps to the proven or the
         solver's bound; in how many rounds there is no gap, and the fallback answered; or what failed.
-    rounds : list of mapping
-        What each solver did in each round, with the columns of `SyntheticRelease.rounds`.
-    errors : list of mapping
-        Mean and largest errors of the records so far, after some numbers of rounds.
+    rounds, errors : list of mapping
+        What each solver did in each round, as `SyntheticRelease.rounds` says it; errors after some numbers of rounds.
+
+    Examples
+    --------
+    >>> import dpopt
+    >>> found = dpopt.ReleaseComparison(seed=1)
+    >>> len(found.to_pandas()), found.to_json()["private"]
+    (0, False)
     """
 
     seed: int
@@ -63,26 +68,20 @@ class ReleaseComparison(Shown):
         """Return everything as a JSON object."""
         return {"dpopt_compare_releases": 1, "private": False, **asdict(self)}
 
-    def add(self, solver: str, made: SyntheticRelease, seconds: float, errors: Sequence[Mapping[str, float]]) -> None:
-        """Add what a solver did."""
-        found = [{"compared": solver, **row} for row in round_rows(made.played, made.job.plan.solver)]
-        self.rows.append(
-            {
-                "solver": solver,
-                **errors[-1],
-                "seconds": seconds,
-                "solver_seconds": sum(row["seconds"] or 0.0 for row in found),
-                **{name: _per_draw(found, name) for name in ("value", "proven_bound", "gap")},
-                "without_gap": sum(row["gap"] == 0 for row in found),
-                "fallbacks": sum(row["fallback"] is not None for row in found),
-            }
-        )
-        self.rounds += found
-        self.errors += [{"compared": solver, **row} for row in errors]
 
-
-def _per_draw(rows: Sequence[Mapping[str, Any]], name: str) -> float:
-    return float(sum(row[name] / row["draws"] for row in rows) / len(rows))
+def _add(
+    found: ReleaseComparison, solver: str, made: SyntheticRelease, seconds: float, errors: Sequence[Mapping[str, float]]
+) -> None:
+    rounds = [{"compared": solver, **row} for row in round_rows(made.played, made.job.plan.solver)]
+    row = {"solver": solver, **errors[-1], "seconds": seconds}
+    row["solver_seconds"] = sum(one["seconds"] or 0.0 for one in rounds)
+    for name in ("value", "proven_bound", "gap"):
+        row[name] = sum(one[name] / one["draws"] for one in rounds) / len(rounds)
+    row["without_gap"] = sum(one["gap"] == 0 for one in rounds)
+    row["fallbacks"] = sum(one["fallback"] is not None for one in rounds)
+    found.rows.append(row)
+    found.rounds += rounds
+    found.errors += [{"compared": solver, **one} for one in errors]
 
 
 def compare_releases(
@@ -121,8 +120,7 @@ def compare_releases(
     --------
     >>> import dpopt, numpy
     >>> schema, table = dpopt.Schema.binary(3), numpy.eye(3, dtype=int).repeat(300, axis=0)
-    >>> asked = dpopt.DualQuery(rounds=4, draws=50, step=0.5)
-    >>> planned = dpopt.plan(schema, "marginals:2", n0=900, algorithm=asked, predict=False)
+    >>> planned = dpopt.plan(schema, "marginals:2", n0=900, algorithm="dualquery", rounds=4, draws=50, step=0.5)
     >>> found = dpopt.compare_releases(planned, table, "local-search,highs", seed=1)
     >>> found.to_pandas().solver.tolist(), found.rounds[0]["value"] == found.rounds[4]["value"]
     (['local-search', 'highs'], True)
@@ -141,7 +139,7 @@ def compare_releases(
     for label, one in zip(labels, named, strict=True):
         progress.note(f"solver {label}")
         try:
-            found.add(label, *run_on_public(job, dataset, one, seconds=seconds, seed=seed, progress=progress))
+            _add(found, label, *run_on_public(job, dataset, one, seconds=seconds, seed=seed, progress=progress))
         except DpoptError as error:
             if label == labels[-1] and not found.rounds:
                 raise

@@ -177,10 +177,7 @@ class QueryWeights(SignedDraws):
         return self._found(*held, sums, np.ascontiguousarray(points[_order(points)]))
 
     def draw_at(self, words: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return the signed queries at the shares `words` / 2^64 of the running sum of the weights, sorted; never private.
-
-        Base query 0, its negation, base query 1, and so on: the inverse of the distribution, in one order.
-        """
+        """Return the signed queries at the shares `words` / 2^64 of the running sum of the weights, sorted; never private."""
         held = (self._scores, self._offset(), self._top)
         sums = self._sums(*held)
         places = np.sort(words).astype(object) * whole_of(sums[-1]) >> 64  # whole numbers of 128 bits
