@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, TypedDict, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar, get_args, get_type_hints
 
 from dpopt.errors import spoken
 
@@ -116,6 +116,8 @@ class AlgorithmKeywords(TypedDict, total=False):
     rounds: int | None
     draws: int | None
     step: Decimal | str | float | None
+    gap: float | None
+    formulation: str | Callable[[Any], object] | None
     solver: str | Solver | None
     work: int | None
     seconds: float | None

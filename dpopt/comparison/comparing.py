@@ -96,6 +96,11 @@ def compare(
 def _cases(problem: Posed, rounds: str, place: int) -> list[Case]:
     if isinstance(problem, Model | MaxCsp):
         return [Case(f"{problem.name if isinstance(problem, Model) else 'best response'} {place}", problem)]
+    if not isinstance(problem, SyntheticRelease | str | os.PathLike):
+        raise PlanError(
+            f"found a problem of type {type(problem).__name__}; expected a model, weighted clauses, a run of DualQuery or its "
+            "folder, or a file or folder of instances"
+        )
     if not isinstance(problem, SyntheticRelease) and not (Path(problem) / TRANSCRIPT).exists():
         return cases_from_instances([Path(problem)])
     return cases_of_rounds(problem if isinstance(problem, SyntheticRelease) else read_release(problem), rounds)

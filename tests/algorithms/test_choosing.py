@@ -107,7 +107,7 @@ def test_a_request_that_nothing_serves_is_refused_with_every_reason() -> None:
 
 @pytest.mark.parametrize("option", [name for name in DualQuery.known if name not in Auto.known])
 def test_an_option_that_not_all_candidates_have_needs_a_name(option: str) -> None:
-    given: Any = {option: 5}
+    given: Any = {option: {"gap": 0.05, "formulation": "own"}.get(option, 5)}
     with pytest.raises(PlanError, match=f"{option}= is an option of .*dualquery.*auto"):
         Terms.of("auto", **BUDGET, **given)
 

@@ -104,7 +104,9 @@ def test_records_are_feasible_and_their_weights_sum_to_one(algorithm: str, text:
     truth = naive_truth(workload(text).clauses, records.distinct)
     assert made.answers() == pytest.approx(truth @ records.weights)
     assert made.played == ()
-    assert f"SyntheticRelease({PROJECTION}, {len(records.distinct)} distinct records" in repr(made)
+    assert repr(made).startswith(
+        f"SyntheticRelease: {made.verdict}\n({PROJECTION}, {len(records.distinct)} distinct records"
+    )
 
 
 def test_what_a_release_states_of_its_measurements_and_of_its_fit() -> None:

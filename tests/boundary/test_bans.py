@@ -175,7 +175,7 @@ def test_only_drivers_and_the_command_line_import_the_private_room() -> None:
 
 # Methods and calls that make a file by its path -> the files where they may stand.
 MAKES_FILES: dict[str, tuple[str, ...]] = {
-    "write_text": (),
+    "write_text": ("dpopt/solvers/pulp_cbc.py",),  # a public program's start; a child's own folder
     "write_bytes": ("dpopt/programs/mps.py",),  # a public program; a child's own folder
     "touch": (),
     "chmod": (),
