@@ -30,6 +30,8 @@ from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRele
 from dpopt.comparison.comparing import compare as compare
 from dpopt.comparison.parts import Comparison as Comparison
 from dpopt.comparison.plans import sweep as sweep
+from dpopt.comparison.releases import ReleaseComparison as ReleaseComparison
+from dpopt.comparison.releases import compare_releases as compare_releases
 from dpopt.errors import DpoptError as DpoptError
 from dpopt.private.drafts.infer_schema import SchemaDraft as SchemaDraft
 from dpopt.private.drafts.infer_schema import infer_schema as infer_schema

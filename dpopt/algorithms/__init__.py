@@ -10,6 +10,7 @@ every instant, and the same as values. A driver's control flow depends on the pl
 | terms.py | what a user says of a release: names, types, defaults and help, for Python and the command line |
 | request.py | what a release is asked for, and its terms; workload, delta and share of ones where none is given |
 | planned.py | a plan as a value and on file, for a release to take |
+| public_release.py | releases of public tables, drawn by common random numbers; never private |
 | stating.py | which algorithm `auto` takes; trivial data sets on public tables; what is refused and known beforehand |
 | prediction.py | what the simulations of plans on public populations share |
 | explain.py | what a plan costs, for people |

@@ -29,6 +29,7 @@ from dpopt.releases.job import Job
 from dpopt.releases.plan import Plan
 from dpopt.releases.progress import Progress
 from dpopt.releases.public_population.population import public_table
+from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.run import Driver, Run, Sources, play_run
 
 BASELINES = ("zeros", "uniform", "independence")
@@ -109,18 +110,23 @@ def errors_of_run(
     driver: Driver, plan: Plan, workload: Workload, seed: int, density: float | None, progress: Progress | None = None
 ) -> tuple[float, float]:
     """Play a plan for `ROWS` records on a public population; return the largest and the mean error of its records."""
-    from dpopt.queries.counting.kernels import shares_on_records
-
     dataset = public_table(workload, ROWS, seed=seed, density=density)
     job = Job(plan, workload.schema, workload, {}, {})
     sources = Sources(ExactSampler(SeededWords(seed)), PublicNoise(seed), SeededWords(seed))
     records = play_run(driver, job, Run(dataset, sources=sources, progress=progress or Progress())).records
     if records is None:
         raise PlanError(f"a simulation of {plan.algorithm} ended without records; please report this")
+    return errors_of_records(dataset, workload, records)
+
+
+def errors_of_records(dataset: PrivateDataset, workload: Workload, records: SyntheticRecords) -> tuple[float, float]:
+    """Return the largest and the mean error of records on a table that is nobody's data, or public."""
+    from dpopt.queries.counting.kernels import shares_on_records
+
     if workload.marginals is not None:
         answers = RecordAnswers(records.distinct, records.multiplicity.astype(np.float64))
         return errors_of(dataset, workload.marginals, answers)
-    found = shares_on_records(job.workload.clauses, records.distinct, job.schema.sizes, records.weights)
+    found = shares_on_records(workload.clauses, records.distinct, workload.schema.sizes, records.weights)
     return errors_of(dataset, workload.clauses, found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from dpopt.accounting.ledger import Account
 from dpopt.algorithms.memory import available_memory, check_memory, note_on_memory
 from dpopt.algorithms.options import AUTO, Options
 from dpopt.algorithms.planned import Planned, request_of
+from dpopt.algorithms.public_release import PUBLIC_TABLE, public_sources
 from dpopt.algorithms.registry import OPTIONS, algorithm_of
 from dpopt.algorithms.release_folder import read_begun
 from dpopt.algorithms.request import BIT_TABLE, RESERVATION, SPARSE_MATRIX, ReleaseRequest, Terms, check_density_known
@@ -39,6 +41,7 @@ from dpopt.releases.ledgers import open_account
 from dpopt.releases.measured_size import PublicSize, tell_smallest
 from dpopt.releases.progress import Progress, shown_progress, stage, warn_of_paid
 from dpopt.releases.remembered_tables import remembered
+from dpopt.releases.run import Sources
 from dpopt.releases.solver_choice import require_solver_again
 from dpopt.releases.verdict import verdict_of
 from dpopt.schema.schema import Schema
@@ -66,6 +69,7 @@ def release(
     progress: Progress | bool | None = None,
     engine: str = "memory",
     budget: BudgetLedger | None = None,
+    public_table: bool = False,
     **terms: Unpack[Keywords],
 ) -> SyntheticRelease:
     """Release differentially private synthetic records of a table.
@@ -97,6 +101,9 @@ def release(
         or "dask:tls://host:8786" (by worker processes). The release does not depend on it.
     budget : BudgetLedger, optional
         The owner's budget over many releases, from which this one is paid.
+    public_table : bool
+        Whether the table is public, and every draw a function of the algorithm's seed: runs of DualQuery with other
+        solvers then draw by the same random numbers. Such a release has no guarantee, and says so.
     **terms
         The terms below, and as keywords: reading, or the fields of `dpopt.TableReading`; where an algorithm is given by
         its name, its options.
@@ -127,6 +134,7 @@ def release(
         table = again.table
     asked = request_of(Terms.of(algorithm, **terms), schema, workload, plan, progress)
     chosen, schema = asked.terms, asked.schema
+    sources = _sources_of(chosen, budget) if public_table else None
     folder = None if out is None else Path(out)
     if folder is not None:
         _refuse_folder(folder, table)
@@ -150,9 +158,20 @@ def release(
             begun = job_of(asked, size, progress)
         check(begun)
     own = chosen.algorithm.own_solver
-    with remembered(table, budget, progress):
-        made = run_release(dataset, begun, folder, check=check, progress=progress, account=account, solver=own)
+    with nullcontext() if public_table else remembered(table, budget, progress):
+        made = run_release(
+            dataset, begun, folder, sources=sources, check=check, progress=progress, account=account, solver=own
+        )
     return _warned(made, folder, progress)
+
+
+def _sources_of(chosen: Terms, budget: BudgetLedger | None) -> Sources:
+    """Return where the draws of a public table come from; refuse what cannot go with it."""
+    if budget is not None:
+        raise BudgetError("a release of a public table has no guarantee, and no budget pays for it; leave one out")
+    if not isinstance(seed := getattr(chosen.algorithm, "seed", None), int):
+        raise PlanError(f"draws of a public table are a function of a seed, which {chosen.algorithm.algorithm} has not")
+    return public_sources(seed)
 
 
 def _warned(made: SyntheticRelease, folder: Path | None, progress: Progress) -> SyntheticRelease:
@@ -247,6 +266,10 @@ def resume(
     folder = Path(folder)
     refuse_ended(folder)
     job = read_begun(folder)
+    if job.statement.get("not_private") == PUBLIC_TABLE:
+        raise PlanError(
+            f"the run in {folder} is of a public table; release it again: the same seed gives the same draws"
+        )
     account = _account_again(job, budget)
     asked = job.terms.algorithm if isinstance(job, ReleaseRequest) else OPTIONS[job.plan.algorithm]
     planned = job.terms.algorithm.solver_name if isinstance(job, ReleaseRequest) else job.plan.solver

@@ -14,7 +14,7 @@ from dpopt.algorithms.request import NOT_PRIVATE, RESERVATION, ReleaseRequest
 from dpopt.algorithms.stating import plan_and_statement
 from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
 from dpopt.errors import AccountingError, BudgetError, PlanError, ReleaseFolderError
-from dpopt.private.curators.door import NOT_PRIVATE_DRAWS, is_trusted
+from dpopt.private.curators.door import is_trusted
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import check_schema, check_size
 from dpopt.programs.solver import Solver
@@ -229,8 +229,8 @@ def _marked(begun: Job | ReleaseRequest, sources: Sources) -> Job | ReleaseReque
     if is_trusted(sources.sampler, sources.noise, sources.words):
         return begun
     if isinstance(begun, ReleaseRequest):
-        return replace(begun, not_private=NOT_PRIVATE_DRAWS)
-    return replace(begun, statement={**begun.statement, NOT_PRIVATE: NOT_PRIVATE_DRAWS})
+        return replace(begun, not_private=sources.because)
+    return replace(begun, statement={**begun.statement, NOT_PRIVATE: sources.because})
 
 
 def refuse_ended(folder: Path) -> None:

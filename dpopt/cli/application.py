@@ -79,7 +79,7 @@ PANELS: Mapping[str, tuple[str, ...]] = {
     ),
     "Persons with several rows (--person/--rows-per-person)": ("person", "rows_per_person", "n0_counted"),
     "Wide tables of zeros and ones": ("binary_columns", "names", "density", "layout", "first_item", "pair_columns"),
-    "How privacy is counted": ("rho", "neighbours", "accountant", "n0"),
+    "How privacy is counted": ("rho", "neighbours", "accountant", "n0", "public_table"),
     "DualQuery by its paper": ("accuracy", "confidence_of_error"),
     "Solver": ("solver", "work", "seconds", "seed"),
     "How the run goes on": ("engine", "timings", "log", "quiet"),

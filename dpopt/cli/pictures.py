@@ -168,6 +168,19 @@ def draw_rounds(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         axes.legend()
 
 
+def draw_releases(rounds: Sequence[Mapping[str, Any]], errors: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Draw releases of a public table by several solvers: worth of the records by round, and error by rounds."""
+    with picture(path, (9, 4), 1, 2) as ((worth, error),):
+        for number, label in enumerate(dict.fromkeys(row["compared"] for row in rounds)):
+            own = [row for row in rounds if row["compared"] == label]
+            worth.plot([row["round"] for row in own], [row["value"] / row["draws"] for row in own], label=label)
+            points = [(row["rounds"], row["mean_error"]) for row in errors if row["compared"] == label]
+            error.plot(*zip(*points, strict=True), **series(number), label=label)
+        worth.set(xlabel="round", ylabel="worth of the record per draw")
+        error.set(xlabel="rounds", ylabel="mean error on the table", xscale="log")
+        error.legend()
+
+
 _LEAST_SECONDS = 0.01
 _MOST_PER_CENT = 20.0
 

@@ -21,7 +21,7 @@ from dpopt.files.codec import encode
 from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.inference.records.problem import KeptMarginals
 from dpopt.private.curators.counting_curator import CountingCurator
-from dpopt.private.curators.door import Door
+from dpopt.private.curators.door import NOT_PRIVATE_DRAWS, Door
 from dpopt.private.engines.fine_counts import count_columns
 from dpopt.private.measurements.column_measurement import ColumnSums
 from dpopt.private.measurements.measurement import Measurement
@@ -51,11 +51,13 @@ _Made = TypeVar("_Made")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sources:
-    """Where draws come from; None stands for the operating system's generator and OpenDP. For tests, never private."""
+    """Where draws come from; None is the operating system's generator and OpenDP. Others: for tests and public tables."""
 
     sampler: QuerySampler | None = None
     noise: Noise | None = None
     words: RandomWords | None = None
+    because: str = NOT_PRIVATE_DRAWS
+    """Why a run is not private if they are others."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

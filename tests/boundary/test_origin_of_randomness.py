@@ -11,9 +11,10 @@ import pytest
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
+from dpopt.algorithms.public_release import public_sources
 from dpopt.algorithms.run_release import run_release
 from dpopt.private.mechanisms.randomness import SeededWords, SystemWords
-from dpopt.private.selections.query_weights import ExactSampler
+from dpopt.private.selections.query_weights import CommonSampler, ExactSampler
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
@@ -94,6 +95,8 @@ UNTRUSTED: dict[str, Sources] = {
 UNTRUSTED_OF_DUALQUERY: dict[str, Sources] = {
     "seeded sampler": Sources(sampler=ExactSampler(SeededWords(1))),
     "seeded sampler beside the system's words": Sources(sampler=ExactSampler(SeededWords(1)), words=SystemWords()),
+    "common random numbers": public_sources(1),
+    "common random numbers from the system's words": Sources(sampler=CommonSampler(lambda _: SystemWords())),
     "sampler that calls itself private": Sources(
         sampler=ClaimingSampler([[0] * EACH] * ROUNDS), words=ScriptedWords([0] * 1_000)
     ),

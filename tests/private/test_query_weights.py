@@ -254,3 +254,17 @@ def test_the_scripted_sampler_gives_its_script_whatever_the_weights() -> None:
         sampler.draw(weights, 2)
     with pytest.raises(IndexError, match="the script holds 1 draws for this round, 2 were asked for"):
         ScriptedSampler([[1]]).draw(weights, 2)
+
+
+@pytest.mark.parametrize(("rows", "size"), [(40, 40), (37, 45)])
+def test_a_draw_at_a_place_is_the_inverse_of_the_distribution(rows: int, size: int) -> None:
+    """The query on whose interval of exact whole-number weight the place lies, in the order of the workload."""
+    counts, answers = random_case(3, 9, 4, rows=rows)
+    weights = weights_after(counts, answers, rows=rows, size=size, step="0.9")
+    owned = integer_weights(signed_scores(counts, answers, rows=rows, size=size), Decimal("0.9"), size)
+    ends, places = list(accumulate(owned)), [k * 2**64 // 500 for k in range(500)]
+    expected = [next(query for query, end in enumerate(ends) if place * ends[-1] >> 64 < end) for place in places]
+    shuffled = np.random.default_rng(1).permutation(np.array(places, dtype=np.uint64))
+    assert weights.draw_at(shuffled).tolist() == expected
+    assert len(set(expected)) > 9
+    assert weights.draw_at(np.array([0, 2**64 - 1], dtype=np.uint64)).tolist() == [0, 17]

@@ -194,8 +194,7 @@ def test_wrong_types_are_refused_by_errors_of_the_house_that_show_no_value(name:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [name for name in dir(dpopt) if callable(getattr(dpopt, name)) and name != "DpoptError"],
+    "name", [name for name in dir(dpopt) if callable(getattr(dpopt, name)) and name != "DpoptError"]
 )
 def test_no_call_of_a_public_name_ends_in_an_error_of_others(name: str) -> None:
     called = getattr(dpopt, name)

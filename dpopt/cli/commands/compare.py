@@ -10,8 +10,9 @@ import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import EXIT_INTERRUPTED, command
+from dpopt.cli.commands.compare_releases import check_out, compare_whole_releases
 from dpopt.cli.model_source import Numbers, Source, model_of
-from dpopt.errors import PlanError, ReleaseFolderError
+from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
     from dpopt.comparison.parts import Case, Comparison
@@ -37,13 +38,26 @@ def compare(
         "With --data or --histogram: one.",
     ] = None,
     numbers: Numbers,
+    public_table: Annotated[
+        Path | None,
+        "--public-table",
+        "A table that is public: whole releases of it are compared, by the plan of --release or --plan, all draws by the "
+        "same random numbers of --seed. NOT private.",
+    ] = None,
+    plan: Annotated[
+        Path | None, "With --public-table: a plan of dualquery ('dpopt plan -o'), in place of --release."
+    ] = None,
     solvers: Annotated[
         str | None,
         "Solvers, for best responses each with a formulation where it needs one: local-search,cp-sat,highs:clique; for "
         "models: closed-form,clarabel,osqp. Left out: local-search,cp-sat,highs:per-literal; for models "
         "closed-form,highs,clarabel.",
     ] = None,
-    seconds: Annotated[float, "Time limit of each solver on each problem, in seconds."] = 20.0,
+    seconds: Annotated[
+        float | None,
+        "Time limit of each solver on each problem, in seconds; 20 if left out. With --public-table in each round; if left "
+        "out 2 for exact solvers, and none for the local search.",
+    ] = None,
     threads: options.ThreadsOption = 1,
     seed: Annotated[int, "Seed of every solver."] = 0,
     out: Annotated[
@@ -68,13 +82,23 @@ def compare(
     from dpopt.comparison.parts import Comparison
     from dpopt.comparison.tables import PICTURE, to_json, write_results
     from dpopt.programs.results import SolveLimits
-    from dpopt.releases.folder_files import check_empty, make_empty
+    from dpopt.releases.folder_files import make_empty
 
-    limits = SolveLimits(seconds=seconds, threads=threads, seed=seed)
+    if public_table is not None or plan is not None:
+        others = bool(instances or models or rounds != "all") or threads != 1 or numbers != Numbers()
+        compare_whole_releases(
+            [] if others else [transcript, plan],
+            public_table,
+            solvers,
+            seconds=seconds,
+            seed=seed,
+            out=out,
+            as_json=as_json,
+        )
+        return
+    limits = SolveLimits(seconds=20.0 if seconds is None else seconds, threads=threads, seed=seed)
     contestants = contestants_named(solvers or SOLVERS[models is not None], models=models is not None)
-    if out is not None:
-        check_outside_releases(out)
-        check_empty(out)
+    check_out(out)
     cases = _cases(instances or [], transcript, rounds, models, numbers)
     if out is not None:
         make_empty(out)
@@ -112,20 +136,6 @@ def compare(
         raise typer.Exit(EXIT_INTERRUPTED)
     if out is not None and not as_json:
         typer.echo(f"written to {out}")
-
-
-def check_outside_releases(out: Path) -> None:
-    """Refuse a folder at or below a release, which replay compares byte for byte."""
-    from dpopt.releases.folder_files import PLAN, TRANSCRIPT, WORKLOAD
-
-    place = out.resolve()
-    for folder in (place, *place.parents):
-        begun = (folder / PLAN).exists() and (folder / WORKLOAD).exists()
-        if begun or (folder / TRANSCRIPT).exists():
-            raise ReleaseFolderError(
-                f"{out} lies in the release folder {folder}, which replay compares byte for byte. Name a "
-                f"place elsewhere"
-            )
 
 
 def _cases(

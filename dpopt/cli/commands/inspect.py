@@ -139,7 +139,7 @@ def inspect(
 
     Of a run of dualquery, finished or not, some of its rounds are listed, and with --json all. Costs no privacy.
     """
-    from dpopt.cli.commands.compare import check_outside_releases
+    from dpopt.cli.commands.compare_releases import check_outside_releases
     from dpopt.cli.pictures import draw_rounds
     from dpopt.cli.reports.holdings import held_in
     from dpopt.cli.reports.reports import console, print_spent, warn_if_not_private

@@ -42,6 +42,11 @@ def release(
     algorithm: NamedAlgorithm,
     terms: ReleaseTerms,
     engine: options.EngineOption = "memory",
+    public_table: Annotated[
+        bool,
+        "--public-table",
+        "The table is public: draws are a function of --seed, the same numbers for every solver. NOT private.",
+    ] = False,
     timings: TimingsOption = None,
     log: LogOption = None,
     details: options.DetailsOption = False,
@@ -72,6 +77,7 @@ def release(
             progress=progress,
             engine=engine,
             budget=paying.ledger(),
+            public_table=public_table,
             reading=how,
             **asdict(terms),
         )

@@ -14,9 +14,9 @@ def print_rows(rows: Sequence[Mapping[str, Any]], *, title: str, most: int = 20)
     from dpopt.cli.reports.reports import print_table
     from dpopt.html_pages.shown import figure
 
-    names = [name for name in rows[0] if any(row[name] is not None for row in rows)]
+    names = list(dict.fromkeys(name for row in rows for name in row if row[name] is not None))
     places = {round(place * (len(rows) - 1) / max(1, most - 1)) for place in range(most)}
-    values = ([rows[place][name] for name in names] for place in sorted(places))
+    values = ([rows[place].get(name) for name in names] for place in sorted(places))
     cells = [
         ["" if one is None else one[:70] if isinstance(one, str) else figure(one) for one in row] for row in values
     ]

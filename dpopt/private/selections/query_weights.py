@@ -176,6 +176,14 @@ class QueryWeights(SignedDraws):
         points = uniform_below(whole_of(sums[-1]), draws, source)
         return self._found(*held, sums, np.ascontiguousarray(points[_order(points)]))
 
+    def draw_at(self, words: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return the signed queries at the shares `words` / 2^64 of the running sum of the weights, sorted; never private."""
+        held = (self._scores, self._offset(), self._top)
+        sums = self._sums(*held)
+        places = np.sort(words).astype(object) * whole_of(sums[-1]) >> 64  # whole numbers of 128 bits
+        points = np.stack([(places >> 64).astype(np.uint64), (places % 2**64).astype(np.uint64)], axis=1)
+        return self._found(*held, sums, np.ascontiguousarray(points))
+
     def _offset(self) -> int:
         return self._observed * (self._rows - self._size)
 
@@ -193,6 +201,21 @@ class QuerySampler(Protocol):
     def draw(self, weights: QueryWeights, draws: int) -> NDArray[np.int64]:
         """Return `draws` signed queries, sorted."""
         ...
+
+
+class CommonSampler:
+    """Draws by common random numbers, so that runs differ by their records alone; never private.
+
+    Draw i of round t is the query at the same place in [0, 1) of the running sum of the weights, whatever these are:
+    `source` gives the words of a round, the same each time. With equal weights the draws are equal.
+    """
+
+    def __init__(self, source: Callable[[int], RandomWords]) -> None:
+        self._source = source
+
+    def draw(self, weights: QueryWeights, draws: int) -> NDArray[np.int64]:
+        """Return `draws` signed queries, sorted."""
+        return weights.draw_at(self._source(weights.observed + 1).words(draws))
 
 
 class ExactSampler:
