@@ -182,7 +182,7 @@ def test_the_wheel_holds_exactly_the_files_of_dpopt(wheel: zipfile.ZipFile, chec
     folder = checkout / "dpopt"
     source = {
         path.relative_to(checkout).as_posix()
-        for pattern in ("**/*.py", "__init__.pyi", "html_pages/*.html", "cli/*.mplstyle")
+        for pattern in ("**/*.py", "__init__.pyi", "html_pages/*.html", "html_pages/studio_steps.*", "cli/*.mplstyle")
         for path in folder.glob(pattern)
     }
     listed = subprocess.run(["git", "ls-files", "models"], cwd=checkout, check=True, capture_output=True)
@@ -203,7 +203,7 @@ def test_pages_and_instances_are_found_outside_a_checkout(wheel: zipfile.ZipFile
     assert [Path(name).is_relative_to(tmp_path) and Path(name).exists() for name in shown["beside"]] == [True] * 2
     assert {Path(name).suffix for name in shown["beside"]} == {".py", ".ipynb"}
     assert shown["text"].startswith("# Isotonic regression")
-    (listed,) = (one for one in json.loads(run("list", "--json"))["models"] if one["instances"])
+    listed = next(one for one in json.loads(run("list", "--json"))["models"] if one["name"] == "best_response")
     assert "worked-example" in listed["instances"]
     solved = json.loads(run("solve", "best_response", "--instance", "worked-example", "--json"))
     assert solved["termination"] == "optimal"
