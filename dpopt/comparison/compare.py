@@ -170,7 +170,15 @@ def _row_of(nothing: Row, problem: Problem, result: SolveResult) -> Row:
         peak_memory_mb=None if memory is None else _finite(memory),
         contradicted=tuple(contradicted),
         version=str(result.version),
+        bounds=_bounds(result, problem),
     )
+
+
+def _bounds(result: SolveResult, problem: Problem) -> tuple[tuple[float, float], ...]:
+    """Return the bounds over time, as the solver states them."""
+    stated = [(one.seconds, one.bound) for one in result.history] + [(result.seconds, result.bound)]
+    whole = [(_finite(seconds), _bound(bound, problem)) for seconds, bound in stated if bound is not None and math.isfinite(bound)]
+    return tuple((round(seconds, 4), bound) for seconds, bound in whole if bound is not None)
 
 
 def _status(result: SolveResult) -> str:
