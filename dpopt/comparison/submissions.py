@@ -6,7 +6,7 @@ a linear relaxation; whatever they are, weak duality makes a bound of them (`dpo
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,20 +29,17 @@ from dpopt.releases.solver_choice import formulation_named
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What somebody sends: a record with its value, or multipliers with the bound that they prove, or both."""
+    """What somebody sends: a record with its value (objective), multipliers with the bound that they prove, or both."""
 
     instance: str
     by: str
-    """Who found it."""
-    on: datetime.date
+    on: dt.date
     how: str
-    """Solver, version, limits."""
+    """Who found it, when, and by which solver within which limits."""
     value: int | None = None
-    """Objective of the record."""
     record: str | None = None
     """Codes of attributes, "3=5 7=1"; all others have code 0."""
     bound: int | None = None
-    """No record has a larger objective."""
     formulation: str = "per-literal"
     """That of the .mps file whose rows the multipliers belong to."""
     multipliers: Mapping[str, float] | None = None
@@ -58,8 +55,9 @@ def check_submission(path: Path, file: Path | None = None) -> list[str]:
         The instance; left out, that of the catalogue with the name that is submitted.
     """
     what, header = f"the submission {path}", {"dpopt_submission": 1}
-    given = read_json_object(path, what, ProgramError)
-    sent = decode(Submission, given, what, ProgramError, header=header, partial=True)
+    sent = decode(
+        Submission, read_json_object(path, what, ProgramError), what, ProgramError, header=header, partial=True
+    )
     file = file or instances().get(sent.instance)
     if file is None or file.stem != sent.instance:
         raise ProgramError(f"there is no instance {sent.instance!r}; 'dpopt model list --json' lists the catalogue's")
@@ -88,7 +86,9 @@ def _proven_bound(problem: MaxCsp, sent: Submission) -> int:
     place, duals = {name: number for number, name in enumerate(names)}, np.zeros(len(names))
     for name, multiplier in (sent.multipliers or {}).items():
         if name not in place:
-            raise ProgramError(f"there is no row {name!r:.60} in the {sent.formulation} program; the first is {names[0]!r}")
+            raise ProgramError(
+                f"there is no row {name!r:.60} in the {sent.formulation} program; the first is {names[0]!r}"
+            )
         duals[place[name]] = -multiplier  # the file minimizes the negated objective
     proven = dual_bound(linear_relaxation(model.linear), duals)
     if proven is None:

@@ -94,8 +94,7 @@ EXPLAINED = {
     "proven_bound": "by weak duality in exact arithmetic, or the sum of the positive weights; one for each case",
     "own_proven_bound": "of a model: the bound that the duals of this answer prove",
     "best_value": "best exact objective reached by any solver, or known beforehand",
-    "primal_integral": "mean over cases, in seconds: the gap of the best value so far to the best known one, over the time",
-    "dual_integral": "the same of the tightest bound so far",
+    "primal_integral": "mean over cases, in seconds: the gap of the best value so far; dual_integral: of the bound so far",
     "peak_memory_mb": "of the solver's child process, as it states",
 }
 
@@ -182,11 +181,9 @@ def summary(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def integral(steps: Sequence[tuple[float, float]], facts: CaseFacts, seconds: float) -> float:
-    """Return the integral over time, in seconds, of the gap between values or bounds (in order of time) and the best value.
+    """Return the integral over time, in seconds, of the gap of values or bounds v, in order of time, to the best value b.
 
-    The gap of v to the best known value b is 0 if they are the same, 1 if they differ in sign and before the first v, and
-    |b - v| / max(|b|, |v|) otherwise.
-
+    It is 0 if they are the same, 1 if they differ in sign and before the first v, and |b - v| / max(|b|, |v|) otherwise.
     Source: Berthold (2013), "Measuring the impact of primal heuristics".
     """
     best = facts.best_value
@@ -212,7 +209,8 @@ def leaderboard(comparison: Comparison) -> str:
         cells = ["" if row is None else f"{shown(row.value)} / {shown(row.reported_bound)}" for row in rows]
         lines.append([facts.name, shown(facts.best_value), shown(facts.proven_bound), *cells])
     text = "".join(f"| {' | '.join(line)} |\n" if line else "\n" for line in lines)
-    return f"{comparison.limits.seconds:g} s for each solver and problem; threads: {comparison.limits.threads}\n\n{text}"
+    limits = comparison.limits
+    return f"{limits.seconds:g} s for each solver and problem; threads: {limits.threads}\n\n{text}"
 
 
 def _facts(comparison: Comparison, row: Row) -> CaseFacts:

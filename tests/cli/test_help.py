@@ -16,7 +16,7 @@ from tests.cli.command_line import call, inputs, refuse, succeed, words
 HEAVY = words("cvxpy highspy llvmlite matplotlib numba numpy opendp ortools pandas pulp pyarrow scipy")
 GROUPS = {
     "schema": "infer check",
-    "budget": "create show",
+    "budget": "create forget show",
     "model": "list show export solve",
     "bench": "run check",
     **dict.fromkeys(

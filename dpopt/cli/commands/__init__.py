@@ -5,7 +5,7 @@
 | plan.py, release.py, demo.py | `dpopt plan`; `release` and `resume`; `demo` |
 | schema.py | `dpopt schema infer` and `schema check`, and what the owner sees of rules |
 | answer.py | `dpopt answer` |
-| inspect.py, compare.py | `dpopt replay`, `evaluate` and `solvers`; `compare` |
+| inspect.py, compare.py, bench.py | `dpopt replay`, `evaluate` and `solvers`; `compare`; `bench` |
 | certify.py | `dpopt certify`; `reweight`: maximum-likelihood weights for a finished run |
 | studio.py | `dpopt studio` |
 | model.py | `dpopt model list`, `show`, `export` and `solve` |

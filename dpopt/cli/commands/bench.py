@@ -11,9 +11,7 @@ from dpopt.cli.application import application, command
 from dpopt.cli.commands.compare import Running
 
 bench_group = typer.Typer(
-    help="Run solvers on the benchmark of best responses, and check what is submitted to it.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
+    help="Run solvers on the benchmark; check submissions.", no_args_is_help=True, pretty_exceptions_enable=False
 )
 application.add_typer(bench_group, name="bench")
 
