@@ -63,8 +63,6 @@ class Row:
         Value at each mark.
     trajectory : tuple of (seconds, value)
         Improving values over time, from the same source.
-    bounds : tuple of (seconds, bound)
-        Tightening bounds over time, as the solver states them.
     """
 
     case: str
@@ -97,6 +95,7 @@ class Row:
     violation: float | None = None
     """By how much the answer to a model breaks a row, a bound or integrality."""
     bounds: tuple[tuple[float, float], ...] = ()
+    """Seconds and tightest bound so far, as the solver states it."""
 
     @property
     def sound(self) -> bool:

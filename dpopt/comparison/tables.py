@@ -199,7 +199,7 @@ def _gap(value: float, best: float, facts: CaseFacts) -> float:
 
 def leaderboard(comparison: Comparison) -> str:
     """Return as Markdown the solvers, least primal integral first, and each one's value and bound on each problem."""
-    order = sorted(summary(comparison), key=lambda one: one["primal_integral"])
+    order, limits = sorted(summary(comparison), key=lambda one: one["primal_integral"]), comparison.limits
     labels, found = [one["solver"] for one in order], {(row.case, row.solver): row for row in comparison.rows}
     lines = [["solver", *(name.replace("_", " ") for name in _FIGURES)], ["---"] * (len(_FIGURES) + 1)]
     lines += [[one["solver"], *(f"{one[name]:.3g}" for name in _FIGURES)] for one in order]
@@ -209,7 +209,6 @@ def leaderboard(comparison: Comparison) -> str:
         cells = ["" if row is None else f"{shown(row.value)} / {shown(row.reported_bound)}" for row in rows]
         lines.append([facts.name, shown(facts.best_value), shown(facts.proven_bound), *cells])
     text = "".join(f"| {' | '.join(line)} |\n" if line else "\n" for line in lines)
-    limits = comparison.limits
     return f"{limits.seconds:g} s for each solver and problem; threads: {limits.threads}\n\n{text}"
 
 

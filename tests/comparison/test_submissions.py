@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from scipy.sparse import vstack
 
 from dpopt.comparison.instances import read_instance
 from dpopt.comparison.submissions import check_submission
@@ -34,13 +33,13 @@ def names_and_multipliers(name: str, formulation: Formulation) -> dict[str, floa
     model = best_response(read_instance(instances()[name]).problem, formulation)
     program, text = model.linear, model.text(".mps").decode()
     rows = [line.split()[1] for line in text.partition("ROWS")[2].partition("COLUMNS")[0].splitlines() if line.strip()]
-    matrix, sides = program.matrix(), (program.row_upper, -program.row_lower)
+    matrix, sides = program.matrix().toarray(), (program.row_upper, -program.row_lower)
     above, below = (np.flatnonzero(np.isfinite(side)) for side in sides)
     found = linprog(
         -program.objective,
-        vstack([matrix[above], -matrix[below]]),
+        np.concatenate([matrix[above], -matrix[below]]),
         np.concatenate([sides[0][above], sides[1][below]]),
-        bounds=np.column_stack([program.lower, program.upper]),
+        bounds=list(zip(program.lower.tolist(), program.upper.tolist(), strict=True)),
     )
     duals = np.zeros(program.number_of_rows)
     duals[above] += found.ineqlin.marginals[: above.size]
@@ -135,7 +134,7 @@ def test_a_bound_with_a_defect_is_refused(tmp_path: Path) -> None:
     row, multiplier = next(iter(sent["multipliers"].items()))
     turned = {name: -number for name, number in sent["multipliers"].items()}
     fewer = dict(list(sent["multipliers"].items())[::2])
-    for change, message in [
+    changes: list[tuple[dict[str, Any], str]] = [
         ({"bound": 41}, "the multipliers prove the bound 42; the submission claims 41"),
         ({"multipliers": turned}, "the multipliers prove the bound"),
         ({"multipliers": fewer}, "the multipliers prove the bound"),
@@ -144,7 +143,8 @@ def test_a_bound_with_a_defect_is_refused(tmp_path: Path) -> None:
         ({"multipliers": {row: f"{multiplier}"}}, "multipliers"),
         ({"formulation": "cliques"}, "did you mean 'clique'"),
         ({"multipliers": None}, "expected a record with its value"),
-    ]:
+    ]
+    for change, message in changes:
         with pytest.raises(DpoptError, match=message.replace("[", r"\[")):
             check_submission(saved(tmp_path, {**sent, **change}))
 
