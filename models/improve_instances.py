@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from instance_table import instance_files, write_table
-from instance_text import Known, with_known
+from instance_text import Known, dated, with_known
 
 from dpopt.comparison.instances import read_instance
 from dpopt.errors import DpoptError
@@ -33,9 +33,9 @@ def with_record(known: Known, problem: MaxCsp, result: SolveResult, words: str) 
         return known
     certificate = certify(problem, result)
     if certificate.objective is not None and certificate.objective > known.best:
-        known = replace(known, record=result.require_record(), best=certificate.objective, found_by=words)
+        known = replace(known, record=result.require_record(), best=certificate.objective, found_by=dated(words))
     if certificate.bound is not None and certificate.bound < known.bound:
-        known = replace(known, bound=certificate.bound, bound_by=words)
+        known = replace(known, bound=certificate.bound, bound_by=dated(words))
     return known
 
 
@@ -70,9 +70,9 @@ def proved(known: Known, problem: MaxCsp, seconds: float) -> Known:
             continue
         words, bound = f"duals of the {found.relaxation}", math.floor(found.bound)
         if bound < known.proven:
-            known = replace(known, proven=bound, proven_by=words)
+            known = replace(known, proven=bound, proven_by=dated(words))
         if bound < known.bound:
-            known = replace(known, bound=bound, bound_by=f"proven, {words}")
+            known = replace(known, bound=bound, bound_by=dated(f"proven, {words}"))
     return known
 
 

@@ -10,14 +10,21 @@ MODELS = Path(__file__).parent
 PAGE = MODELS / "INSTANCES.md"
 BEGIN, END = "<!-- table -->\n\n", "\n<!-- end of table -->"
 HEAD = """\
-| instance | attributes | codes | clauses | rules | best known | bound | proven bound |
-|---|---|---|---|---|---|---|---|
+| instance | level | attributes | codes | clauses | rules | best known | bound | proven bound |
+|---|---|---|---|---|---|---|---|---|
 """
 
 
 def instance_files() -> list[Path]:
     """Return the .toml files of the whole catalogue, by folder and name."""
     return sorted(MODELS.glob("*/instances/*.toml"))
+
+
+def level(instance: Instance) -> str:
+    """Return "easy" where enumeration or exact arithmetic proves the optimum, "hard" where a solver says it, else "open"."""
+    if instance.optimum is None:
+        return "open"
+    return "easy" if instance.stated.get("proven_bound", instance.optimum) == instance.optimum else "hard"
 
 
 def table() -> str:
@@ -43,6 +50,6 @@ def _row(path: Path, instance: Instance) -> str:
     bound = "optimal" if instance.optimum is not None else f"{instance.bound:,}"
     link = f"[{path.stem}]({path.relative_to(MODELS).as_posix()})"
     return (
-        f"| {link} | {problem.sizes.size:,} | {int(problem.sizes.sum()):,} | {len(problem.clauses):,} | "
+        f"| {link} | {level(instance)} | {problem.sizes.size:,} | {int(problem.sizes.sum()):,} | {len(problem.clauses):,} | "
         f"{problem.rules.number_of_rules or ''} | {instance.best_known:,} | {bound} | {proven:,} |\n"
     )

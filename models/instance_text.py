@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -20,9 +21,14 @@ LAST = "tolerance = 0.0"  # the line after what is known
 _HOW = re.compile("record: (.*); bound: (.*); proven bound: (.*)")
 
 
+def dated(words: str) -> str:
+    """Return who found something, and the day on which it is written down."""
+    return f"{words}, {dt.date.today():%Y-%m-%d}"  # noqa: DTZ011  the finder's own day
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """What is known of a larger instance, and who says so.
+    """What is known of a larger instance, who says so, and since when.
 
     `bound`: no record can be better, as some solver reports (within its tolerance). `proven`: the same, by a proof whose
     every number was computed in exact arithmetic, outside the solver.
@@ -39,7 +45,7 @@ class Known:
     @classmethod
     def first(cls, problem: MaxCsp, record: NDArray[np.int32], found_by: str) -> Known:
         """Return what is known by a record alone."""
-        most, by = problem.upper_bound(), "the sum of the positive weights"
+        most, by = problem.upper_bound(), dated("the sum of the positive weights")
         return cls(record, problem.objective(record), found_by, most, by, most, by)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Rounds of DualQuery on public populations: where the larger instances of the catalogue come from.
+"""Rounds of DualQuery on public populations: where the instances of the benchmark come from, as benchmark.toml states.
 
 Nobody's data are behind them: a population is drawn by `frozen_population` in the shape of a table (numbers of
 codes), queries are drawn from it by the real driver and sampler with public seeds, and each round is answered by steepest
@@ -8,8 +8,11 @@ solver of dpopt can change them.
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from frozen_population import public_population
@@ -37,13 +40,10 @@ from dpopt.schema.rules.threshold_circuit import NO_RULES
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from dpopt.transcript.journal import MemoryJournal
 
-ROWS = 20_000
 POOL = 1_000  # records of the population from which the ascent starts
-ROUNDS = (1, 5, 40)
-STEP = Decimal("1.4")
-
-ADULT = (20, 8, 20, 16, 10, 7, 14, 60, 5, 2, 10, 10, 10, 41, 2)
-KDD99 = (20, 3, 65, 11, 20, 20, 2, 4, 4, 10, 6, 2, 10, 2, 3, 5, 5, 3, 5, 2, 2, 2, *(10,) * 19)
+MANIFEST = tomllib.loads((Path(__file__).parent / "benchmark.toml").read_text(encoding="utf-8"))
+ROWS, SEED, STEP = MANIFEST["rows"], MANIFEST["seed"], Decimal(MANIFEST["step"])
+ROUNDS = tuple(MANIFEST["rounds"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,26 +69,20 @@ class Family:
     shape: Shape
     workload: str
     what: str
+    folder: str
     ruled: bool = False
 
 
-SHAPES = {
-    "adult": Shape("Adult (15 attributes, 235 codes)", ADULT, draws=150, rules=8, programs=True),
-    "kdd99": Shape("KDD Cup 1999 (41 attributes, 396 codes)", KDD99, draws=1000, rules=20),
-    "wide": Shape(
-        "a wide sparse table (500 attributes of two codes, few ones)", (2,) * 500, draws=1000, rules=40, sparse=True
-    ),
-}
-_CLASSES = {
-    "conjunctions": ("conjunctions:3,count=100000,seed=1", "three-way conjunctions", False),
-    "parities": ("parity:3,count=100000,seed=1", "three-way parities", False),
-    "thresholds": ("threshold:2of4,count=100000,seed=1", "thresholds, at least 2 of 4", False),
-    "rules": ("conjunctions:3,count=100000,seed=1", "three-way conjunctions, under hard rules", True),
-}
+def _shape(stated: dict[str, Any]) -> Shape:
+    sizes = tuple(stated.pop("sizes", None) or (2,) * stated.pop("binary"))
+    return Shape(sizes=sizes, **stated)
+
+
+SHAPES = {name: _shape(dict(stated)) for name, stated in MANIFEST["shapes"].items()}
 FAMILIES = {
-    f"{shape_name}-{class_name}": Family(f"{shape_name}-{class_name}", shape, workload, what, ruled)
+    f"{shape_name}-{class_name}": Family(f"{shape_name}-{class_name}", shape, **stated)
     for shape_name, shape in SHAPES.items()
-    for class_name, (workload, what, ruled) in _CLASSES.items()
+    for class_name, stated in MANIFEST["classes"].items()
 }
 
 
@@ -101,7 +95,7 @@ def rounds(family: Family, numbers: tuple[int, ...] = ROUNDS) -> dict[int, tuple
             for place, size in enumerate(shape.sizes)
         )
     )
-    columns = public_population(schema, ROWS, seed=1)
+    columns = public_population(schema, ROWS, seed=SEED)
     if shape.sparse:  # code 1 is the rarer one
         columns = [np.where(column.sum() * 2 > ROWS, 1 - column, column) for column in columns]
     rules, obeying = NO_RULES, np.ones(ROWS, dtype=np.bool_)
@@ -127,7 +121,7 @@ def rounds(family: Family, numbers: tuple[int, ...] = ROUNDS) -> dict[int, tuple
         journal,
         size=plan.size,
         step=plan.step,
-        sampler=ExactSampler(SeededWords(1)),
+        sampler=ExactSampler(SeededWords(SEED)),
     )
     ascent = SteepestAscent(table[:POOL])
     responder = BestResponder(

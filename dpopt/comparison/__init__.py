@@ -11,6 +11,7 @@ Out      a `Comparison`: one row for each pair, with exact values and a verdict 
 | releases.py | whole releases of one public table, by each solver with common random numbers |
 | problems.py | what is compared on: weighted clauses or a model, each solved and assessed in its own way |
 | parts.py | what a comparison is made of, and which claims of a row are false |
-| tables.py | results.json, results.csv, the summary; the profile that the picture shows |
+| tables.py | results.json, results.csv, leaderboard.md, the summary; the profile that the picture shows |
+| submissions.py | records and bounds that are submitted to the benchmark, checked in exact arithmetic |
 | instances.py | instances of the catalogue in models/, read from files |
 """

@@ -13,6 +13,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -170,7 +171,17 @@ def _row_of(nothing: Row, problem: Problem, result: SolveResult) -> Row:
         peak_memory_mb=None if memory is None else _finite(memory),
         contradicted=tuple(contradicted),
         version=str(result.version),
+        bounds=_bounds(result, problem),
     )
+
+
+def _bounds(result: SolveResult, problem: Problem) -> tuple[tuple[float, float], ...]:
+    """Return the tightest bound so far over time, as the solver states it."""
+    stated = [*((one.seconds, one.bound) for one in result.history), (result.seconds, result.bound)]
+    known = [(_finite(at), bound) for at, bound in stated if bound is not None and math.isfinite(bound)]
+    finite = [(at, rounded_down(bound) if problem.whole else bound) for at, bound in known]
+    tightest = accumulate((bound for _, bound in finite), min if problem.maximize else max)
+    return tuple(zip((round(at, 4) for at, _ in finite), tightest, strict=True))
 
 
 def _status(result: SolveResult) -> str:

@@ -128,6 +128,11 @@ class Instance:
     record: NDArray[np.int32] | None = None
     """Shape (d,). A record of the largest known objective, where the file states one."""
 
+    @property
+    def proven_bound(self) -> int | None:
+        """The smallest bound that is proven in exact arithmetic, where the file states one."""
+        return _whole_or_none(dict(self.stated), "proven_bound")
+
 
 def read_instance(path: Path) -> Instance:
     """Read one instance."""
@@ -143,7 +148,7 @@ def read_instance(path: Path) -> Instance:
     try:
         program = _problem(stated.pop("problem", None))
         optimum, best, bound = _known(stated)
-        record = _record(stated.pop("record", None), program, best)
+        record = checked_record(stated.pop("record", None), program, best)
     except (ProgramError, SchemaError, WorkloadError, ValueError, TypeError, OverflowError) as problem:
         raise ProgramError(f"{path}: {problem}") from problem
     except (RecursionError, MemoryError) as problem:
@@ -207,7 +212,7 @@ def _rules(stated: object) -> ThresholdCircuit:
     return decode(ThresholdCircuit, stated, "problem.rules", ProgramError)
 
 
-def _record(stated: object, program: MaxCsp, best: int | None) -> NDArray[np.int32] | None:
+def checked_record(stated: object, program: MaxCsp, best: int | None) -> NDArray[np.int32] | None:
     """Return the record that a file states, once its objective is the one stated."""
     if stated is None:
         return None

@@ -94,6 +94,8 @@ class Row:
     """The bound that the duals of the answer to a model prove."""
     violation: float | None = None
     """By how much the answer to a model breaks a row, a bound or integrality."""
+    bounds: tuple[tuple[float, float], ...] = ()
+    """Seconds and tightest bound so far, as the solver states it."""
 
     @property
     def sound(self) -> bool:
@@ -130,6 +132,10 @@ class CaseFacts:
         """Return by how much a value falls short of a goal, negative beyond it; 0 where they count as the same."""
         short = goal - value if self.maximize else value - goal
         return 0 if abs(short) <= slack(goal, whole=self.whole) else short
+
+    def allows(self, bound: float) -> bool:
+        """Return whether no known value disproves a bound."""
+        return self.best_value is None or self.behind(bound, self.best_value) <= 0
 
     def gap(self, value: float | None, bound: float | None) -> float | None:
         """Return by how much a value falls short of a bound; None where there is none."""

@@ -1,4 +1,4 @@
-"""A comparison as files, as figures for people and as profiles: results.json, results.csv, a summary by solver.
+"""A comparison as files, as figures for people and as profiles: results.json, results.csv, leaderboard.md, a summary.
 
 How often each solver comes close to the best known value, by time and by distance:
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.comparison.compare import MARKS
-from dpopt.comparison.parts import CaseFacts, Comparison, Row, claims_what_is_not_so
+from dpopt.comparison.parts import CaseFacts, Comparison, Row, claims_what_is_not_so, shown
 from dpopt.files.written_files import whole_file
 from dpopt.releases.folder_files import write_json
 
@@ -81,8 +81,9 @@ def _profile(comparison: Comparison, reached: Callable[[Row, CaseFacts], float])
     return Profile(comparison.labels, tuple(points), len(known))
 
 
-RESULTS, TABLE, PICTURE = "results.json", "results.csv", "performance_profile.png"
+RESULTS, TABLE, BOARD, PICTURE = "results.json", "results.csv", "leaderboard.md", "performance_profile.png"
 
+_FIGURES = ("answered", "best_value_reached", "proven_optimal", "false_claims", "primal_integral", "dual_integral")
 EXPLAINED = {
     "value": "exact objective of the final answer, evaluated by dpopt",
     "violation": "by how much the answer to a model breaks a row; beyond 1e-6 its value does not count as reached",
@@ -93,15 +94,18 @@ EXPLAINED = {
     "proven_bound": "by weak duality in exact arithmetic, or the sum of the positive weights; one for each case",
     "own_proven_bound": "of a model: the bound that the duals of this answer prove",
     "best_value": "best exact objective reached by any solver, or known beforehand",
+    "primal_integral": "mean over cases, in seconds: the gap of the best value so far; dual_integral: of the bound so far",
     "peak_memory_mb": "of the solver's child process, as it states",
 }
 
 
 def write_results(folder: Path, comparison: Comparison) -> None:
-    """Write results.json and results.csv, each whole or not at all."""
+    """Write results.json, results.csv and leaderboard.md, each whole or not at all."""
     write_json(folder / RESULTS, to_json(comparison))
     with whole_file(folder / TABLE) as stream:
         stream.write(to_csv(comparison).encode())
+    with whole_file(folder / BOARD) as stream:
+        stream.write(leaderboard(comparison).encode("utf-8", "backslashreplace"))
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:
@@ -152,6 +156,10 @@ def summary(comparison: Comparison) -> list[dict[str, Any]]:
         known = [(row.value or 0, _facts(comparison, row)) for row in answered]
         short = [facts.distance(value) for value, facts in known if facts.best_value is not None]
         memory = [row.peak_memory_mb for row in rows if row.peak_memory_mb is not None]
+        of_rows = [(row, _facts(comparison, row)) for row in rows]
+        seconds = comparison.limits.seconds or 0.0
+        primal = [integral(row.trajectory if row.sound else (), facts, seconds) for row, facts in of_rows]
+        dual = [integral([one for one in row.bounds if facts.allows(one[1])], facts, seconds) for row, facts in of_rows]
         found.append(
             {
                 "solver": label,
@@ -165,9 +173,43 @@ def summary(comparison: Comparison) -> list[dict[str, Any]]:
                 "false_claims": sum(claims_what_is_not_so(row) for row in rows),
                 "median_seconds": float(np.median([row.seconds for row in answered])) if answered else None,
                 "largest_memory_mb": max(memory, default=None),
+                "primal_integral": float(np.mean(primal or [seconds])),
+                "dual_integral": float(np.mean(dual or [seconds])),
             }
         )
     return found
+
+
+def integral(steps: Sequence[tuple[float, float]], facts: CaseFacts, seconds: float) -> float:
+    """Return the integral over time, in seconds, of the gap of values or bounds v, in order of time, to the best value b.
+
+    It is 0 if they are the same, 1 if they differ in sign and before the first v, and |b - v| / max(|b|, |v|) otherwise.
+    Source: Berthold (2013), "Measuring the impact of primal heuristics".
+    """
+    best = facts.best_value
+    gaps = np.array([1.0, *(1.0 if best is None else _gap(value, best, facts) for _, value in steps)])
+    return float(np.diff(np.clip([0.0, *(at for at, _ in steps), seconds], 0.0, seconds)) @ gaps)
+
+
+def _gap(value: float, best: float, facts: CaseFacts) -> float:
+    if facts.behind(value, best) == 0:
+        return 0.0
+    return 1.0 if value * best < 0 else abs(best - value) / max(abs(best), abs(value))
+
+
+def leaderboard(comparison: Comparison) -> str:
+    """Return as Markdown the solvers, least primal integral first, and each one's value and bound on each problem."""
+    order, limits = sorted(summary(comparison), key=lambda one: one["primal_integral"]), comparison.limits
+    labels, found = [one["solver"] for one in order], {(row.case, row.solver): row for row in comparison.rows}
+    lines = [["solver", *(name.replace("_", " ") for name in _FIGURES)], ["---"] * (len(_FIGURES) + 1)]
+    lines += [[one["solver"], *(f"{one[name]:.3g}" for name in _FIGURES)] for one in order]
+    lines += [[], ["problem", "best value", "proven bound", *labels], ["---"] * (len(labels) + 3)]
+    for facts in comparison.facts:
+        rows = [found.get((facts.name, label)) for label in labels]
+        cells = ["" if row is None else f"{shown(row.value)} / {shown(row.reported_bound)}" for row in rows]
+        lines.append([facts.name, shown(facts.best_value), shown(facts.proven_bound), *cells])
+    text = "".join(f"| {' | '.join(line)} |\n" if line else "\n" for line in lines)
+    return f"{limits.seconds:g} s for each solver and problem; threads: {limits.threads}\n\n{text}"
 
 
 def _facts(comparison: Comparison, row: Row) -> CaseFacts:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dpopt.cli.commands.compare import Running
 from tests.algorithms.small_runs import small_release
 from tests.cli.command_line import call, inputs, refuse, start, succeed
 from tests.cli.test_interruption import stopped
@@ -16,7 +17,7 @@ from tests.comparison.test_cases import write
 
 pytestmark = [pytest.mark.solver("highs"), pytest.mark.solver("cp-sat")]
 SOLVERS = "local-search,cp-sat,highs:aggregated"
-FILES = ["performance_profile.png", "results.csv", "results.json"]
+FILES = ["leaderboard.md", "performance_profile.png", "results.csv", "results.json"]
 
 
 def test_instances_are_compared_and_everything_is_written(tmp_path: Path) -> None:
@@ -36,6 +37,34 @@ def test_instances_are_compared_and_everything_is_written(tmp_path: Path) -> Non
     picture = (tmp_path / "out" / "performance_profile.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 5_000
+
+
+def test_the_benchmark_is_run_by_name_with_a_leaderboard(tmp_path: Path) -> None:
+    """The same rows as of `dpopt compare` on the instance's file."""
+    asked = ("--solvers", "cp-sat,highs:clique", "--seconds", 5, "--json")
+    found = json.loads(succeed("bench", "run", "worked-example", *asked, "--out", tmp_path / "out"))
+    assert [(row["case"], row["solver"], row["value"]) for row in found["rows"]] == [
+        ("worked-example", "cp-sat", 2),
+        ("worked-example", "highs:clique", 2),
+    ]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == FILES
+    board = (tmp_path / "out" / "leaderboard.md").read_text()
+    assert board.startswith("5 s for each solver and problem; threads: 1\n\n| solver | answered |")
+    assert "| worked-example | 2 | 2 |" in board
+    assert all(0 <= one["primal_integral"] < 5 and 0 <= one["dual_integral"] < 5 for one in found["summary"])
+
+
+def test_without_names_the_benchmark_is_every_round_of_the_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[list[str]] = []
+    monkeypatch.setattr(Running, "show", lambda self, cases: taken.append([case.name for case in cases()]))
+    succeed("bench", "run")
+    assert len(taken[0]) == 36
+    assert {name.partition("-")[0] for name in taken[0]} == {"adult", "kdd99", "wide"}
+
+
+def test_an_instance_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    assert "unheard does not exist" in refuse("bench", "run", "unheard", "--out", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_rounds_of_a_transcript_are_compared(tmp_path: Path) -> None:

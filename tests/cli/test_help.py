@@ -18,6 +18,7 @@ GROUPS = {
     "schema": "infer check",
     "budget": "create forget show",
     "model": "list show export solve",
+    "bench": "run check",
     **dict.fromkeys(
         words("count degrees grid halfspaces histogram lists sorted summary"), "plan release answer export"
     ),

@@ -13,8 +13,11 @@ import pytest
 
 from dpopt.comparison.parts import DEFECT, CaseFacts, Row, claims_what_is_not_so, judged
 from dpopt.comparison.tables import (
+    BOARD,
     RESULTS,
     TABLE,
+    integral,
+    leaderboard,
     profile_over_distance,
     profile_over_time,
     summary,
@@ -157,6 +160,36 @@ def test_the_summary_counts_by_solver() -> None:
 def test_the_files_are_written_whole(tmp_path: Path) -> None:
     for _ in range(2):
         write_results(tmp_path, comparison())
-        assert sorted(path.name for path in tmp_path.iterdir()) == sorted([RESULTS, TABLE])
+        assert sorted(path.name for path in tmp_path.iterdir()) == sorted([RESULTS, TABLE, BOARD])
     assert (tmp_path / TABLE).read_text() == to_csv(comparison())
     assert json.loads((tmp_path / RESULTS).read_text()) == json.loads(json.dumps(to_json(comparison())))
+
+
+def test_integrals_are_those_of_the_gap_over_time() -> None:
+    """By hand: a gap of 1 until 0.1 s, of a half until 1 s, then none; one that ends early, and one that finds nothing."""
+    first = comparison().facts[0]
+    assert integral([(0.1, 50), (1.0, 100), (4.0, 100)], first, 5.0) == pytest.approx(0.1 + 0.9 * 0.5)
+    assert integral([(0.1, 90)], first, 5.0) == pytest.approx(0.1 + 4.9 * 0.1)
+    assert integral([(2.0, -100)], first, 5.0) == 5.0
+    assert integral([(1.0, 125), (3.0, 100)], first, 5.0) == pytest.approx(1.0 + 2.0 * 0.2)
+    assert integral([(0.0, 50), (9.0, 100)], first, 5.0) == pytest.approx(2.5)
+    assert integral([], first, 5.0) == 5.0
+    assert integral([(0.1, 50)], replace(first, best_value=None), 5.0) == 5.0
+
+
+def test_a_bound_that_a_record_disproves_is_no_bound_on_the_board() -> None:
+    found = comparison()
+    found.rows = [replace(row, bounds=((0.0, 90.0),)) for row in found.rows]
+    assert [one["dual_integral"] for one in summary(found)] == [5.0, 5.0]
+    found.rows = [replace(row, bounds=((0.0, 125.0 if row.case == "first" else 250.0),)) for row in found.rows]
+    assert [one["dual_integral"] for one in summary(found)] == pytest.approx([1.0, 1.0])
+
+
+def test_the_leaderboard_begins_with_the_least_primal_integral() -> None:
+    lines = leaderboard(comparison()).splitlines()
+    assert lines[0] == "5 s for each solver and problem; threads: 2"
+    assert [line.split(" | ")[0] for line in lines[4:6]] == ["| good", "| quick"]
+    assert lines[-2:] == [
+        "| first | 100 | 104 | 100 / 104 | 90 / 90 |",
+        "| second | 200 | 200 | 200 / 200 | nothing / nothing |",
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 import json
 from dataclasses import fields
@@ -21,6 +22,7 @@ from dpopt.queries import Clauses
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit, starts
 from dpopt.solvers import get_solver, solver_names
 from tests.algorithms.small_runs import small_release
+from tests.cli.command_line import succeed
 from tests.models.catalogue import (
     MODELS,
     enumerated_optimum,
@@ -124,6 +126,61 @@ def test_every_file_of_a_program_belongs_to_an_instance() -> None:
     assert {path.parent / path.name.partition(".")[0] for path in programs} <= {path.with_suffix("") for path in FILES}
 
 
+def test_the_benchmark_says_who_found_what_and_when() -> None:
+    for path in (WRITE.family_file(family, number) for family in PUBLIC.FAMILIES.values() for number in PUBLIC.ROUNDS):
+        known = TEXT.Known.of(read_instance(path))
+        for words in (known.found_by, known.bound_by, known.proven_by):
+            who, _, day = words.rpartition(", ")
+            assert who
+            assert dt.date.fromisoformat(day) >= dt.date(2026, 11, 1)
+
+
+def test_the_problems_of_a_version_of_the_benchmark_are_fixed() -> None:
+    """Whoever changes a problem raises the version, and adds its fingerprint here."""
+    versions = {1: "c8108b476518d1d5107fa90409a3a589b0f7dcd32a7716563d11527004ffd624"}
+    assert WRITE.fingerprint() == PUBLIC.MANIFEST["fingerprint"] == versions[PUBLIC.MANIFEST["version"]]
+
+
+def test_levels_follow_from_what_is_known() -> None:
+    level = load_script(MODELS / "instance_table.py").level
+    found = {path.stem: level(read_instance(path)) for path in FILES}
+    assert (found["adult-conjunctions-1"], found["adult-thresholds-1"], found["kdd99-parities-1"]) == (
+        "easy",
+        "hard",
+        "open",
+    )
+    assert all(found[instance.name] == "easy" for instance in small_instances())
+
+
+def test_instances_are_exported_in_every_form_that_can_hold_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rules that add up numbers are in no weighted CNF; the forms agree with those of `dpopt model export`."""
+    names = "adult-conjunctions-1,adult-rules-1"
+    monkeypatch.setattr("sys.argv", ["write_instances.py", "--export", str(tmp_path), "--names", names])
+    WRITE.main()
+    assert capsys.readouterr().out.startswith("adult-rules-1.wcnf: the rule")
+    forms = [f"adult-conjunctions-1{end}" for end in (".mps", ".opb", ".toml", ".wcnf")]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        *forms,
+        *(f"adult-rules-1{end}" for end in (".mps", ".opb", ".toml")),
+    ]
+    for ending in (".mps", ".opb", ".wcnf"):
+        succeed(
+            "model", "export", "best_response", "--instance", "adult-conjunctions-1", "-o", tmp_path / f"other{ending}"
+        )
+        assert (tmp_path / f"other{ending}").read_bytes() == (tmp_path / f"adult-conjunctions-1{ending}").read_bytes()
+    own = WRITE.family_file(PUBLIC.FAMILIES["adult-conjunctions"], 1)
+    assert (tmp_path / own.name).read_bytes() == own.read_bytes()
+
+
+def test_a_name_that_is_not_in_the_benchmark_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("sys.argv", ["write_instances.py", "--export", str(tmp_path / "out"), "--names", "adult-1"])
+    with pytest.raises(SystemExit, match="adult-1"):
+        WRITE.main()
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_larger_instances_are_three_rounds_of_each_family() -> None:
     larger = {path for path in FILES if "family" in read_instance(path).stated}
     assert larger == {
@@ -188,12 +245,8 @@ def test_what_is_known_is_written_and_read_again(tmp_path: Path) -> None:
     assert again.problem.fingerprint() == instance.problem.fingerprint()
     assert (again.optimum, again.best_known) == (None, instance.best_known)
     assert again.bound == again.stated["proven_bound"] == instance.problem.upper_bound()
-    known = TEXT.Known.of(again)
-    assert (known.found_by, known.bound_by, known.proven_by) == (
-        "hand",
-        "the sum of the positive weights",
-        "the sum of the positive weights",
-    )
+    known, by = TEXT.Known.of(again), TEXT.dated("the sum of the positive weights")
+    assert (known.found_by, known.bound_by, known.proven_by) == ("hand", by, by)
 
 
 def test_rounds_of_a_release_become_instances(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +18,86 @@ from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
     from dpopt.comparison.parts import Case, Comparison
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """Options of what runs solvers: which ones, within which limits, and where the results go."""
+
+    solvers: Annotated[
+        str | None,
+        "Solvers, for best responses each with a formulation where it needs one: local-search,cp-sat,highs:clique; for "
+        "models: closed-form,clarabel,osqp. Left out: local-search,cp-sat,highs:per-literal; for models "
+        "closed-form,highs,clarabel.",
+    ] = None
+    seconds: Annotated[
+        float | None,
+        "Time limit of each solver on each problem, in seconds; 20 if left out. With --public-table in each round; if left "
+        "out 2 for exact solvers, and none for the local search.",
+    ] = None
+    threads: options.ThreadsOption = 1
+    seed: Annotated[int, "Seed of every solver."] = 0
+    out: Annotated[
+        Path | None,
+        "-o",
+        "--out",
+        "New or empty folder for results.json, results.csv, leaderboard.md and performance_profile.png, kept up to date.",
+    ] = None
+    as_json: options.JsonOption = False
+
+    def show(self, read_cases: Callable[[], list[Case]], *, of_models: bool = False) -> None:
+        """Run the solvers on cases that are read once the options are in order; print and keep what they do."""
+        from dpopt.cli.commands.plan import print_json
+        from dpopt.cli.reports.progress import TerminalProgress
+        from dpopt.cli.reports.reports_compare import report_case, report_comparison
+        from dpopt.comparison.compare import run_comparison
+        from dpopt.comparison.comparing import SOLVERS, contestants_named
+        from dpopt.comparison.parts import Comparison
+        from dpopt.comparison.tables import PICTURE, to_json, write_results
+        from dpopt.programs.results import SolveLimits
+        from dpopt.releases.folder_files import make_empty
+
+        seconds, out = 20.0 if self.seconds is None else self.seconds, self.out
+        limits = SolveLimits(seconds=seconds, threads=self.threads, seed=self.seed)
+        contestants = contestants_named(self.solvers or SOLVERS[of_models], models=of_models)
+        check_out(out)
+        cases = read_cases()
+        if out is not None:
+            make_empty(out)
+        latest = Comparison(limits, tuple(contestant.label for contestant in contestants))
+        total, interrupted = len(cases) * len(contestants), False
+        stream = sys.stdout  # while bars are shown, what is printed goes where they are
+        with TerminalProgress(quiet=self.as_json) as progress:
+
+            def show(so_far: Comparison) -> None:
+                nonlocal latest
+                latest = so_far
+                if out is not None:
+                    write_results(out, so_far)
+                progress.share(len(so_far.rows) / total)
+                if not self.as_json and len(so_far.rows) % len(contestants) == 0:
+                    report_case(so_far, so_far.facts[-1].name, None if stream.isatty() else stream)
+
+            progress.begin("comparing solvers")
+            try:
+                run_comparison(cases, contestants, limits, on_row=show)
+            except KeyboardInterrupt:
+                interrupted = True
+            progress.end("comparing solvers")
+        if out is not None and latest.rows:
+            from dpopt.cli.pictures import draw_profiles
+
+            write_results(out, latest)  # an interruption may have come between two steps
+            draw_profiles(latest, out / PICTURE)
+        print_json(to_json(latest)) if self.as_json else report_comparison(latest)
+        if interrupted:
+            kept = f"; they are kept in {out}" if out is not None else ""
+            done = len(latest.rows)
+            what = f"after {done} of {total} rows{kept}" if done else "before the first row was done: nothing is kept"
+            typer.echo(f"interrupted {what}", file=sys.stderr)
+            raise typer.Exit(EXIT_INTERRUPTED)
+        if out is not None and not self.as_json:
+            typer.echo(f"written to {out}")
 
 
 @command("compare")
@@ -47,26 +129,7 @@ def compare(
     plan: Annotated[
         Path | None, "With --public-table: a plan of dualquery ('dpopt plan -o'), in place of --release."
     ] = None,
-    solvers: Annotated[
-        str | None,
-        "Solvers, for best responses each with a formulation where it needs one: local-search,cp-sat,highs:clique; for "
-        "models: closed-form,clarabel,osqp. Left out: local-search,cp-sat,highs:per-literal; for models "
-        "closed-form,highs,clarabel.",
-    ] = None,
-    seconds: Annotated[
-        float | None,
-        "Time limit of each solver on each problem, in seconds; 20 if left out. With --public-table in each round; if left "
-        "out 2 for exact solvers, and none for the local search.",
-    ] = None,
-    threads: options.ThreadsOption = 1,
-    seed: Annotated[int, "Seed of every solver."] = 0,
-    out: Annotated[
-        Path | None,
-        "-o",
-        "--out",
-        "New or empty folder for results.json, results.csv and performance_profile.png, kept up to date.",
-    ] = None,
-    as_json: options.JsonOption = False,
+    running: Running,
 ) -> None:
     """Run solvers on the same best responses or models with equal limits, each in a process of its own.
 
@@ -74,68 +137,19 @@ def compare(
 
     Values are re-evaluated exactly; a crash, a hang or a false claim of a solver is marked in its row.
     """
-    from dpopt.cli.commands.plan import print_json
-    from dpopt.cli.reports.progress import TerminalProgress
-    from dpopt.cli.reports.reports_compare import report_case, report_comparison
-    from dpopt.comparison.compare import run_comparison
-    from dpopt.comparison.comparing import SOLVERS, contestants_named
-    from dpopt.comparison.parts import Comparison
-    from dpopt.comparison.tables import PICTURE, to_json, write_results
-    from dpopt.programs.results import SolveLimits
-    from dpopt.releases.folder_files import make_empty
-
     if public_table is not None or plan is not None:
-        others = bool(instances or models or rounds != "all") or threads != 1 or numbers != Numbers()
+        others = bool(instances or models or rounds != "all") or running.threads != 1 or numbers != Numbers()
         compare_whole_releases(
             [] if others else [transcript, plan],
             public_table,
-            solvers,
-            seconds=seconds,
-            seed=seed,
-            out=out,
-            as_json=as_json,
+            running.solvers,
+            seconds=running.seconds,
+            seed=running.seed,
+            out=running.out,
+            as_json=running.as_json,
         )
-        return
-    limits = SolveLimits(seconds=20.0 if seconds is None else seconds, threads=threads, seed=seed)
-    contestants = contestants_named(solvers or SOLVERS[models is not None], models=models is not None)
-    check_out(out)
-    cases = _cases(instances or [], transcript, rounds, models, numbers)
-    if out is not None:
-        make_empty(out)
-    latest = Comparison(limits, tuple(contestant.label for contestant in contestants))
-    total, interrupted = len(cases) * len(contestants), False
-    stream = sys.stdout  # while bars are shown, what is printed goes where they are
-    with TerminalProgress(quiet=as_json) as progress:
-
-        def show(so_far: Comparison) -> None:
-            nonlocal latest
-            latest = so_far
-            if out is not None:
-                write_results(out, so_far)
-            progress.share(len(so_far.rows) / total)
-            if not as_json and len(so_far.rows) % len(contestants) == 0:
-                report_case(so_far, so_far.facts[-1].name, None if stream.isatty() else stream)
-
-        progress.begin("comparing solvers")
-        try:
-            run_comparison(cases, contestants, limits, on_row=show)
-        except KeyboardInterrupt:
-            interrupted = True
-        progress.end("comparing solvers")
-    if out is not None and latest.rows:
-        from dpopt.cli.pictures import draw_profiles
-
-        write_results(out, latest)  # an interruption may have come between two steps
-        draw_profiles(latest, out / PICTURE)
-    print_json(to_json(latest)) if as_json else report_comparison(latest)
-    if interrupted:
-        kept = f"; they are kept in {out}" if out is not None else ""
-        done = len(latest.rows)
-        what = f"after {done} of {total} rows{kept}" if done else "before the first row was done: nothing is kept"
-        typer.echo(f"interrupted {what}", file=sys.stderr)
-        raise typer.Exit(EXIT_INTERRUPTED)
-    if out is not None and not as_json:
-        typer.echo(f"written to {out}")
+    else:
+        running.show(lambda: _cases(instances or [], transcript, rounds, models, numbers), of_models=models is not None)
 
 
 def _cases(
