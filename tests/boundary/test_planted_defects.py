@@ -43,7 +43,7 @@ MECHANISMS = {
 }
 
 
-SELECTING = (DUALQUERY, FEM, MEASURING, MULTIPLICATIVE, NETS)
+SELECTING = (DUALQUERY, FEM, MEASURING, MULTIPLICATIVE, NETS, MATRICES)
 
 
 def test_every_measurement_and_every_selection_of_the_private_side_has_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
