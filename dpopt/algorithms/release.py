@@ -34,7 +34,8 @@ from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.private.tables.public_facts import public_size
 from dpopt.programs.solver import Capability, Solver
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.description import notes_of
+from dpopt.releases.descriptions.description import notes_of
+from dpopt.releases.descriptions.verdict import verdict_of
 from dpopt.releases.folder_files import check_empty
 from dpopt.releases.job import Job
 from dpopt.releases.ledgers import open_account
@@ -43,7 +44,6 @@ from dpopt.releases.progress import Progress, shown_progress, stage, warn_of_pai
 from dpopt.releases.remembered_tables import remembered
 from dpopt.releases.run import Sources
 from dpopt.releases.solver_choice import require_solver_again
-from dpopt.releases.verdict import verdict_of
 from dpopt.schema.schema import Schema
 from dpopt.transcript.budget_ledger import BudgetLedger
 

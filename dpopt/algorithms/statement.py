@@ -19,8 +19,8 @@ from dpopt.errors import AccountingError, TranscriptError
 from dpopt.files.codec import decode, encode
 from dpopt.queries.counting.answers import UniformAnswers, uniform_answers
 from dpopt.releases.declared_size import contradiction
+from dpopt.releases.descriptions.pair_errors import released_errors
 from dpopt.releases.job import WEIGHTS_BECAUSE, Job
-from dpopt.releases.pair_errors import released_errors
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rows import ChosenRows
 from dpopt.releases.run import Outcome

@@ -33,7 +33,7 @@ from dpopt.programs.solver import Capability
 from dpopt.queries.counting.answers import trivial_answers
 from dpopt.queries.marginal_set import some_of
 from dpopt.queries.workloads.workload import Workload, parse_workload
-from dpopt.releases.description import notes_of
+from dpopt.releases.descriptions.description import notes_of
 from dpopt.releases.job import VALUES, WEIGHTS_BECAUSE, check_format, check_workload, refuse_unreviewed
 from dpopt.releases.measured_size import measured_note
 from dpopt.releases.plan import Plan

@@ -25,19 +25,19 @@ from dpopt.html_pages.shown import Framed, Shown, answer_in_words
 from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.model import Model
-from dpopt.releases.description import notes_of
+from dpopt.releases.descriptions.description import notes_of
+from dpopt.releases.descriptions.readme import write_readme
+from dpopt.releases.descriptions.verdict import verdict_of
 from dpopt.releases.folder_files import RELEASE, give_one_time, new_folder, write_json
 from dpopt.releases.job import WIDE_FORMATS, WIDEST_TABLE, Job
 from dpopt.releases.kept_records import Round
 from dpopt.releases.plan import whole_number
 from dpopt.releases.progress import Progress
-from dpopt.releases.readme import write_readme
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.rows import choose_rows
 from dpopt.releases.run import Outcome
 from dpopt.releases.table_output import frame_of, write_answers, write_blocks
 from dpopt.releases.values import Values, drawn_blocks, drawn_table
-from dpopt.releases.verdict import verdict_of
 from dpopt.releases.wide_output import ones_of, write_wide
 from dpopt.schema.lengths import add_lengths
 from dpopt.schema.schema import AttributeKind, Schema

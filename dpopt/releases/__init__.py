@@ -17,10 +17,7 @@ In: finished records, plans as JSON. Out: files.
 | measured_size.py, declared_size.py | the number of records: measured; declared, and held against what was released |
 | values.py, column_values.py | numbers within bins: what is measured of them, and what is drawn from that |
 | records.py | the synthetic records, as values |
-| pair_errors.py | what released values say of columns and their pairs: errors, rows beside unrelated columns |
-| verdict.py | what a release is good for and what not, before all else that is said of it |
-| description.py | what is said of a release: guarantee, warnings, citation |
-| readme.py | README.txt of a release folder |
+| descriptions/ | what is said of a release: verdict, guarantee, warnings, README.txt |
 | remembered_tables.py | which tables were released without a budget file, for their owner |
 | progress.py | how a driver reports progress |
 | public_population/ | public records and choices that plans are simulated on |

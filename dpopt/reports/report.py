@@ -14,7 +14,7 @@ from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.errors import PlanError, ReleaseFolderError
 from dpopt.files.written_files import check_replaceable, whole_file
 from dpopt.html_pages.page import page
-from dpopt.releases.description import FIGURES, Description, about_figures, described, guarantee
+from dpopt.releases.descriptions.description import FIGURES, Description, about_figures, described, guarantee
 from dpopt.reports.charts import short
 from dpopt.reports.sections import association_maps, column_charts, judged_sections, rounds_section
 from dpopt.reports.words import grouped_charges, meaning_of

@@ -29,9 +29,9 @@ from dpopt.models.model import Solution
 from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import as_today
 from dpopt.releases.declared_size import Total, contradiction
-from dpopt.releases.description import notes_of
+from dpopt.releases.descriptions.description import notes_of
+from dpopt.releases.descriptions.verdict import Note, verdict_of_answers
 from dpopt.releases.folder_files import check_new, write_whole
-from dpopt.releases.verdict import Note, verdict_of_answers
 from dpopt.synopses.solved import Inference, Solved, solved_by
 
 _PLAN = "the plan"

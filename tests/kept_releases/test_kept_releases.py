@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from dpopt.algorithms.replay import replay
+from dpopt.releases.descriptions.readme import README
 from dpopt.releases.folder_files import write_json
-from dpopt.releases.readme import README
 from tests.kept_releases import convert
 from tests.kept_releases.make import RELEASES, SYNOPSES, answer
 

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 import dpopt
-from dpopt.releases.description import guarantee
-from dpopt.releases.readme import README
+from dpopt.releases.descriptions.description import guarantee
+from dpopt.releases.descriptions.readme import README
 
 AGES = dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=tuple(range(0, 101, 10)))
 SCHEMA = dpopt.Schema((AGES, dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN)))

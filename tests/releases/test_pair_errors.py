@@ -19,9 +19,9 @@ from dpopt.public_random import permutation, public_stream, uniforms
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import residuals_of, subsets_of
-from dpopt.releases.pair_errors import column_error, compared_errors, rows_for_means
-from dpopt.releases.readme import README
-from dpopt.releases.verdict import Note, verdict_of
+from dpopt.releases.descriptions.pair_errors import column_error, compared_errors, rows_for_means
+from dpopt.releases.descriptions.readme import README
+from dpopt.releases.descriptions.verdict import Note, verdict_of
 from dpopt.schema.domains import Domains
 
 Codes = NDArray[np.int32]

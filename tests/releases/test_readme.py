@@ -12,8 +12,8 @@ import pytest
 from dpopt.algorithms.replay import replay
 from dpopt.algorithms.run_release import run_release
 from dpopt.private.readers.table_reading import TableReading
-from dpopt.releases.description import described
-from dpopt.releases.readme import README, readme_of
+from dpopt.releases.descriptions.description import described
+from dpopt.releases.descriptions.readme import README, readme_of
 from dpopt.releases.run import Sources
 from dpopt.reports.report import report
 from tests.algorithms.small_runs import dataset, job, seeded, small_release

@@ -14,7 +14,7 @@ import pytest
 import dpopt
 from dpopt.accounting.budget import power_of_tests
 from dpopt.errors import PlanError, ReleaseFolderError, SchemaError
-from dpopt.releases.verdict import verdict_of
+from dpopt.releases.descriptions.verdict import verdict_of
 from dpopt.reports.charts import LETTER, MISSING, WIDTH, column_chart, short
 from dpopt.reports.report import report
 from dpopt.reports.words import grouped_charges, meaning_of

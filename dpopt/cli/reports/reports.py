@@ -228,8 +228,8 @@ def report_release(
     """
     from dpopt.accounting.budget import RECORD, protection
     from dpopt.releases.declared_size import is_declared
-    from dpopt.releases.description import described
-    from dpopt.releases.readme import README
+    from dpopt.releases.descriptions.description import described
+    from dpopt.releases.descriptions.readme import README
 
     out, privacy, place = console(), statement["privacy"], Path(folder)
     held, release = statement["records"] or statement["answers"], described(statement)

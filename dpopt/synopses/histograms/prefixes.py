@@ -31,10 +31,10 @@ from dpopt.private.curators.prefix_curator import MOST_STEPS, PrefixCurator, Pre
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, Noise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
-from dpopt.releases.description import notes_of
+from dpopt.releases.descriptions.description import notes_of
+from dpopt.releases.descriptions.verdict import Note, verdict_of_answers
 from dpopt.releases.folder_files import check_new
 from dpopt.releases.ledgers import open_account, reserved_ledger
-from dpopt.releases.verdict import Note, verdict_of_answers
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
 from dpopt.synopses.histograms.released_counts import CONFIDENCE, RangeAnswer, range_answers

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from dpopt.errors import visible
-from dpopt.releases.description import FIGURES, about_figures, described
+from dpopt.releases.descriptions.description import FIGURES, about_figures, described
 from dpopt.releases.folder_files import write_whole
 from dpopt.schema.schema import Schema
 

@@ -13,8 +13,8 @@ from dpopt.accounting.budget import Budget
 from dpopt.errors import AccuracyWarning, PrivacyWarning
 from dpopt.files.codec import decode
 from dpopt.releases.declared_size import contradiction_in_brief, contradiction_in_words
+from dpopt.releases.descriptions.verdict import Note, verdict_of
 from dpopt.releases.measured_size import declared_rows, measured_note
-from dpopt.releases.verdict import Note, verdict_of
 from dpopt.schema.finer import fixed_by_rules
 from dpopt.schema.schema import Schema
 

@@ -8,7 +8,7 @@ from math import ceil, floor, log10
 from typing import Any
 
 from dpopt.errors import AccuracyWarning, DpoptWarning
-from dpopt.releases.pair_errors import rows_needed
+from dpopt.releases.descriptions.pair_errors import rows_needed
 
 UNUSABLE = 0.2
 """Shares of single columns that can be off by more are not to be used."""
