@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf, nextafter, sqrt
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
@@ -220,9 +220,7 @@ def count(
     def plan(budget: Budget, _: int | None) -> CountPlan:
         return planned_count(request, budget, most=most, loss=loss, solver=solver)
 
-    def measure(dataset: PrivateDataset, plan: CountPlan, **how: Unpack[Running]) -> OptimalCount:
-        return release_count(dataset, plan, condition=condition, **how)
-
+    measure = partial(release_count, condition=condition)
     return pure_unless_rho(request).release("count", plan, lambda: request.table(table, declared), measure, tried=None)
 
 
