@@ -96,10 +96,13 @@ def _paid(budget: BudgetLedger, privacy: dict[str, Any]) -> list[float | None]:
 
 
 def _rho(privacy: dict[str, Any]) -> float:
-    """Return the rho of a stated total, by the best theorem for a pure one."""
-    if privacy["delta"]:
+    """Return the rho of a stated total, by the best theorem for a pure one, also where it is paid from a budget of rho."""
+    charges = privacy["charges"]
+    one_pure = len(charges) == 1 and (charges[0]["kind"], charges[0]["count"]) == ("pure", 1)
+    if privacy["delta"] and not one_pure:
         return float(privacy["rho"])
-    return min(float(privacy["rho"]), float(privacy["epsilon"] * np.tanh(privacy["epsilon"] / 2)))
+    epsilon = charges[0]["parameter"] if one_pure else privacy["epsilon"]
+    return min(float(privacy["rho"]), float(epsilon * np.tanh(epsilon / 2)))
 
 
 def of_release(
@@ -140,6 +143,7 @@ def of_synopsis(name: str, relation: NeighbouringRelation, amounts: Sequence[int
     kind, table, *options = ANSWERS[name]
     declared = [] if kind in WITHOUT_SCHEMA else ["--schema", tables() / "schema.json"]
     pure = "--delta" not in spent
+    spent = () if kind == "count" else spent  # a delta of its draw has no sum; it takes its part of the budget's rho
     with tempfile.TemporaryDirectory() as temporary, scripted(amounts):
         file = Path(temporary) / "answers.npz"
         budget = BudgetLedger.create(

@@ -23,6 +23,7 @@ OWNERS = {"draft.json", "draft.html", "timings.json", "run.log", "later.log", "o
 
 READ = set(
     words("--budget --plan --schema --names --hierarchy --release --evaluate --query-file --data --histogram --file")
+    + words("--instance --public-table --given --point-weights")
 )
 """Options of the command line whose file is read, or was made by `dpopt budget create`; those of all others are written."""
 
@@ -65,6 +66,10 @@ def calls(given: Path, out: Path) -> list[list[object]]:
         ["certify", out / "new" / "run", "--solver", "none", "--round-numbers", "1", "--out", out / "certified.json"],
         ["reweight", out / "new" / "run", "-o", out / "weighted"],
         ["compare", instance, "--solvers", "local-search", "--seconds", 1, "--out", out / "compared"],
+        ["bench", "run", instance, "--solvers", "local-search", "--seconds", 1, "--out", out / "board"],
+        ["inspect", out / "new" / "run", "-o", out / "rounds.csv"],
+        ["count", "release", *of_people, "--where", "age >= 40", "--most", 3, *spent, out / "count.npz"],
+        ["count", "export", out / "count.npz", "-o", out / "count.json"],
         ["histogram", "release", *column, out / "histogram.json"],
         ["histogram", "export", out / "histogram.json", "-o", out / "histogram.csv"],
         ["histogram", "export", out / "histogram.json", "-o", out / "histogram.png"],
