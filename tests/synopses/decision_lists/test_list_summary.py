@@ -116,7 +116,7 @@ def test_a_summary_of_texts_is_released_under_both_relations() -> None:
     assert made.privacy["epsilon"] <= 1.0
     again = decision_lists(texts(), family, rho=0.1, neighbours="replace")
     assert again.plan.size == 50
-    assert repr(again).startswith("ListSummary(3 variables, lists of up to 3 literals, epsilon=")
+    assert repr(again).startswith(f"ListSummary: {again.verdict}\n(3 variables, lists of up to 3 literals, epsilon=")
 
 
 def test_what_is_missing_is_refused_before_the_table_is_read() -> None:

@@ -113,7 +113,7 @@ def test_other_refusals() -> None:
 
 def test_it_says_what_it_is() -> None:
     made = released(BITS, ((0, 1, 1), (1, 1, 0), (1, 0, 0)), exact=False)
-    assert repr(made).startswith("SanitizedPolynomial('a family in sets', 6 coefficients, epsilon=")
+    assert repr(made).startswith(f"SanitizedPolynomial: {made.verdict}\n('a family in sets', 6 coefficients, epsilon=")
     assert made.privacy["private"]
     assert made.privacy["epsilon"] == pytest.approx(1.0)
 
