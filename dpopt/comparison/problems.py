@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
+
 from dpopt.errors import DpoptError, ProgramError, SolverUnavailableError
 from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip
 from dpopt.models.best_responses.relaxation_bound import relaxation_bound
@@ -19,6 +21,7 @@ from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program, why_refused
 from dpopt.releases.solver_choice import formulation_named, solver_with_duals
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 from dpopt.solvers.outside import TRIAL_SECONDS, answer, tiny_clauses, tiny_problem
 from dpopt.solvers.registry import BREAKDOWNS
 
@@ -78,8 +81,13 @@ class _Weighted:
         return why_refused(contestant.solver(), self.problem)
 
     def warm_up(self, contestant: Contestant, limits: SolveLimits) -> None:
-        """Solve a problem of two attributes by the solver itself: presolve would solve it without the solver."""
+        """Solve a problem of two attributes by the solver itself: presolve would solve it without the solver.
+
+        With a rule where the problem has some: kernels of rules are compiled apart.
+        """
         tiny, formulation = tiny_clauses(), contestant.formulation
+        if self.problem.rules.number_of_rules:
+            tiny = replace(tiny, rules=_tiny_rule())
         program = tiny if formulation is None else max_csp_as_mip(tiny, formulation)
         answer(contestant.inner, program, replace(limits, seconds=TRIAL_SECONDS, work=None))
 
@@ -182,3 +190,20 @@ Problem = _Weighted | _Posed  # handed out as a copy, which solvers may write to
 def posed(problem: MaxCsp | Model) -> Problem:
     """Return a problem as a comparison needs it."""
     return _Weighted(problem) if isinstance(problem, MaxCsp) else _Posed(problem)
+
+
+def _tiny_rule() -> ThresholdCircuit:
+    """Return a rule on the attributes of `tiny_clauses`, which have 2 and 3 codes: the first is 1, or the second is 0."""
+    return ThresholdCircuit(
+        ("one of the two",),
+        np.array([1]),
+        np.array([True]),
+        np.array([0]),
+        np.array([0, 2]),
+        np.array([0, 1]),
+        np.array([0, 2, 5]),
+        np.array([0, 1, 1, 0, 0]),
+        np.array([0, 0]),
+        np.empty(0, dtype=np.int32),
+        np.empty(0, dtype=np.int64),
+    )

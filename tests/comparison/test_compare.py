@@ -32,8 +32,10 @@ from dpopt.programs import (
     SolveResult,
 )
 from dpopt.programs.solver import Solver
+from dpopt.schema.rules.threshold_circuit import NO_RULES
 from dpopt.solvers.process.child_process import InChildProcess
 from dpopt.solvers.registry import get_solver
+from tests.circuits import among, circuit_of, some
 from tests.comparison.scripted_contestants import Right, best_of_few
 from tests.solvers.test_local_search import random_problem
 from tests.strategies import clauses_of
@@ -297,6 +299,30 @@ class Here(Right):
 
     def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         return super().solve(program, limits, hint=hint)
+
+
+class Asked(Here):
+    """Right, and what it was asked."""
+
+    def __init__(self) -> None:
+        self.programs: list[Program] = []
+
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
+        self.programs.append(program)
+        return get_solver("local-search").solve(program, limits, hint=hint)
+
+
+def test_kernels_of_rules_are_compiled_before_the_clock_starts() -> None:
+    """A first problem with rules took 9 seconds more than its limit of 2 where nothing was compiled."""
+    problem = random_problem([3] * 4, 9, 1)
+    sizes = problem.sizes.tolist()
+    rule = circuit_of({"one": [some(among(0, [1], sizes), among(1, [0], sizes))]})
+    for rules in (NO_RULES, rule):
+        asked = Asked()
+        posed(replace(problem, rules=rules)).warm_up(Contestant("asked", asked), SolveLimits(seconds=1))
+        (tiny,) = asked.programs
+        assert isinstance(tiny, MaxCsp)
+        assert tiny.rules.number_of_rules == rules.number_of_rules
 
 
 class Unsure(Here):
