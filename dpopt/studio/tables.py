@@ -71,7 +71,9 @@ class FormEntries:
         if not person and not rows:
             return repairs
         if not person or not rows:
-            raise PlanError("a person is protected where both are named: the column, and the most rows of one person")
+            raise PlanError(
+                "to protect persons give both: the column that names a person, and the most rows of one person"
+            )
         return {"person": person, "rows_per_person": int(_number("the most rows of one person", rows)), **repairs}
 
     def terms(self) -> dict[str, Any]:
@@ -174,8 +176,8 @@ class Table:
     def _check(self, seen: int) -> None:
         if seen != self.generation:
             raise PlanError(
-                "the columns, the rules or the plan were changed after this page was shown, in another tab perhaps; "
-                "look at them again, and send the page again"
+                "the columns, the rules or the plan changed after this page was shown, perhaps in another tab; check "
+                "them, and send the page again"
             )
 
     def begin_plan(self, asked: FormEntries) -> None:
@@ -228,8 +230,8 @@ class Table:
                 raise PlanError("there is no release to continue")
             if resumed and self.schema != self.begun:
                 raise PlanError(
-                    "the columns or rules were changed after this release was begun, and it would go on with the "
-                    "earlier ones; plan a new release"
+                    "the columns or rules changed after this release began, and it would continue with the earlier ones; "
+                    "plan a new release"
                 )
             if not resumed:
                 self._check(seen)

@@ -17,7 +17,7 @@ def test_a_release_says_what_was_spent_and_where_it_is(tmp_path: Path) -> None:
     text = succeed(*release_arguments(tmp_path))
     privacy = statement(tmp_path / "out")["privacy"]
     assert f"spent:      epsilon = {privacy['epsilon']:.4f} at delta = 1e-06" in text
-    assert "for one record. A test that wrongly accuses 5 of 100" in text
+    assert "for one record. An attacker who is wrong about 5 % of outsiders" in text
     assert f"{privacy['public_size']:,} rows in {tmp_path / 'out' / 'synthetic.csv'}" in text
     assert "with weights" not in text
     lines = text.splitlines()
@@ -60,7 +60,7 @@ def test_columns_that_the_schema_does_not_name_are_pointed_out(tmp_path: Path) -
     arguments = release_arguments(tmp_path)
     table = tmp_path / "people.csv"
     pd.read_csv(table, dtype=str, keep_default_na=False).assign(note="x").to_csv(table, index=False)
-    assert "columns that the schema does not name, ignored: note" in call(*arguments).stderr
+    assert "ignored columns, which the schema does not name: note" in call(*arguments).stderr
 
 
 def test_timings_go_to_the_file_that_the_owner_names_and_nowhere_else(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_a_release_is_replayed_byte_for_byte(tmp_path: Path) -> None:
     for name in names:
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
     assert "is not empty. Choose a new folder" in refuse("replay", tmp_path / "out", "-o", tmp_path / "again")
-    assert "is no release folder" in refuse("replay", tmp_path, "-o", tmp_path / "third")
+    assert "is not a release folder" in refuse("replay", tmp_path, "-o", tmp_path / "third")
     assert not (tmp_path / "third").exists()
 
 
@@ -236,7 +236,7 @@ def test_the_demonstration_does_the_whole_job_and_keeps_it() -> None:
     text, folder = demonstration()
     assert "the same release byte for byte: yes" in text
     assert "spent:      epsilon = " in text
-    assert "counts it was made for: off by" in text
+    assert "counts: off by" in text
     assert text.splitlines()[-1].startswith(f"kept in {folder}")
     kept = {path.name for path in folder.iterdir()}
     assert kept == {"people.csv", "schema.json", "release", "again"}

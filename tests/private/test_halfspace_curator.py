@@ -168,7 +168,7 @@ def test_points_are_read_alike_from_every_kind_of_file(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("a,b\n1,2\n,3\n", "row 2: has a missing value"),
-        ("a,b\n1,2\nx,3\n", "column 'a' holds something that is no number"),
+        ("a,b\n1,2\nx,3\n", "column 'a' holds a value that is not a number"),
         ("a,b\n", "no rows"),
         ("a,c\n1,2\n", "lacks 1 column"),
         ("a,b\n1,2,3\n1,2\n", "malformed row"),

@@ -182,7 +182,7 @@ def test_a_path_is_read_where_it_is_and_another_file_is_refused(tmp_path: Path) 
     assert [table.path for table in studio.tables.values()] == [tmp_path / "people.csv"]
     others = [str(tmp_path / name) for name in ("none.csv", "others.csv")]
     for unknown in (*others, "/etc/passwd", "~nobody-of-this-name/people.csv", "a" * 5000 + ".csv", "a\0.csv"):
-        assert "was not named as the studio was started" in owner.post("/tables", data={"path": unknown}).text
+        assert "was not named when you started the studio" in owner.post("/tables", data={"path": unknown}).text
     studio.close()
     with pytest.raises(PlanError, match="there is no file"):
         Studio(tmp_path, files=[tmp_path / "none.csv"])
@@ -547,7 +547,7 @@ def test_bytes_are_counted_as_they_arrive(
 
     answer = owner.post(page, content=chunks(), headers={"content-type": "multipart/form-data; boundary=x"})
     assert answer.status_code == 400
-    assert "more than 100,000 bytes were sent" in answer.text
+    assert "more than 100,000 bytes were uploaded" in answer.text
 
 
 def test_a_plan_in_flight_does_not_overwrite_a_review(
@@ -570,7 +570,7 @@ def test_a_plan_in_flight_does_not_overwrite_a_review(
         assert begun.wait(60)
         reviewed(owner, studio, address, **{"kept-2": ""})
         go_on.set()
-        assert "were changed after this page was shown" in in_flight.result()
+        assert "changed after this page was shown" in in_flight.result()
     assert table.plan is None
     assert table.schema is not None
     assert table.schema.names == ("age", "sex")
@@ -584,7 +584,7 @@ def test_what_was_changed_in_another_tab_is_looked_at_again(studio: Studio, owne
     planned(owner, address)
     shown = {"generation": generation(owner, f"{address}/plan")}
     table = studio.tables[address.rpartition("/")[2]]
-    said = "were changed after this page was shown"
+    said = "changed after this page was shown"
     schema = table.schema
     late = {"reviewed": "y", "kept-0": "y", "kind-0": "numeric", "codes-0": "0\n200"}
     for page, form in (("rules", {"rules": ""}), ("run", {"do": "start"}), ("columns", late)):

@@ -23,9 +23,7 @@ def reweight(
     *,
     folder: options.FolderArgument,
     out: Annotated[Path, "-o", "--out", "New or empty folder."],
-    rows: Annotated[
-        int | None, "Write this many rows without weights; if left out, distinct records with weights."
-    ] = None,
+    rows: Annotated[int | None, "Write this many rows without weights. Default: distinct records with weights."] = None,
     solver: Annotated[
         str | None,
         "Solver of the convex program with cones, such as clarabel, for small releases; if left out, Newton's method.",
@@ -39,7 +37,7 @@ def reweight(
     ] = None,
     reading: options.LayoutOptions,
 ) -> None:
-    """Give the records of a DualQuery release the weights under which its transcript is most likely. Costs no privacy.
+    """Weight the records of a DualQuery release by maximum likelihood of its transcript. Costs no privacy.
 
     The release is never changed.
     """
@@ -107,7 +105,7 @@ def certify(
     ] = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Bound how far each round's record is from the best one: proven in exact arithmetic, and reported by a solver.
+    """Bound the gap between each round's record and the optimum, in exact arithmetic and by a solver.
 
     The release is never changed.
     """

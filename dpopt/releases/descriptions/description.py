@@ -65,7 +65,7 @@ def described(statement: Mapping[str, Any], schema: Schema | None = None) -> Des
     'Synthetic records, differentially private with epsilon = 1 (pure) for one record; made by dpopt 0.1 (algorithm mwem, \
 workload 83545dff085a).'
     >>> made.verdict
-    'Shares of single columns: within 1.3 points.'
+    'Shares of single columns: within 1.3 percentage points.'
     """
     title = "Synthetic records" if statement["records"] is not None else "Noisy answers"
     spent, version = guarantee(statement["privacy"]), (statement.get("versions") or {}).get("dpopt", "")
@@ -120,9 +120,9 @@ def notes_of(statement: Mapping[str, Any], schema: Schema | None = None, errors:
     found += _of_privacy(statement["privacy"])
     if schema is not None and (names := fixed_by_rules(schema)):
         text = (
-            f"all synthetic numbers of {', '.join(map(repr, names))} stand at the representatives of their bins, since "
-            "a rule compares these, and not as an order of two columns alone; what lies between is lost. To keep it, "
-            'leave the rule out and declare one column as a length after the other ("after"), or declare finer bins'
+            f"all synthetic numbers of {', '.join(map(repr, names))} are the representatives of their bins, because a "
+            "rule compares these in another way than as an order of two columns. To keep the numbers within bins, leave "
+            'the rule out and declare one column as a length after the other ("after"), or declare finer bins'
         )
         found.append(Note(text, f"{len(names):,} columns at representatives"))
     beaten = (accuracy.get("predicted") or {}).get("verdict")
@@ -154,8 +154,8 @@ def _of_privacy(privacy: Mapping[str, Any]) -> Iterator[Note]:
     delta, most = stated["delta"], stated.get("rows_per_person")
     if stated["accountant"] != "pure" and delta * size >= 1:
         text = (
-            f"delta = {delta:g} is not below 1/n = {1 / size:.2g}. A mechanism that publishes a random record outright "
-            "meets such a delta: take one well below 1/n unless you compare with published settings"
+            f"delta = {delta:g} is not below 1/n = {1 / size:.2g}. With such a delta a mechanism could publish a random "
+            "record: take one well below 1/n unless you reproduce published settings"
         )
         yield Note(text, "delta not below 1/n", PrivacyWarning)
     if stated.get("earlier"):
