@@ -250,4 +250,4 @@ def test_several_epsilons_are_a_table_and_a_picture(public: list[object], tmp_pa
     assert "ends with .svg, .png or .pdf" in refuse("plan", *asked, "-o", tmp_path / "errors.json")
     for unclear in ("many", "0,5"):  # a decimal comma
         assert f"found '{unclear}'" in refuse("plan", *public, "--n", 5000, "--epsilons", unclear)
-    assert "in place of --epsilon" in refuse("plan", *asked, "--epsilon", 1)
+    assert "--epsilons replaces --epsilon and --rho" in refuse("plan", *asked, "--epsilon", 1)

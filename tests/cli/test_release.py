@@ -164,7 +164,7 @@ def test_a_drafted_schema_is_refused_until_it_is_accepted_or_reviewed(tmp_path: 
     draft = tmp_path / "draft.json"
     drafted = call("schema", "infer", tmp_path / "people.csv", "-o", draft)
     assert drafted.exit_code == 0
-    assert 'then set "draft": false in the file' in drafted.stdout
+    assert 'then set "draft": false.' in drafted.stdout
     arguments[3] = draft
     assert "the schema is a draft made from private data and not reviewed" in refuse(*arguments)
     assert not (tmp_path / "out").exists()

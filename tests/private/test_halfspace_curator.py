@@ -185,5 +185,5 @@ def test_arrays_that_hold_no_points_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PrivateDataError, match="expected one row of numbers"):
         read_points(tmp_path / "t.npy", COLUMNS)
     (tmp_path / "t.npy").write_bytes(b"\x93NUMPY\x01\x00")
-    with pytest.raises(PrivateDataError, match="no readable .npy file"):
+    with pytest.raises(PrivateDataError, match="is not a readable .npy file"):
         read_points(tmp_path / "t.npy", COLUMNS)

@@ -118,7 +118,7 @@ def test_what_is_no_length_is_said_or_becomes_what_the_reading_says() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"after": "nobody"}, "which is no attribute"),
+        ({"after": "nobody"}, "which is not an attribute"),
         ({"after": "left"}, "count from each other"),
         ({"after": "ward"}, "only numbers and dates"),
         ({"after": "beds", "missing": None}, "leave the unit out"),

@@ -345,7 +345,7 @@ def test_paths_that_lead_nowhere_are_refused(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     for path, message in [
         (tmp_path / "people.jsn", r"there is no file .*did you mean 'people.csv'\?"),  # and not the schema
-        (tmp_path / "people.json", "no table by its name"),
+        (tmp_path / "people.json", "does not have the name of a table"),
         (tmp_path / "nowhere" / "x.csv", "there is no folder"),
         (tmp_path / "folder", r"holds no Parquet files \(\*\.parquet\)"),
         (tmp_path / "people.csv" / "x", "cannot be read"),

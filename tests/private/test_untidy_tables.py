@@ -151,7 +151,10 @@ def test_some_odd_bytes_leave_a_file_in_utf8(tmp_path: Path, odd: int, name: str
     assert draft.schema.attributes[0].values == ("Köln", "Malmö", "Zürich")
     assert "encoding" not in dict(draft.schema.reading)
     (note,) = [note for note in draft.notes if "no text in the declared encoding" in note]
-    assert "on_invalid='error' (the default), leaves them out under drop, and under other" in note
+    assert (
+        "on_invalid='error' (the default) a release stops with this message, with drop it leaves them out, and with other"
+        in note
+    )
     assert draft.rows == 600 - odd
     with pytest.raises(PrivateDataError, match="no text in the declared encoding"):
         read_table(table, declared(draft))
@@ -294,7 +297,7 @@ def test_dates_of_several_forms_are_read_by_the_coarsest(
     found = forms_of(dated.date_format or "")
     assert set(found) == set(forms_of(form))
     assert found[0] in {forms_of(form)[0], "%Y/%m/%d"}
-    assert "cut off to" in " ".join(draft.columns[0].check)
+    assert "shortened to" in " ".join(draft.columns[0].check)
     assert sum(check_engines(table, declared(draft), workers)[: dated.size]) == len(texts)
 
 
@@ -381,7 +384,7 @@ def test_a_malformed_line_ends_the_run_where_a_column_has_no_bucket(tmp_path: Pa
 
 
 def test_other_without_any_bucket_is_refused() -> None:
-    with pytest.raises(PlanError, match="no attribute has a bucket"):
+    with pytest.raises(PlanError, match="no column has a bucket"):
         TableReading(on_invalid="other").check_against(Schema(SOME_BUCKETS.attributes[1:]))
     assert dpopt.TableReading(on_invalid="other").is_total_for(Schema(SOME_BUCKETS.attributes[:1]))
     assert not TableReading(on_invalid="other").is_total_for(SOME_BUCKETS)

@@ -45,7 +45,7 @@ def test_a_text_names_a_range(bins: Bins, text: str, expected: tuple[int, int]) 
         (SIZE, "xl:s", "'xl' is not one of its values s, m, l"),
         (SIZE, "l:s", "holds no bin"),
         (PLAIN, "5:11", "outside the 10 bins"),
-        (PLAIN, "a:b", "no positions"),
+        (PLAIN, "a:b", "are not positions"),
         (PLAIN, "-3:5", "holds no bin"),
     ],
 )

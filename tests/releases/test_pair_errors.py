@@ -204,7 +204,10 @@ FAMILIES: dict[str, tuple[dict[str, Any], str]] = {
     "mwem": ({"algorithm": dpopt.MWEM(rounds=6)}, "Shares of pairs of values"),
     "noise": ({"algorithm": "noise"}, _PAIRS),
     "dualquery": ({"algorithm": _ROUNDS}, _UNKNOWN),
-    "predicted": ({"algorithm": _ROUNDS, "predict": True}, " points on average, as predicted on public data."),
+    "predicted": (
+        {"algorithm": _ROUNDS, "predict": True},
+        " percentage points on average, predicted from public data.",
+    ),
     "fem": ({"algorithm": dpopt.FEM(rounds=4)}, _UNKNOWN),
     "smalldb": ({"algorithm": dpopt.SmallDatabase(records=3), "epsilon": 1}, _BY_THEOREM),
 }

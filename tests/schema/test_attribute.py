@@ -138,7 +138,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
             ((NAN, 1), "nan cannot be a value"),
             ((None,), "None cannot be a value"),
             ((*range(65_535), "?"), "65536 codes"),
-            (("\udfff",), "no valid Unicode text"),
+            (("\udfff",), "is not valid Unicode text"),
         )
     ),
     *(
@@ -166,7 +166,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (partial(age, representatives=(NAN, 25)), "is not finite"),
     (partial(x_of, ("a", "?"), missing="?"), "both the missing text and a value"),
     (partial(x_of, ("a",), missing=0), "is the text of a missing value"),
-    (partial(x_of, ("a",), missing="\ud800"), "no valid Unicode text"),
+    (partial(x_of, ("a",), missing="\ud800"), "is not valid Unicode text"),
     (partial(age, missing="30"), "also a number inside the bins"),
     *(
         (partial(age, occurring=codes), f"attribute 'age': .*{message}")
@@ -186,7 +186,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (partial(x_of, ("a",), edges=(0, 1)), "belong to numeric, not to categorical"),
     (partial(Attribute, "x", NUMERIC, ("a",), edges=(0, 1)), "belong to categorical"),
     *((partial(any_of, name, BOOLEAN), "needs a name") for name in ("", 3, None)),
-    (partial(Attribute, "\ud800", BOOLEAN), "no valid Unicode text"),
+    (partial(Attribute, "\ud800", BOOLEAN), "is not valid Unicode text"),
     (partial(any_of, "x", "numeric", edges=(0, 1)), "must be an AttributeKind"),
 ]
 

@@ -250,7 +250,7 @@ def test_a_step_that_comes_too_early_is_refused_in_words(studio: Studio, owner: 
 def test_rules_are_checked_before_they_are_taken(studio: Studio, owner: TestClient) -> None:
     table = opened(owner)
     reviewed(owner, studio, table)
-    for text, said in (("{", "line 1"), ("[1]", "no JSON object"), ('{"forbidden": ["height"]}', "height")):
+    for text, said in (("{", "line 1"), ("[1]", "is not a JSON object"), ('{"forbidden": ["height"]}', "height")):
         assert said in sent(owner, f"{table}/rules", rules=text).text
     rule = '{"forbidden": ["sex"], "combinations": [["f"]]}'
     assert sent(owner, f"{table}/rules", rules=rule).status_code == 303

@@ -51,7 +51,9 @@ def test_a_range_of_dates_is_named_in_the_form_of_the_column(form: str) -> None:
             bins.range_of(f"{number}:{at(2, form)}")
     middle = pd.Timestamp("2024-02-11").strftime(form)
     if "%d" in form:
-        with pytest.raises(WorkloadError, match=f"no edge of a bin; the nearest are {at(1, form)}, {at(2, form)}"):
+        with pytest.raises(
+            WorkloadError, match=f"is not an edge of a bin; the nearest are {at(1, form)}, {at(2, form)}"
+        ):
             bins.range_of(f"{middle}:{at(2, form)}")
 
 
@@ -59,7 +61,7 @@ def test_colons_that_belong_to_times_are_told_from_that_between_ends() -> None:
     times = Bins.of_attribute(attribute("%Y-%m-%d %H:%M"))
     for text in ("2024-01-01 00:00", "2024-01-01 00:00:2024-03-01", "2024-01-01:2024-03-01", "a:b:c"):
         with pytest.raises(
-            WorkloadError, match="no date in the form|two ends and a colon, such as 2024-01-01 00:00:2024-07-01"
+            WorkloadError, match="is not a date in the form|two ends and a colon, such as 2024-01-01 00:00:2024-07-01"
         ):
             times.range_of(text)
 
@@ -79,7 +81,7 @@ def test_files_from_before_dates_had_forms_name_them_by_their_labels(tmp_path: P
 
 def test_bins_of_dates_that_cannot_be_are_refused() -> None:
     for edges, form in (((0.0, 1.0), "%q"), ((0.0, 1e300), "%Y"), (None, "%Y")):
-        with pytest.raises(WorkloadError, match="no dates in the form"):
+        with pytest.raises(WorkloadError, match="are not dates in the form"):
             Bins("day", 1, ("a",), edges, form)
 
 
