@@ -113,7 +113,7 @@ def test_the_owner_sees_the_figures_of_the_table_as_counted(folder: Path, tmp_pa
     assert missed["words"] in page
     assert "the table (not private)" in page
     assert "the table (not private)" not in public
-    assert "hold the table" not in public
+    assert "contain the table" not in public
 
 
 def test_intervals_hold_the_figure_of_the_table_as_often_as_they_say() -> None:

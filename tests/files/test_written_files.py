@@ -56,7 +56,7 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     """Not even by whoever may: a device, a pipe, a folder."""
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", tmp_path):
-        with pytest.raises(FileExistsError, match="no plain file"), whole_file(path):
+        with pytest.raises(FileExistsError, match="is not a regular file"), whole_file(path):
             pass
     assert [one.name for one in tmp_path.iterdir()] == ["pipe"]
 

@@ -150,13 +150,13 @@ def test_some_odd_bytes_leave_a_file_in_utf8(tmp_path: Path, odd: int, name: str
     draft = infer_schema(table)
     assert draft.schema.attributes[0].values == ("Köln", "Malmö", "Zürich")
     assert "encoding" not in dict(draft.schema.reading)
-    (note,) = [note for note in draft.notes if "no text in the declared encoding" in note]
+    (note,) = [note for note in draft.notes if "not text in the declared encoding" in note]
     assert (
         "on_invalid='error' (the default) a release stops with this message, with drop it leaves them out, and with other"
         in note
     )
     assert draft.rows == 600 - odd
-    with pytest.raises(PrivateDataError, match="no text in the declared encoding"):
+    with pytest.raises(PrivateDataError, match="not text in the declared encoding"):
         read_table(table, declared(draft))
     dropped = read_table(table, declared(draft), TableReading(on_invalid="drop"))
     assert sum(counts_of(dropped, draft.schema)[:3]) == 600 - odd
@@ -175,7 +175,7 @@ def test_a_value_with_a_control_character_is_pointed_out(odd: str, tmp_path: Pat
 def test_an_odd_byte_in_the_names_of_columns_names_the_option(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes("a,straße\n1,x\n".encode("latin-1"))
     schema = dpopt.Schema((dpopt.Attribute("a", dpopt.AttributeKind.CATEGORICAL, (1,)),))
-    with pytest.raises(PrivateDataError, match="no text in the declared encoding .encoding=.; expected the names"):
+    with pytest.raises(PrivateDataError, match="not text in the declared encoding .encoding=.; expected the names"):
         read_table(tmp_path / "t.csv", schema)
 
 
