@@ -119,9 +119,7 @@ Figures = Annotated[
         _questions,
     ),
 ]
-Target = Annotated[
-    str | None, Option("A column that matters with each other one, as if they were asked about. Public.")
-]
+Target = Annotated[str | None, Option("A column whose relationships matter most, as if they were asked about. Public.")]
 _records = Whole("the number of records")
 WeightedRecords = Annotated[
     int | None, Option("The most weighted records that are released; 100,000 if left out.", _records)

@@ -30,12 +30,12 @@ BESIDE = 1.0, 0.3, 3.0  # parts of epsilon for which errors are predicted, that 
 ON_INVALID = {
     "": "the release is refused",
     "clip": "clip: numbers outside the bins go to the nearest bin; other values refuse the release",
-    "other": "other: they count as the value that the column declares for others, or as missing",
+    "other": "other: they count as the column's 'other' value, or as missing",
     "drop": "drop: their row is left out",
     "clip,other": "clip numbers to the nearest bin; other values count as 'other', or as missing",
     "clip,drop": "clip numbers to the nearest bin; a row with another value is left out",
 }
-"""What becomes of values that do not fit: what a release takes, and words."""
+"""How to handle values that do not fit: what a release takes, and words."""
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".txt", ".parquet", ".xlsx", ".sav", ".dta", ".sas7bdat")
 
 
@@ -193,7 +193,7 @@ class Table:
 
     def _plan(self, schema: dpopt.Schema, wanted: dict[str, Any], terms: dict[str, Any], begun: int) -> None:
         beside: list[dpopt.Planned] = []
-        trouble = "the planning ended without a word; there may have been too little memory"
+        trouble = "the planning ended without a message, perhaps for lack of memory"
         try:
             algorithm = dpopt.Auto(figures=wanted.get("figures"), target=wanted.get("target"))
             for part in BESIDE:
@@ -297,7 +297,7 @@ class Table:
         """Return why the process failed."""
         with suppress(OSError):
             return (self.place / "problem.txt").read_bytes().decode("utf-8", "replace")
-        return "the process ended without a word; there may have been too little memory"
+        return "the process ended without a message, perhaps for lack of memory"
 
 
 def _declared(schema: dpopt.Schema) -> dict[str, dict[str, Any]]:

@@ -79,7 +79,7 @@ def test_where_nothing_was_measured_no_figure_is_shown_and_a_sentence_says_so(al
     text = " ".join((tmp_path / "out" / README).read_text(encoding="utf-8").split())
     assert made.figures() == []
     for shown in (text, made.report()):
-        assert "no figure of this release has an interval" in shown
+        assert "so its figures have no intervals" in shown
         assert "standard errors from the rows" in shown
     assert dpopt.evaluate(made, TABLE).intervals is None
 

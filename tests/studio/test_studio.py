@@ -269,7 +269,7 @@ def test_a_release_is_planned_run_reported_and_downloaded(studio: Studio, owner:
     assert "Predicted mean error against epsilon" in page
     started(owner, table)
     page = ended(owner, table)
-    assert "May be handed on" in page
+    assert "You can publish" in page
     _answers_as_the_function_does(owner, studio, table)
     packed = zipfile.ZipFile(BytesIO(owner.get(f"{table}/release.zip").content))
     packed.extractall(tmp_path)
@@ -318,14 +318,14 @@ def test_two_runs_at_once_are_two_and_a_stopped_one_goes_on(studio: Studio, owne
     owner.post(f"{tables[0]}/run", data={"do": "stop"})
     stopped = owner.get(f"{tables[0]}/run").text
     if first.state == "stopped":  # else it had ended before
-        assert "To continue draws nothing of it again" in stopped
+        assert "If you continue, it is not paid again" in stopped
         before = transcript.read_bytes() if transcript is not None else b""
         owner.post(f"{tables[0]}/run", data={"do": "continue"})
-        assert "May be handed on" in ended(owner, tables[0])
+        assert "You can publish" in ended(owner, tables[0])
         whole = before[: before.rfind(b"\n") + 1]
         assert first.out is not None
         assert (first.out / "transcript.jsonl").read_bytes().startswith(whole)
-    assert "May be handed on" in ended(owner, tables[1])
+    assert "You can publish" in ended(owner, tables[1])
     assert first.out != second.out
 
 
@@ -337,7 +337,7 @@ def test_a_budget_file_is_spent_from_and_one_without_room_refuses(tmp_path: Path
     owner = entered(studio)
     table = opened(owner)
     reviewed(owner, studio, table)
-    for epsilon, said in (("2", "May be handed on"), ("2", "Nothing was drawn, and nothing spent")):
+    for epsilon, said in (("2", "You can publish"), ("2", "Nothing has been spent")):
         planned(owner, table, epsilon=epsilon, budget=str(ledger.path))
         started(owner, table)
         assert said in ended(owner, table)
@@ -627,7 +627,7 @@ def test_fields_say_what_becomes_of_values_that_do_not_fit_and_the_public_number
     assert "--" not in " ".join(studio.tables[table.rpartition("/")[2]].draft.notes)
     started(owner, table)
     refused = ended(owner, table)
-    assert "'clip' in the field 'What becomes of values that do not fit'" in html.unescape(refused)
+    assert "'clip' in the field 'How to handle values that do not fit'" in html.unescape(refused)
     assert "--on-invalid" not in refused
     page = planned(owner, table, n="", n0="900", on_invalid="clip")
     assert '<option value="clip" selected>' in page

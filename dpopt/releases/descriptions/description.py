@@ -19,40 +19,39 @@ from dpopt.schema.finer import fixed_by_rules
 from dpopt.schema.schema import Schema
 
 _REPAIRS = {
-    "clip": "Numbers outside the range that schema.json gives their column were counted in its end bins, which moves its mean.",
+    "clip": "Numbers outside the range that schema.json gives for their column were counted in its end bins, which moves its mean.",
     "other": "Values that do not fit schema.json were counted in the bucket that it declares for them.",
     "drop": "Rows with values that do not fit schema.json were not counted.",
 }
 FIGURES = "Figures with intervals"
 _ABOUT = (
-    "Each interval, by itself, holds the figure of the table as it was counted with probability 95 %: about one of twenty "
-    "misses. Estimates come without bias from what was measured, and not from the rows. Columns decided in their order what "
-    "is shown. Of a mean the first interval takes each bin for its representative, the second allows any numbers within it."
+    "Each interval contains the figure of the table, as counted, with probability 95 %: about one of twenty misses. The "
+    "estimates are unbiased and come from the measurements, not from the rows. The order of the columns decides which "
+    "figures are shown. For a mean the first interval places every number at the representative of its bin; the second "
+    "allows any numbers within the bins."
 )
-_NONE = "No counts of single columns or pairs were measured as such, so that no figure of this release has an interval."
-_NO_PEOPLE = (
-    "Do not compute standard errors from the rows as if they were people: they leave out the noise, and are too small."
-)
+_NONE = "This release measured no counts of single columns or pairs, so its figures have no intervals."
+_NO_PEOPLE = "Do not compute standard errors from the rows as if they were people: such errors ignore the noise and are too small."
 _ASK = " 'dpopt answer FOLDER QUESTION' gives counts, shares, means, quantiles and regressions, each with an interval."
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What is said of a release, a sentence or more each."""
+    """The description of a release, a sentence or more for each part."""
 
     title: str
     guarantee: str
     """In a few words."""
     verdict: str
-    """What it is good for, and what not."""
+    """Its uses and limits."""
     notes: tuple[Note, ...]
     repairs: tuple[str, ...] = ()
-    """What became of values that do not fit the schema."""
+    """How values that do not fit the schema were counted."""
     citation: str = ""
 
 
 def described(statement: Mapping[str, Any], schema: Schema | None = None) -> Description:
-    """Return what is said of a release, given the contents of its release.json.
+    """Describe a release, given the contents of its release.json.
 
     Examples
     --------
@@ -87,7 +86,7 @@ def about_figures(*, some: bool) -> tuple[str, str]:
 
 
 def notes_of(statement: Mapping[str, Any], schema: Schema | None = None, errors: str | None = None) -> list[Note]:
-    """Return all that a reader of a release is warned of.
+    """Return the warnings for a reader of a release.
 
     Parameters
     ----------
@@ -141,7 +140,7 @@ def _fallbacks(statement: Mapping[str, Any]) -> Iterator[Note]:
         of = batches.get("batches_kept", 0) * batches.get("records_of_a_batch", 0)
         where = f"In {failed:,} of {rounds['rounds']:,} rounds" if rounds else f"For {failed:,} of {of:,} records"
         because = f" ({why})" if why else ""
-        text = f"{where} the fallback answered, a short local search, for the solver gave no record{because}."
+        text = f"{where} the fallback answered, a short local search, because the solver gave no record{because}."
         advice = "Give it more --seconds, or use the local search"
         yield Note(text, f"{where} the fallback answered".lower(), of_run=True, advice=advice)
 
