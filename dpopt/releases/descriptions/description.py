@@ -19,7 +19,7 @@ from dpopt.schema.finer import fixed_by_rules
 from dpopt.schema.schema import Schema
 
 _REPAIRS = {
-    "clip": "Numbers outside the range that schema.json gives for their column were counted in its end bins, which moves its mean.",
+    "clip": "Numbers outside the range that schema.json gives were counted in the end bins of their column, which moves its mean.",
     "other": "Values that do not fit schema.json were counted in the bucket that it declares for them.",
     "drop": "Rows with values that do not fit schema.json were not counted.",
 }
@@ -31,7 +31,9 @@ _ABOUT = (
     "allows any numbers within the bins."
 )
 _NONE = "This release measured no counts of single columns or pairs, so its figures have no intervals."
-_NO_PEOPLE = "Do not compute standard errors from the rows as if they were people: such errors ignore the noise and are too small."
+_NO_PEOPLE = (
+    "Do not compute standard errors from the rows as if they were people: they ignore the noise and are too small."
+)
 _ASK = " 'dpopt answer FOLDER QUESTION' gives counts, shares, means, quantiles and regressions, each with an interval."
 
 
