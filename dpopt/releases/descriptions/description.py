@@ -19,7 +19,7 @@ from dpopt.schema.finer import fixed_by_rules
 from dpopt.schema.schema import Schema
 
 _REPAIRS = {
-    "clip": "Numbers outside the range that schema.json gives were counted in the end bins of their column, which moves its mean.",
+    "clip": "Numbers outside the range that schema.json gives were counted in the end bins of their column: its mean moves.",
     "other": "Values that do not fit schema.json were counted in the bucket that it declares for them.",
     "drop": "Rows with values that do not fit schema.json were not counted.",
 }
