@@ -120,7 +120,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
         for other, message in (
             (61, "lies in no bin"),
             (-1, "lies in no bin"),
-            (0.5, "no whole number"),
+            (0.5, "is not a whole number"),
             ("a", "is not a number"),
             (True, "is not a number"),
         )

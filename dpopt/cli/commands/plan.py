@@ -33,7 +33,7 @@ def plan(
     n: Annotated[
         int | None,
         "Number of records to plan for: a guess is enough, since a release measures the number or uses --n0. Under "
-        "replace it is the public number. With --rows-per-person it is the number of counted rows.",
+        "replace it is the public number. If persons are protected it is the number of counted rows.",
     ] = None,
     epsilons: Annotated[
         str | None,
@@ -65,8 +65,8 @@ def plan(
 ) -> None:
     """Plan a release and predict its errors. Reads no record.
 
-    For dualquery you can give --rounds, --draws and --step without a budget: their cost is then the budget. Several
-    numbers with commas give a table.
+    For dualquery you can give rounds, draws and step without a budget: their cost is then the budget. Several numbers
+    with commas give a table.
     """
     from dpopt.accounting.budget import DEFAULT_DELTA
     from dpopt.accounting.relations import NeighbouringRelation
