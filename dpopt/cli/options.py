@@ -55,8 +55,8 @@ EpsilonOption = Annotated[
 ]
 DeltaOption = Annotated[
     float | None,
-    "Probability that the promise of epsilon fails, well below 1/n. Default: 1e-9, or 1/n0^2 rounded down for a given n0. 0 asks "
-    "for pure differential privacy.",
+    "Probability that the promise of epsilon fails, well below 1/n. Default: 1e-9, or 1/n0^2 rounded down for a given n0. "
+    "0 asks for pure differential privacy.",
 ]
 NeighboursOption = Annotated[str, NEIGHBOURS]
 OnInvalidOption = Annotated[str, help_of.ON_INVALID]
