@@ -70,17 +70,17 @@ def assumed_density(schema: Schema, form: str | None) -> AssumedDensity | None:
     width, density = len(schema), None
     how = f"the layout {form}" if form in tuple(Layout) else form
     if form is None:
-        because = "no layout is named, so about as many ones as zeros are assumed"
+        because = "no layout is given, so dpopt assumes about as many ones as zeros"
     elif form not in _SPARSE:
-        because = f"{how} holds zeros and ones alike, so about as many ones as zeros are assumed"
+        because = f"{how} holds zeros and ones, so dpopt assumes about as many ones as zeros"
     elif width < LEAST_SPARSE_COLUMNS:
         because = (
-            f"{how} lists ones alone, but of {width:,} columns (fewer than {LEAST_SPARSE_COLUMNS}) about as many ones "
-            f"as zeros are assumed"
+            f"{how} lists only ones, but for {width:,} columns (fewer than {LEAST_SPARSE_COLUMNS}) dpopt assumes about "
+            f"as many ones as zeros"
         )
     else:
         density = ONES_IN_A_RECORD / width
-        because = f"{how} lists ones alone, so {ONES_IN_A_RECORD} ones are assumed in a record of {width:,} columns"
+        because = f"{how} lists only ones, so dpopt assumes {ONES_IN_A_RECORD} ones in a record of {width:,} columns"
     return AssumedDensity(density, form, because)
 
 

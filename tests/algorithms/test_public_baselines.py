@@ -125,8 +125,8 @@ def test_independent_columns_tie_win_or_lose() -> None:
     own = errors(0.03, 0.01)
     tie = verdict(own, {"independence": errors(0.05, 0.0081)}, workload())
     assert tie == (
-        "on the public population, noisy columns, taken as independent, have largest error 0.05 and mean error 0.0081: "
-        "a tie with this plan's 0.03 and 0.01; ask for fewer or smaller marginals, or use a larger budget"
+        "on the public population, noisy columns, treated as unrelated, have largest error 0.05 and mean error 0.0081: "
+        "this plan's 0.03 and 0.01 are no better; ask for fewer or smaller marginals, or use a larger budget"
     )
     won = verdict(own, {"independence": errors(0.02, 0.0079)}, workload())
     assert won is not None
