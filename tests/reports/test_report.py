@@ -273,7 +273,7 @@ def test_a_file_is_for_the_owner_alone_and_replaces_pages_only(
     assert "NOT PRIVATE" not in out.read_text(encoding="utf-8")
     other = tmp_path / "table.csv"
     other.write_text("a,b\n")
-    with pytest.raises(ReleaseFolderError, match="no page of HTML"):
+    with pytest.raises(ReleaseFolderError, match="is not a page of HTML"):
         report(finished, out=other)
     with pytest.raises(ReleaseFolderError, match="no folder"):
         report(finished, out=tmp_path / "none" / "report.html")
@@ -293,7 +293,7 @@ def test_the_command_writes_both_pages(tmp_path: Path) -> None:
     said = succeed("report", folder, path, "-o", tmp_path / "own.html", "--target", "smoker", "--title", "A & B")
     assert "NOT private" in said
     assert "<h1>A &amp; B</h1>" in (tmp_path / "own.html").read_text(encoding="utf-8")
-    assert "no page of HTML" in refuse("report", folder, "-o", path)
+    assert "is not a page of HTML" in refuse("report", folder, "-o", path)
 
 
 def test_the_power_of_tests_is_that_of_randomized_response() -> None:
