@@ -24,7 +24,7 @@ ADVICE = (
     "Tell readers not to rely on figures like these. Another release, which costs privacy again, keeps them better with "
     "fewer columns, fewer counts (--workload), {}or a larger epsilon."
 )
-LOWER_END = "the lowest upper end that is publicly known, "
+LOWER_END = "upper ends as low as public knowledge allows, "
 NAMED = 3
 """Weakest figures of a kind that are named: the first one, and others that are bad by themselves."""
 NOTABLE = 2.0

@@ -70,8 +70,8 @@ def answer(
     elif as_json:
         print_json({"confidence": confidence, "answers": rows})
     else:
-        whose = "the population that the table was drawn from" if population else "the table as it was counted"
-        _show(rows, f"{100 * confidence:g} % intervals{' of all together' if simultaneous else ''}, of {whose}")
+        whose = "the population that the table is a sample of" if population else "the table as counted"
+        _show(rows, f"{100 * confidence:g} % intervals{' that hold all together' if simultaneous else ''}, for {whose}")
 
 
 def _lines(file: Path | None) -> list[str]:

@@ -380,7 +380,7 @@ def report_errors(found: Evaluation, reweighted: Evaluation | None = None, *, de
     )
     if not details:
         out.print(
-            "--details and dpopt report show more: scores, means, quartiles, and values that the table does not have"
+            "--details and dpopt report show more: scores, means, quartiles, and values that no row of the table has"
         )
         return
     if found.dependence is not None:

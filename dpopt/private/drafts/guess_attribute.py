@@ -296,7 +296,7 @@ def _of_values(attribute: Attribute, why: str, counts: Mapping[str, int], labels
             f"{counted(rare, 'value')} in fewer than {_RARE} rows; keep those that a code book lists, group the others"
         )
     elif not labels and len(attribute.values) > (1 if numbers else _LISTED):
-        check.append("these are the table's values: compare them with the code book")
+        check.append("values from the table: compare with the code book")
     if labels:
         why = f"the file labels its values: {', '.join(f'{code} = {label}' for code, label in [*labels.items()][:3])}"
     return Guess(attribute, why, tuple(check), counted(len(attribute.values), "value"))
