@@ -46,8 +46,8 @@ def remembered(table: object, budget: object, progress: Progress) -> Iterator[No
         times = "once" if len(dates) == 1 else f"{len(dates):,} times"
         progress.owner_note(
             f"note: this table was released {times} before without a budget file, last on {dates[-1]}. Costs add up: "
-            f"anyone who sees all of these releases learns more than each of them states. 'dpopt budget create' keeps count; 'dpopt "
-            f"budget forget' empties {place}"
+            f"anyone who sees all of these releases learns more than each of them states. 'dpopt budget "
+            f"create' keeps count; 'dpopt budget forget' empties {place}"
         )
     try:
         yield
