@@ -31,7 +31,9 @@ def answer(
     ] = None,
     file: Annotated[Path | None, "File of questions, one on each line; '#' begins a comment."] = None,
     confidence: Annotated[float, "Probability that each interval contains the figure of the table."] = 0.95,
-    simultaneous: Annotated[bool, "With this probability all intervals of this call together contain their figures."] = False,
+    simultaneous: Annotated[
+        bool, "With this probability all intervals of this call together contain their figures."
+    ] = False,
     population: Annotated[
         bool, "Intervals hold the figure of the population that the table was drawn from, record by record."
     ] = False,
