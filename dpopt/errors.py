@@ -25,17 +25,17 @@ _VALUES = (
 """Values of options that messages name."""
 _FLAGS = ("accept_draft", "average")
 FIELDS = {
-    "n": "About how many records has the table?",
-    "n0": "The number of records, where it is public",
+    "n": "About how many records does the table have?",
+    "n0": "The number of records, if it is public",
     "epsilon": "Epsilon",
     "delta": "Delta",
     "person": "The column that names a person",
     "rows_per_person": "The most rows of one person",
-    "on_invalid": "What becomes of values that do not fit",
+    "on_invalid": "How to handle values that do not fit",
     "budget": "A file with a budget over many releases",
-    "workload": "The queries that records should answer well",
+    "workload": "The queries that the records keep accurate",
     "figures": "Questions that matter, one on each line",
-    "target": "A column that matters with each other one",
+    "target": "A column whose relationships matter most",
 }
 """Options that the studio has fields for, and what stands above these."""
 _OPTION = re.compile(

@@ -34,7 +34,7 @@ from tests.tiny_runs import dataset_of
 
 T = TypeVar("T")
 HOW = ("before", "within", "after")
-NOTHING_LEFT = ("nothing to release", "without a single record", "every measurement was lost")
+NOTHING_LEFT = ("nothing to release", "without a single record", "interruptions lost every measurement")
 """What a run says that lost all of its draws to kills."""
 
 

@@ -27,11 +27,11 @@ RECORD = "one record"
 ALARMS = 0.05
 """How often a test of membership accuses one who is not in the table."""
 WEAK = 0.9
-"""How often a test may find one who is in the table, above which a guarantee promises almost nothing."""
+"""A guarantee is almost no protection if a test can identify a larger share of the people in the table."""
 
 
 def power_of_tests(epsilon: float, delta: float, alarms: float = ALARMS) -> float:
-    """Return how often a test can find a person who is in the table, if it accuses so many who are not.
+    """Return the share of the people in the table that a test can identify, given its share of false accusations.
 
     Source: Kairouz, Oh and Viswanath 2015, Theorem 2.1.
 
@@ -45,18 +45,18 @@ def power_of_tests(epsilon: float, delta: float, alarms: float = ALARMS) -> floa
 
 
 def protection(epsilon: float, delta: float) -> str:
-    """Return what a guarantee protects, in one sentence without its full stop.
+    """Return the protection that a guarantee gives, as a sentence without its full stop.
 
     Examples
     --------
     >>> protection(1.0, 0.0)
-    'A test that wrongly accuses 5 of 100 who are not in the table finds at most 13.6 of 100 who are'
+    'An attacker who is wrong about 5 % of outsiders can identify at most 13.6 % of the people in the table'
     """
     found = power_of_tests(epsilon, delta)
-    weak = ", which promises almost nothing" if found > WEAK else ""
+    weak = ", which is almost no protection" if found > WEAK else ""
     return (
-        "A test that wrongly accuses 5 of 100 who are not in the table finds at most "
-        f"{100 * found:.3g} of 100 who are{weak}"
+        "An attacker who is wrong about 5 % of outsiders can identify at most "
+        f"{100 * found:.3g} % of the people in the table{weak}"
     )
 
 
@@ -335,7 +335,7 @@ class Budget(Shown):
         if epsilon is not None and epsilon > LARGE_EPSILON:
             message = (
                 f"{self.describe()} promises next to nothing: neighbouring tables may be distinguished nearly surely. "
-                f"Epsilon 1 protects well, and 3 promises almost nothing already; give a smaller budget, "
+                f"Epsilon 1 protects well, and 3 hardly at all; give a smaller budget, "
                 "unless the table may be published as it is"
             )
             warn(PrivacyWarning(message))

@@ -21,17 +21,17 @@ from dpopt.schema.schema import Schema
 
 NOTE = "NOT private: computed from the exact answers; keep it with the table"
 ADVICE = (
-    "Tell readers not to rely on figures like these. A next release, which costs privacy again, keeps them better with "
-    "fewer columns or counts (--workload), {}or a larger epsilon."
+    "Tell readers not to rely on figures like these. Another release, which costs privacy again, keeps them better with "
+    "fewer columns, fewer counts (--workload), {}or a larger epsilon."
 )
-LOWER_END = "an upper end as low as is publicly known, "
+LOWER_END = "upper ends as low as public knowledge allows, "
 NAMED = 3
 """Weakest figures of a kind that are named: the first one, and others that are bad by themselves."""
 NOTABLE = 2.0
 """Sampling errors that a mean may be off, and be as good as that of another sample of the same population."""
 KINDS = {
     "correlations": ("weakest correlation", 0.1),
-    "dependences": ("weakest dependence", 0.1),
+    "dependences": ("weakest dependence (0: none, 1: complete)", 0.1),
     "means": ("weakest mean", 3.0),
     "group_means": ("weakest mean within a group", 0.1),
     "differences": ("weakest difference", 0.1),
@@ -41,9 +41,9 @@ KINDS = {
 (standard deviation) of the column, part of the difference, of a share."""
 CRAMERS_V = "Cramer's V"
 CHANCE = 0.01
-"""With which independent columns are taken for dependent ones, all pairs of a table together (by Bonferroni's inequality)."""
+"""Probability that any pair of independent columns counts as dependent (by Bonferroni's inequality)."""
 LEAST_DEPENDENCE = 0.1
-"""Shuffled columns are at least so much further from the table than sampling error, as a part of it, where there is a score."""
+"""A score is given if shuffled columns are further from the table than the sampling error, by this part of it at least."""
 Found = Mapping[str, Any]
 """One figure, as in the JSON form."""
 
@@ -191,7 +191,7 @@ def changed_sheet(numbers: NonPrivateNumbers, columns: Mapping[str, Any]) -> dic
     found, words = [], []
     ends, others = OnInvalid.CLIP in numbers.repairs, OnInvalid.OTHER in numbers.repairs
     what = "did not fit" if others else "lay outside its range"
-    where = " or ".join(["its end bins"] * ends + ["its bucket for what does not fit"] * others)
+    where = " or ".join(["its end bins"] * ends + ["its bucket for other values"] * others)
     for name, (values, counted) in numbers.changed.items():
         if isinstance(counted, str):
             found.append({"column": name, "values": values, "real": None, "counted": None, "synthetic": None})
@@ -211,7 +211,7 @@ def changed_sheet(numbers: NonPrivateNumbers, columns: Mapping[str, Any]) -> dic
             + (f": mean {line}" if line else "")
         )
     if lost := numbers.rows - numbers.counted:
-        words.append(f"{lost:,} of {numbers.rows:,} rows are not counted, and in none of these figures")
+        words.append(f"{lost:,} of {numbers.rows:,} rows were dropped; these figures exclude them")
     return {"rows": numbers.rows, "counted": numbers.counted, "columns": found, "words": words} if words else None
 
 
@@ -260,8 +260,8 @@ def interval_sheet(figures: Sequence[Found]) -> Found | None:
     if not figures:
         return None
     missed = [(answer_in_words(one), figure(one["real"])) for one in figures if not one["held"]]
-    words = f"{len(figures) - len(missed)} of {len(figures)} intervals at 95 % hold the table's figure" + "".join(
-        f"; not {name}, {real} in the table, {interval}" for (name, _, interval, _), real in missed
+    words = f"{len(figures) - len(missed)} of {len(figures)} intervals of 95 % contain the table's figure" + "".join(
+        f"; missed: {name}, {real} in the table, {interval}" for (name, _, interval, _), real in missed
     )
     return {"figures": list(figures), "words": words}
 
@@ -425,7 +425,7 @@ def _figure(kind: str, one: Found) -> tuple[str, str, str, str]:
         return what, figure(both[0], error), figure(both[1], error), ""
     if kind == "means":
         percent = "" if one["percent"] is None else f"{one['percent']:+.1f} %, "
-        remark = f" ({percent}{one['sampling_errors']:.1f} times its sampling error)"
+        remark = f" ({percent}{one['sampling_errors']:.1f} times its standard error)"
         error = abs(both[0] - both[1]) / one["sampling_errors"] if one["sampling_errors"] else None
         return one["column"], figure(both[0], error), figure(both[1], error), remark
     if kind == "differences":
@@ -454,11 +454,16 @@ def dependence_sheet(pairs: Sequence[NonPrivateMarginal]) -> Found:
     found = {"pairs": len(some), "distance": float(distance), "shuffled": float(shuffled), "sampling": float(sampling)}
     words = "dependence between columns kept: "
     if not some or shuffled < (1 + LEAST_DEPENDENCE) * sampling:
-        return {**found, "percent": None, "words": f"{words}not applicable, the table shows none beyond sampling error"}
+        return {
+            **found,
+            "percent": None,
+            "words": f"{words}not applicable, since the table shows none beyond its sampling error",
+        }
     kept = 100 * float(np.clip(1 - (distance - sampling) / (shuffled - sampling), 0, 1))
     words += (
-        f"{kept:.1f} % (0 %: columns shuffled on their own, 100 %: sampling error; the {len(some):,} of {len(pairs):,} "
-        f"pairs that depend in the table are {distance:.4f} from it, shuffled {shuffled:.4f}, sampling error {sampling:.4f})"
+        f"{kept:.1f} % (0 %: unrelated columns, 100 %: as near to the table as its sampling error; distances of the "
+        f"{len(some):,} of {len(pairs):,} dependent pairs: release {distance:.4f}, unrelated "
+        f"{shuffled:.4f}, sampling {sampling:.4f})"
     )
     return {**found, "percent": kept, "words": words}
 

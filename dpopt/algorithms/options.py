@@ -66,15 +66,13 @@ def _decimal(step: Any, error: type[DpoptError]) -> Decimal:
 
 
 Rounds = Annotated[
-    int | None, Option("Number of rounds T; fitted to the budget if left out.", Whole("the number of rounds"))
+    int | None, Option("Number of rounds T. Default: fitted to the budget.", Whole("the number of rounds"))
 ]
 Draws = Annotated[
-    int | None,
-    Option("Queries drawn in each round, s; fitted to the budget if left out.", Whole("the number of draws")),
+    int | None, Option("Queries drawn in each round, s. Default: fitted to the budget.", Whole("the number of draws"))
 ]
 Step = Annotated[
-    Decimal | str | float | None,
-    Option("Step eta, a decimal number; if left out 1.4, or fitted to the budget.", _decimal),
+    Decimal | str | float | None, Option("Step eta, a decimal number. Default: 1.4, or fitted to the budget.", _decimal)
 ]
 SolverName = Annotated[
     str | Solver,
@@ -114,23 +112,19 @@ def _questions(given: Any, _: type[DpoptError]) -> tuple[str, ...]:
 Figures = Annotated[
     str | os.PathLike[str] | Sequence[str] | None,
     Option(
-        "File of questions that matter, as of 'dpopt answer', one on each line; in Python also a list of them. A third of "
-        "the budget measures what they need, and the plan says how wide their intervals will be. Public.",
+        "File of the questions that matter, as for 'dpopt answer', one on each line; in Python also a list. A third of the "
+        "budget measures their columns, and the plan predicts the widths of their intervals. Public.",
         _questions,
     ),
 ]
-Target = Annotated[
-    str | None, Option("A column that matters with each other one, as if they were asked about. Public.")
-]
+Target = Annotated[str | None, Option("A column whose relationships with all others matter most. Public.")]
 _records = Whole("the number of records")
-WeightedRecords = Annotated[
-    int | None, Option("The most weighted records that are released; 100,000 if left out.", _records)
-]
+WeightedRecords = Annotated[int | None, Option("The most weighted records to release. Default: 100,000.", _records)]
 FittedRecords = Annotated[
     int | None,
     Option(
-        "Number of records that are fitted to the noisy counts; if left out 5,000 (kept ten times) with smoothing, and "
-        "20,000 without (2,000 with --solver).",
+        "Number of records to fit to the noisy counts. Default: 5,000 (kept ten times) with smoothing, and 20,000 without "
+        "(2,000 with --solver).",
         _records,
     ),
 ]
@@ -276,24 +270,24 @@ class DualQuery(PlayedOptions):
     gap: Annotated[
         float | None,
         Option(
-            "A round ends once its record is proven to be within this share of its draws from the best one: .02 adds "
-            "at most .02 to the certified error. For exact solvers; auto then is cp-sat.",
+            "End a round when its record is proven to be within this share of its draws of the optimum: .02 adds at "
+            "most .02 to the certified error. For exact solvers; auto then is cp-sat.",
             Number("the gap", least=0, most=1),
         ),
     ] = None
     formulation: Annotated[
         str | Callable[[Any], object] | None,
         Option(
-            "A way of one's own to write a round, in place of --solver: the name under which a package registers it. In "
-            "Python also a function: it gets the model of a round, and returns it, changed, in the objects of PuLP, CVXPY, "
-            "CP-SAT or MathOpt."
+            "Your own formulation of a round, instead of --solver: the name under which a package registers it. In Python "
+            "also a function that gets the model of a round, and returns it, changed, in the objects of PuLP, CVXPY, CP-SAT "
+            "or MathOpt."
         ),
     ] = None
     free_attributes: Free = FreeAttributes.FIRST.value
     plan_by: Annotated[
         str,
         Option(
-            "How rounds, draws and step are chosen where left out: rule, or bound (the smallest proven bound).",
+            "How dpopt chooses rounds, draws and step if you leave them out: rule, or bound (the smallest proven bound).",
             OneOf("--plan-by", (PlanBy.RULE.value, PlanBy.BOUND.value)),
         ),
     ] = PlanBy.RULE.value
@@ -350,7 +344,7 @@ class FEM(PlayedOptions):
 
     algorithm = "fem"
     draws: Annotated[
-        int | None, Option("Number of records s of each batch; 100 if left out.", Whole("the number of draws"))
+        int | None, Option("Number of records s of each batch. Default: 100.", Whole("the number of draws"))
     ] = None
 
 
@@ -370,17 +364,16 @@ class Projection(Options):
     measure: Annotated[
         str | None,
         Option(
-            "What is measured: residuals (of marginals, order by order, where they say most; with --accountant zcdp), "
-            "counts (of every query), or selected (in each round the marginal that the records answer worst). If left "
-            "out residuals where they can be, and counts elsewhere; selected where the noise on all marginals would be "
-            "large.",
+            "What to measure: residuals (of marginals, order by order; with --accountant zcdp), counts (of every query), or "
+            "selected (in each round the marginal that the records answer worst). Default: residuals if possible, else "
+            "counts; selected if the noise on all marginals would be large.",
             OneOf("--measure", (RESIDUALS, COUNTS, SELECTED)),
         ),
     ] = None
     selections: Annotated[
         int | None,
         Option(
-            "Number of marginals that are selected and measured; 4 to 100, by size and budget, if left out.",
+            "Number of marginals to select and measure. Default: 4 to 100, by size and budget.",
             Whole("the number of selections", most=MOST_SELECTIONS),
         ),
     ] = None
@@ -390,24 +383,23 @@ class Projection(Options):
     smoothing: Annotated[
         float | None,
         Option(
-            "Strength of a prior of independent attributes, as a number of records; 0 for none; if left out chosen by "
-            "the noise, and for residuals by what they say.",
+            "Strength of a prior of independent attributes, as a number of records; 0 for none. Default: chosen by the "
+            "noise, and for residuals by the measurements.",
             Number("smoothing", least=0),
         ),
     ] = None
     column_generation: Annotated[
         int | None,
         Option(
-            "The most rounds of column generation, which weights the records and bounds the gap to the best fit; if "
-            "left out 0, and 50 where a solver is named. Not with smoothing.",
+            "The most rounds of column generation, which weights the records and bounds the gap to the best fit. Default: "
+            "0, or 50 with --solver. Not with smoothing.",
             Whole("the rounds of column generation", least=0),
         ),
     ] = None
     fit_seconds: Annotated[
         float | None,
         Option(
-            "Time limit of each fit, in seconds, after which no sweep begins; none if left out. The result then "
-            "depends on the machine.",
+            "Time limit of each fit, in seconds. Default: none. With a limit the result depends on the machine.",
             Number("the seconds of a fit", above=0),
         ),
     ] = None
@@ -415,14 +407,14 @@ class Projection(Options):
         str | Solver,
         Option(
             "Solver of the convex programs, such as clarabel: the best weights of records in column generation and, if "
-            "it takes cones, the noise of each marginal; auto is our own methods. See 'dpopt solvers'. In Python also "
+            "it takes cones, the noise of each marginal; auto means dpopt's own methods. See 'dpopt solvers'. In Python also "
             "an object with the methods of Solver."
         ),
     ] = AUTO
     pricing_solver: Annotated[
         str,
         Option(
-            "Solver that looks for new records in column generation, such as cp-sat; auto is our own search. See "
+            "Solver that looks for new records in column generation, such as cp-sat; auto means dpopt's own search. See "
             "'dpopt solvers'."
         ),
     ] = AUTO

@@ -61,7 +61,7 @@ class Planned(Shown):
     >>> planned.chosen["algorithm"], planned.row["epsilon"], len(planned.remarks)
     ('projection', 1.0, 1)
     >>> planned.protects
-    'A test that wrongly accuses 5 of 100 who are not in the table finds at most 13.6 of 100 who are.'
+    'An attacker who is wrong about 5 % of outsiders can identify at most 13.6 % of the people in the table.'
     >>> planned.like_a_sample_of is None, planned.explained == planned.to_json()["planned"], planned.widths
     (True, True, [])
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -85,7 +85,7 @@ class Planned(Shown):
         ]
 
     def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]] | None:
-        return (("to know before it is run",), ([remark] for remark in self.remarks)) if self.remarks else None
+        return (("before you run it",), ([remark] for remark in self.remarks)) if self.remarks else None
 
     @property
     def explained(self) -> dict[str, Any]:
@@ -277,7 +277,7 @@ def read_planned(path: str | os.PathLike[str]) -> ReleaseRequest:
     obj: dict[str, Any] = read_json_object(path, "plan", PlanError)
     if not {"dpopt_request", "schema", "workload"} <= obj.keys():
         raise PlanError(
-            f"{path} is no plan that a release can take; write one with 'dpopt plan ... -o plan.json' (the plan.json "
+            f"{path} is not a plan for a release; write one with 'dpopt plan ... -o plan.json' (the plan.json "
             f"of a release folder is for one number of records, and belongs to that release)"
         )
     schema = Schema.from_json(obj["schema"])
@@ -391,9 +391,9 @@ def by_epsilon(
 def recommended_epsilon(plans: Sequence[Planned]) -> tuple[float | None, str]:
     """Return the epsilon of one of some plans by a public rule, and why; None where the rule finds none.
 
-    The rule: the smallest epsilon at which predicted mean errors are like those of a random sample of a tenth of the
-    records or more, of those at which a test that wrongly accuses 5 of 100 finds at most half of those in the table. It
-    looks at public values alone. What may be risked is the owner's to say.
+    The rule: the smallest epsilon that is accurate and protects. Accurate: the predicted mean error is at most that of a
+    random sample of a tenth of the records. Protects: an attacker who is wrong about 5 % of outsiders can identify at
+    most half of the people in the table. The rule uses public values alone; the owner decides which risk is acceptable.
 
     Parameters
     ----------
@@ -413,14 +413,14 @@ def recommended_epsilon(plans: Sequence[Planned]) -> tuple[float | None, str]:
     rows = sorted((one.row for one in plans), key=lambda row: float(row["epsilon"]))
     known = [(row["epsilon"], row["like_a_sample_of"], row) for row in rows if row["like_a_sample_of"] is not None]
     if not known:
-        return None, "there is nothing to compare with: no errors were predicted, or not of marginals"
+        return None, "there is nothing to compare: no errors of marginals were predicted"
     size = plans[0].plan.size
     enough = [one for one in known if one[1] >= SAMPLE * size]
     kept = [one for one in enough if one[2]["found_of_100"] <= MOST_FOUND]
     epsilon, like, row = (kept or enough or known[-1:])[0]
-    says = f"epsilon {epsilon:.3g}: errors like those of a random sample of {like:,.0f} of {size:,} records"
+    says = f"epsilon {epsilon:.3g}: errors of a random sample of {like:,.0f} of {size:,} records"
     if kept:
         return epsilon, f"{says}, a tenth or more. {row['protects']}"
     if enough:
-        return None, f"{says} would do, but there it protects little: {row['protects']} {_MORE_ERROR}"
+        return None, f"{says}, a tenth or more, but the protection is weak: {row['protects']} {_MORE_ERROR}"
     return None, f"{says}, less than a tenth. {_MORE_ERROR}"

@@ -215,7 +215,7 @@ def _note_broken_rules(dataset: PrivateDataset, schema: Schema, how: TableReadin
     """Show the owner, and nobody else, which rules the table's own rows break; they are used as they are."""
     if not schema.rules:
         return
-    with stage(progress, "holding rows against rules"):
+    with stage(progress, "checking rows against the rules"):
         report = broken_rows(dataset, schema.circuit())
     if report.rows_breaking_any == 0:
         return
@@ -227,7 +227,7 @@ def _note_broken_rules(dataset: PrivateDataset, schema: Schema, how: TableReadin
     ]
     progress.owner_note(
         f"{report.rows_breaking_any:,} of {report.rows:,} rows of the table break a rule: {'; '.join(broken)}. "
-        "They are used as they are; no synthetic record breaks a rule"
+        "They are counted unchanged; no synthetic record breaks a rule"
     )
 
 

@@ -108,7 +108,7 @@ def read_release(folder: str | os.PathLike[str]) -> SyntheticRelease:
             if any(stated.get(name) != made.statement["privacy"][name] for name in _STATED):
                 raise TranscriptError(
                     f"the privacy that {place / RELEASE} states is not what the transcript gives: the file was changed "
-                    f"after the release, or written by another version. Make it anew with 'dpopt replay {place} -o NEW'"
+                    f"after the release, or written by another version. Make it again with 'dpopt replay {place} -o NEW'"
                 )
     return made
 

@@ -70,17 +70,17 @@ def assumed_density(schema: Schema, form: str | None) -> AssumedDensity | None:
     width, density = len(schema), None
     how = f"the layout {form}" if form in tuple(Layout) else form
     if form is None:
-        because = "no layout is named, so about as many ones as zeros are assumed"
+        because = "no layout is given, so dpopt assumes about as many ones as zeros"
     elif form not in _SPARSE:
-        because = f"{how} holds zeros and ones alike, so about as many ones as zeros are assumed"
+        because = f"{how} holds zeros and ones, so dpopt assumes about as many ones as zeros"
     elif width < LEAST_SPARSE_COLUMNS:
         because = (
-            f"{how} lists ones alone, but of {width:,} columns (fewer than {LEAST_SPARSE_COLUMNS}) about as many ones "
-            f"as zeros are assumed"
+            f"{how} lists only ones, but for {width:,} columns (fewer than {LEAST_SPARSE_COLUMNS}) dpopt assumes about "
+            f"as many ones as zeros"
         )
     else:
         density = ONES_IN_A_RECORD / width
-        because = f"{how} lists ones alone, so {ONES_IN_A_RECORD} ones are assumed in a record of {width:,} columns"
+        because = f"{how} lists only ones, so dpopt assumes {ONES_IN_A_RECORD} ones in a record of {width:,} columns"
     return AssumedDensity(density, form, because)
 
 
@@ -98,10 +98,9 @@ def check_density_known(terms: Terms, schema: Schema, form: str | None) -> None:
     if len(schema) > MOST_ATTRIBUTES and depends and not fixed:
         raise PlanError(
             f"the table has {len(schema):,} columns of zeros and ones, and no share of ones is declared. Rounds for "
-            f"dense tables make errors several times larger on sparse ones, so none are assumed. Give --density: the "
-            f"ones that a record has on average, as far as is publicly known, divided by the number of columns (0.5 if "
-            f"as many are ones as "
-            "zeros)" + (", or --layout, how the table is handed over" if form is None else "")
+            f"dense tables make errors several times larger on sparse ones, so dpopt assumes neither. Give --density: "
+            f"the publicly known average number of ones in a record, divided by the number of columns (0.5 if half of "
+            f"the values are ones)" + (", or --layout, the form of the table" if form is None else "")
         )
 
 
@@ -131,7 +130,7 @@ class Terms(ReleaseTerms):
         }
         reading: Any = {name: value for name, value in given.items() if name in ReadingKeywords.__annotations__}
         if isinstance(algorithm, Options) and options:
-            raise PlanError(f"give {', '.join(options)} as options of the algorithm, and not beside it")
+            raise PlanError(f"give {', '.join(options)} as options of the algorithm object, not as keywords")
         if given.get("reading") is not None and reading:
             raise PlanError(f"give reading, or {', '.join(reading)} as keywords, and not both")
         own = {one.name for one in fields(ReleaseTerms)}
@@ -184,8 +183,8 @@ class Terms(ReleaseTerms):
             return self
         if rounds is None or draws is None or step is None:
             raise PlanError(
-                "found no budget: give the budget as --epsilon (with --delta, or without), or as --rho, and what is left out "
-                "of --rounds, --draws and --step is fitted to it; or give all three, and the plan states what they cost"
+                "found no budget: give --epsilon (with or without --delta) or --rho, and dpopt fits --rounds, --draws and "
+                "--step to it; or give all three, and the plan states their cost"
             )
         if self.values_share or asked.free_attributes == FreeAttributes.ESTIMATED.value:
             what = "--values-share" if self.values_share else "--free-attributes estimated"
@@ -384,7 +383,7 @@ def _against(workload: Workload, terms: Terms, size: int) -> str | None:
         return None
     return (
         f"for {size:,} records and this budget those of three columns would have a mean error of "
-        f"{predicted.mean_error:.2g}, hardly less than noisy columns taken as independent, {columns['mean_error']:.2g}"
+        f"{predicted.mean_error:.2g}, hardly less than that of noisy, independent columns, {columns['mean_error']:.2g}"
     )
 
 

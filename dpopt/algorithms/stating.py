@@ -100,7 +100,7 @@ def verdict(
     names = {
         "zeros": f"one record of {'zeros' if binary else 'first values'} has",
         "uniform": "the uniform distribution has",
-        "independence": "noisy columns, taken as independent, have",
+        "independence": "noisy columns, treated as unrelated, have",
     }
     own, reasons = (predicted["max_error"], predicted["mean_error"]), []
     for name, errors in baselines.items():
@@ -109,14 +109,12 @@ def verdict(
         other = errors["max_error"], errors["mean_error"]
         shown = f"on the public population, {names[name]} largest error {other[0]:.2g} and mean error {other[1]:.2g}"
         if name == "independence" and own[1] < TIE * other[1] and other[1] < TIE * own[1]:
-            reasons.append(f"{shown}: a tie with this plan's {own[0]:.2g} and {own[1]:.2g}; {_advice(workload)}")
+            reasons.append(f"{shown}: this plan's {own[0]:.2g} and {own[1]:.2g} are no better; {_advice(workload)}")
         elif other[0] <= own[0] and other[1] <= own[1]:
             reasons.append(f"{shown}: this plan's {own[0]:.2g} and {own[1]:.2g} cannot beat it; {_advice(workload)}")
         elif other[0] <= own[0] or other[1] <= own[1]:
             least = "largest" if other[0] <= own[0] else "mean"
-            reasons.append(
-                f"{shown}: it has the smaller {least} error beside this plan's {own[0]:.2g} and {own[1]:.2g}"
-            )
+            reasons.append(f"{shown}: its {least} error is smaller than this plan's ({own[0]:.2g} and {own[1]:.2g})")
     return "; ".join(reasons) or None
 
 
@@ -351,15 +349,13 @@ def density_note(plan: Plan, statement: Mapping[str, Any]) -> str | None:
     if assumed["density"] is not None:
         return (
             f"note: {assumed['because']}: rounds, draws and predictions are those for such sparse tables. Declare the "
-            f"public share of ones by --density if you know it; where it is large, --density 0.5 makes errors several "
+            f"public share of ones by --density if you know it; if it is large, --density 0.5 makes errors several "
             f"times smaller"
         )
-    layout = (
-        " (or, for a plan, by --layout how the table is handed over)" if statement["assumed"]["form"] is None else ""
-    )
+    layout = " (or, for a plan, the form of the table by --layout)" if statement["assumed"]["form"] is None else ""
     return (
         f"note: {assumed['because']}: rounds, draws and predictions are those for dense tables. If most values are 0, "
-        f"declare the public share of ones{layout}: with --density 0.01, say, errors are often several times smaller"
+        f"declare the public share of ones{layout}: with --density 0.01, for example, errors are often several times smaller"
     )
 
 

@@ -1,4 +1,4 @@
-"""What a user says of a release of records: names, types, defaults and help, once for Python and the command line.
+"""What a user asks of a release of records: names, types, defaults and help, once for Python and the command line.
 
 The fields of `ReleaseTerms` are the options of ``dpopt release`` (those of `PlanTerms` of ``dpopt plan``) and the
 keywords of `dpopt.release`. `Keywords` says the same to type checkers, which read no dataclass as keywords; a test
@@ -22,20 +22,19 @@ if TYPE_CHECKING:  # the help of the command line needs none of them
     from dpopt.programs.solver import Solver
 
 NEIGHBOURS = (
-    "Neighbouring tables: add-remove (default; one record is added or removed, the number of records is private) or "
-    "replace (one record is changed, the number of records is public)."
+    "Which tables must be hard to tell apart: add-remove (default: one record is added or removed, and the number of "
+    "records is private) or replace (one record is changed, and the number of records is public)."
 )
 Rho = Annotated[
     float | None,
-    "Privacy budget rho of zero-concentrated differential privacy (zCDP), in place of --epsilon and --delta.",
+    "Privacy budget rho of zero-concentrated differential privacy (zCDP), instead of --epsilon and --delta.",
 ]
 N0 = Annotated[
     int | None,
-    "Under add-remove: a public approximate number of records, chosen without looking at the table. If left out,"
-    " the number is measured with 1 % of the budget. A wrong number makes all shares wrong; dpopt warns if released "
-    "values show it, which dualquery, fem, pmw, smalldb, lists and sanitizers seldom do. With --person: of rows that "
-    "are counted, of each person the first --rows-per-person alone; leave it out, or say by --n0-counted that it is "
-    "this number.",
+    "Under add-remove: an approximate public number of records, chosen without looking at the table. Default: dpopt "
+    "measures the number with 1 % of the budget. A wrong number makes all shares wrong; dpopt warns if released values "
+    "show it, which those of dualquery, fem, pmw, smalldb, lists and sanitizers seldom do. With --person leave it out, "
+    "or add --n0-counted if it is the number of counted rows (the first --rows-per-person of each person).",
 ]
 
 
@@ -43,33 +42,36 @@ N0 = Annotated[
 class PlanTerms:
     """What a plan depends on, beside schema, workload, number of records and the options of an algorithm."""
 
-    epsilon: Annotated[float | None, "Privacy budget epsilon: 1 protects well, 3 promises almost nothing."] = None
+    epsilon: Annotated[
+        float | None,
+        "Privacy budget epsilon: how much can be revealed about one record. 1 is common, smaller is more private.",
+    ] = None
     delta: Annotated[
         float | None,
-        "Privacy parameter delta, well below 1/n; if left out 1/n0^2 rounded down (--n0), or 1e-9. 0 asks for pure "
-        "differential privacy (Laplace noise).",
+        "Probability that the promise of epsilon fails, well below 1/n. Default: 1e-9, or 1/n0^2 rounded down for a given n0. "
+        "0 asks for pure differential privacy.",
     ] = None
     rho: Rho = None
     neighbours: Annotated[str | None, NEIGHBOURS] = None
     accountant: Annotated[
         str | None,
-        "How costs are added up: zcdp (default); pure, where epsilons add up (default for --delta 0); gdp "
-        "(the tightest, but one constant is verified numerically, not proved).",
+        "How costs are added up: zcdp (default); pure (epsilons add up; default for --delta 0); gdp (the tightest, but "
+        "one constant is checked numerically, not proved).",
     ] = None
     n0: N0 = None
     density: Annotated[
         float | None,
-        "Public share of ones in a table of zeros and ones, between 0 and 1 (average basket size / number of "
-        "items). Predictions and the default rounds and draws depend on it; the release states it. If left out, the "
-        "layout decides whether a table is taken to be sparse.",
+        "Public share of ones in a table of zeros and ones, between 0 and 1 (average basket size / number of items). "
+        "Predictions and the default rounds and draws depend on it; the release states it. Default: the layout decides "
+        "whether dpopt treats a table as sparse.",
     ] = None
     values_share: Annotated[
         float | None,
-        "Share of the budget for numbers within bins: synthetic numbers follow what is measured there. 0: each bin "
-        "stands for one number. If left out, 0.02 where a numeric column has bins of several numbers.",
+        "Share of the budget that measures where numbers lie within their bins. 0: one number stands for each bin. "
+        "Default: 0.02 if a bin of a numeric column holds several numbers.",
     ] = None
     predict: Annotated[
-        bool, "--predict/--no-predict", "Predict the errors by simulation on public synthetic data first."
+        bool, "--predict/--no-predict", "First predict the errors by simulation on public synthetic data."
     ] = True
 
 
@@ -77,14 +79,14 @@ class PlanTerms:
 class ReleaseTerms(PlanTerms):
     """What a release depends on besides: whether a draft may be used, and how records are written."""
 
-    accept_draft: Annotated[bool, "Use a drafted, unreviewed schema; the release records it."] = False
+    accept_draft: Annotated[bool, "Use a draft that nobody has reviewed; the release says so."] = False
     rows: Annotated[
-        int | None, "Write this many rows; if left out, as many as the public number of records (--n0, or as measured)."
+        int | None, "How many rows to write. Default: the public number of records (--n0, or as measured)."
     ] = None
-    weights: Annotated[bool, "Write distinct records with weights in place of rows."] = False
+    weights: Annotated[bool, "Write distinct records with weights instead of rows."] = False
     format: Annotated[
         str | None,
-        "Format of the records: csv or parquet, if left out that of the table's file, or csv; for wide tables npz "
+        "Format of the records: csv or parquet (default: that of the table's file, else csv); for wide tables npz "
         "(default) or baskets.",
     ] = None
 

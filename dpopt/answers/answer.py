@@ -278,7 +278,7 @@ def _of_column(
         return [*(among & (codes == code) for code in shown), among], figures
     numbers = numbers_of(attribute)
     if numbers is None:
-        what, instead = "no numbers", "shares, or declare it as numeric"
+        what, instead = "not numbers", "shares, or declare it as numeric"
         if attribute.date_format is not None:
             what, instead = (
                 attribute.quantity,

@@ -204,13 +204,13 @@ def _terms(formula: str, schema: Schema, measured: MeasuredResiduals) -> list[_T
     outcome = schema.attributes[places[0]]
     if outcome.missing_code is not None:
         raise QuestionError(
-            f"{formula!r}: the outcome {outcome.name!r} can be missing, and in which records it is was not measured together "
-            f"with several others; expected a column that is never missing"
+            f"{formula!r}: the outcome {outcome.name!r} can be missing, and its missing values were not measured together with "
+            f"several other columns; expected a column that is never missing"
         )
     numbers = numbers_of(outcome)
     if numbers is None and outcome.size != 2:
         raise QuestionError(
-            f"{formula!r}: the outcome {outcome.name!r} has {outcome.size} values that are no numbers; "
+            f"{formula!r}: the outcome {outcome.name!r} has {outcome.size} values that are not numbers; "
             f"expected numbers, or two values"
         )
     counted = np.array([0.0, 1.0]) if numbers is None else numbers[0]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpopt.transcript.budget_contents import BudgetContents
 
 budget_group = typer.Typer(
-    help="The owner's budget over many releases.", no_args_is_help=True, pretty_exceptions_enable=False
+    help="Keep one budget over many releases.", no_args_is_help=True, pretty_exceptions_enable=False
 )
 application.add_typer(budget_group, name="budget")
 
@@ -24,20 +24,19 @@ application.add_typer(budget_group, name="budget")
 @command("create", group=budget_group)
 def create(
     *,
-    file: Annotated[Path, typer.Argument(help="New file. Private: for the owner of the tables, not for publication.")],
-    epsilon: Annotated[float | None, "Total epsilon, with --delta or the usual one."] = None,
+    file: Annotated[Path, typer.Argument(help="New file. Private: for the owner of the tables.")],
+    epsilon: Annotated[float | None, "Total epsilon."] = None,
     delta: Annotated[
         float | None,
-        "Total delta; 1e-9 if left out. With 0 (pure differential privacy) it pays for releases with Laplace noise "
-        "only.",
+        "Total delta. Default: 1e-9. With 0 (pure differential privacy) it pays only for releases with Laplace noise.",
     ] = None,
     rho: Rho = None,
     neighbours: Annotated[str, "add-remove (one more or one fewer) or replace (one changed)."] = "add-remove",
     person: Annotated[
-        str | None, "The column that names a person: the budget is for all rows of one person, not for one record."
+        str | None, "Column that names a person: the budget then protects all rows of a person, not one record."
     ] = None,
 ) -> None:
-    """Make a file that holds a total budget; releases with --budget FILE reserve their costs in it."""
+    """Make a budget file: releases with --budget FILE pay from its total."""
     from dpopt.cli.reports.reports import console
     from dpopt.transcript.budget_ledger import BudgetLedger
 
@@ -51,7 +50,7 @@ def create(
 def show(
     *, file: Annotated[Path, typer.Argument(help="File of 'dpopt budget create'.")], as_json: options.JsonOption = False
 ) -> None:
-    """List the releases that a budget paid for, what they cost, and what is left."""
+    """List the releases that a budget paid for, their costs, and what is left."""
     from dpopt.transcript.budget_ledger import BudgetLedger
 
     contents = BudgetLedger(file).contents()
@@ -63,7 +62,7 @@ def show(
 
 @command("forget", group=budget_group)
 def forget() -> None:
-    """Forget which tables were released without a budget file; DPOPT_STATE names the folder of that list."""
+    """Forget which tables were released without a budget file; DPOPT_STATE is the folder of that list."""
     from dpopt.cli.reports.reports import console
     from dpopt.releases.remembered_tables import forget, remembered_file
 
@@ -91,9 +90,8 @@ def _print(contents: BudgetContents) -> None:
         out.print(table)
         if any(release.cost.epsilon is None for release in contents.releases):
             out.print(
-                f"Each epsilon is that of the release's noise at delta = {contents.delta:g}, where the same noise has a "
-                f"smaller epsilon than at a smaller delta, such as the release's own. Of such releases rhos add up, and "
-                f"not epsilons."
+                f"Each epsilon is computed at delta = {contents.delta:g}. At a smaller delta, such as the release's own, "
+                f"the same noise has a larger epsilon. For such releases add up rhos, not epsilons."
             )
     total = contents.total()
     out.print(f"used: {total.share:.2%} of the budget, by {THEOREMS[total.theorem]}")

@@ -47,7 +47,7 @@ class Source(Numbers):
     release: Annotated[Path | None, "Best responses: folder of a DualQuery release; with --round."] = None
     round_number: Annotated[int | None, "--round", "Best responses: the round of the release, from 1."] = None
     instance: Annotated[str | None, "Best responses: name of an instance; `dpopt model list --json` lists them."] = None
-    formulation: Annotated[str | None, "Best responses: aggregated, per-literal (if left out) or clique."] = None
+    formulation: Annotated[str | None, "Best responses: aggregated, per-literal (default) or clique."] = None
 
 
 def model_of(source: Source) -> Model:

@@ -20,24 +20,21 @@ if TYPE_CHECKING:
     from dpopt.schema.schema import Schema
     from dpopt.transcript.budget_ledger import BudgetLedger
 
-TableArgument = Annotated[
-    Path,
-    typer.Argument(help="CSV (also .gz) or Parquet file, or a folder of either. Private: read here and nowhere else."),
-]
+TableArgument = Annotated[Path, typer.Argument(help="CSV (also .gz) or Parquet file, or a folder of either. Private.")]
 AnyTableArgument = Annotated[
     Path,
     typer.Argument(
         help="CSV (also .gz) or Parquet file, a folder of either, or a file of a wide table (--binary-columns, --layout). "
-        "Private: read here and nowhere else."
+        "Private."
     ),
 ]
 FolderArgument = Annotated[Path, typer.Argument(help="Release folder.")]
-SchemaOption = Annotated[Path, "Schema file (JSON): the declared attributes. Public."]
+SchemaOption = Annotated[Path, "Schema file (JSON): the columns and their values. Public."]
 DeclaredSchemaOption = Annotated[
-    Path | None, "Schema file (JSON): the declared attributes. Public. This or --binary-columns."
+    Path | None, "Schema file (JSON): the columns and their values. Public. This or --binary-columns."
 ]
 BinaryColumnsOption = Annotated[
-    int | None, "In place of a schema: the table has this many columns of zeros and ones (items). Public."
+    int | None, "Use instead of a schema: the number of columns of zeros and ones (items). Public."
 ]
 NamesOption = Annotated[Path | None, "Names of the binary columns, one on each line, in order. Public."]
 LayoutOption = Annotated[str | None, help_of.LAYOUT]
@@ -45,8 +42,8 @@ FirstItemOption = Annotated[int | None, help_of.FIRST_ITEM]
 PairColumnsOption = Annotated[str | None, help_of.PAIR_COLUMNS]
 WorkloadOption = Annotated[
     str | None,
-    "Queries to answer well; if left out all marginals of three columns, or of two where three are too many (--details "
-    "says why). Or: marginals:3, marginals:3,count=64,seed=1, "
+    "The counts to keep accurate (queries). Default: the counts of all combinations of values of every three columns, or "
+    "every two if three are too many (--details says why). Or: marginals:3, marginals:3,count=64,seed=1, "
     "conjunctions:3,count=500000,seed=7, threshold:2of4,count=100000,seed=7 (at least 2 of 4 hold), "
     "parity:3,count=100000,seed=7 (an odd number of 3 hold), popular:3,count=500000,seed=7,ranks=FILE (popular "
     "items more often), or a JSON file. ',occurring': only values declared as occurring. ',positive': only "
@@ -54,12 +51,12 @@ WorkloadOption = Annotated[
 ]
 EpsilonOption = Annotated[
     float | None,
-    "Privacy budget epsilon, with --delta or the usual one. The noise is Laplace or Gaussian, by the predicted errors.",
+    "Privacy budget epsilon: how much can be revealed about one record. 1 is common, smaller is more private.",
 ]
 DeltaOption = Annotated[
     float | None,
-    "Privacy parameter delta, well below 1/n; if left out 1/n0^2 rounded down (--n0), or 1e-9. 0 asks for pure "
-    "differential privacy (Laplace noise).",
+    "Probability that the promise of epsilon fails, well below 1/n. Default: 1e-9, or 1/n0^2 rounded down for a given n0. "
+    "0 asks for pure differential privacy.",
 ]
 NeighboursOption = Annotated[str, NEIGHBOURS]
 OnInvalidOption = Annotated[str, help_of.ON_INVALID]
@@ -68,13 +65,12 @@ RowsPerPersonOption = Annotated[int | None, help_of.ROWS_PER_PERSON]
 N0CountedOption = Annotated[bool, help_of.N0_COUNTED]
 EngineOption = Annotated[
     str,
-    "Where the records are while they are counted: memory, stream (in their files, for more rows than memory), "
-    "dask:N (N local worker processes), or dask:ADDRESS (a cluster by TLS; without encryption: "
-    "dask:tcp://HOST:PORT).",
+    "Where dpopt counts the records: memory, stream (in their files, for more rows than memory), dask:N (N local worker "
+    "processes), or dask:ADDRESS (a cluster by TLS; without encryption: dask:tcp://HOST:PORT).",
 ]
 NoHeaderOption = Annotated[
     bool,
-    "The file has no header line: its columns are those of the schema, in order; of pairs, the first line is a pair.",
+    "The file has no header line: its columns are those of the schema, in order. For pairs: the first line is a pair.",
 ]
 SeparatorOption = Annotated[str | None, help_of.SEPARATOR]
 DecimalOption = Annotated[str | None, help_of.DECIMAL]
@@ -85,24 +81,24 @@ QuotesOption = Annotated[bool | None, help_of.QUOTES]
 TrimOption = Annotated[bool | None, help_of.TRIM]
 BudgetOption = Annotated[
     Path | None,
-    "The owner's budget over many releases (a file of 'dpopt budget create'), from which this one is paid. Private.",
+    "File of 'dpopt budget create': the owner's budget over many releases, which pays for this one. Private.",
 ]
 ThreadsOption = Annotated[int, "Threads that a solver may use."]
 FormulationOption = Annotated[
     str | None,
-    "How clauses become rows of a linear program: clique, per-literal or aggregated; the tightest one if left out.",
+    "How clauses become rows of a linear program: clique, per-literal or aggregated. Default: the tightest one.",
 ]
 ModelSolverOption = Annotated[
     str | None,
     "--solver",
-    "Solver of the optimization model that turns noisy values into the release; costs no privacy. If left out: the "
-    "model's closed form or dpopt's own method. `dpopt solvers` lists solvers.",
+    "Solver of the optimization model that turns noisy values into the release; costs no privacy. Default: the model's "
+    "closed form or dpopt's own method. `dpopt solvers` lists solvers.",
 ]
 ModelSecondsOption = Annotated[
-    float | None, "--seconds", "Time limit of --solver for each model, in seconds; none if left out."
+    float | None, "--seconds", "Time limit of --solver for each model, in seconds. Default: none."
 ]
-DetailsOption = Annotated[bool, "Show also what was chosen where nothing was asked for, and why."]
-JsonOption = Annotated[bool, "--json", "Print JSON in place of text."]
+DetailsOption = Annotated[bool, "Also show what dpopt chose by default, and why."]
+JsonOption = Annotated[bool, "--json", "Print JSON instead of text."]
 
 
 @dataclass(frozen=True)

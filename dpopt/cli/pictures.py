@@ -127,7 +127,7 @@ def draw_errors(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
             axes.fill_between(epsilons, low, high, alpha=0.2, label="nine of ten public tables")
         for name, style in zip(rows[0]["baselines"], ("--", ":", "-."), strict=False):
             axes.plot(epsilons, [row["baselines"][name]["mean_error"] for row in rows], style, label=name)
-        said = "epsilon; below it: of 100 in the table, how many a test finds at most\nthat wrongly accuses 5 of 100 others"
+        said = "epsilon; below it: people of 100 whom an attacker can identify\nwho is wrong about 5 % of outsiders"
         axes.set(xlabel=said, ylabel="predicted mean error of an answer")
         logarithmic(axes.xaxis, epsilons)
         axes.set_xticks(epsilons, [f"{row['epsilon']:g}\n{row['found_of_100']:.3g}" for row in rows])

@@ -193,7 +193,7 @@ def _bound(bound: float | None, problem: Problem) -> float | None:
 
 
 def _finite(figure: float | str) -> float:
-    """Return a figure of a solver; raise ValueError for nan, an infinity and text that is no number."""
+    """Return a figure of a solver; raise ValueError for nan, an infinity and text that is not a number."""
     if not math.isfinite(float(figure)):
         raise ValueError(f"stated {figure} where a number is expected")
     return float(figure)

@@ -36,7 +36,7 @@ def parse_json(text: str, place: str, error: type[DpoptError]) -> object:
             parse_constant=strict.no_number,
         )
     except json.JSONDecodeError as problem:
-        raise error(f"{place} is no JSON: line {problem.lineno}, column {problem.colno}: {problem.msg}") from problem
+        raise error(f"{place} is not JSON: line {problem.lineno}, column {problem.colno}: {problem.msg}") from problem
     except RecursionError:
         strict.refuse_depth()
     strict.check_levels(value)
@@ -83,7 +83,7 @@ class _Strict:
         return number
 
     def no_number(self, name: str) -> NoReturn:
-        self.refuse(f"holds {name}, which is no number in JSON; give a finite one")
+        self.refuse(f"holds {name}, which is not a number in JSON; give a finite one")
 
     def check_levels(self, value: object) -> None:
         """Refuse lists and objects that stand in each other too deeply; level by level, without recursion."""
@@ -104,7 +104,7 @@ class _Strict:
         try:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            self.refuse("holds half a surrogate pair, such as \\ud800, which is no text; write the whole character")
+            self.refuse("holds half a surrogate pair, such as \\ud800, which is not text; write the whole character")
 
 
 def canonical_json(value: object) -> bytes:

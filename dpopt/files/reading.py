@@ -70,7 +70,7 @@ def read_bytes(path: str | os.PathLike[str], place: str, error: type[DpoptError]
     except ValueError as problem:  # a NUL in the path
         raise error(f"{place} cannot be read: {problem}; expected the path of a file") from problem
     if not left:
-        raise error(f"{place} has more than {most:,} bytes; it is no such file, or too large to be read")
+        raise error(f"{place} has more than {most:,} bytes; it is not such a file, or it is too large")
     return b"".join(parts)
 
 

@@ -43,7 +43,7 @@ def whole_file(path: str | os.PathLike[str], *, private: bool = False) -> Iterat
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
-        raise FileExistsError(errno.EEXIST, "it is there and is no plain file", str(target))
+        raise FileExistsError(errno.EEXIST, "it exists and is not a regular file", str(target))
     handle, temporary = _beside(target, PRIVATE if private else PUBLIC)
     try:
         with os.fdopen(handle, "wb", buffering=2**20) as stream:
@@ -67,7 +67,7 @@ def check_replaceable(path: str | os.PathLike[str], beginning: bytes, what: str)
         with place.open("rb") as file:
             found = file.read(200)
     if place.is_dir() or not b"".join(found.lower().split()).startswith(beginning if found else b""):
-        raise ReleaseFolderError(f"{place} exists already and is no {what}; choose another name")
+        raise ReleaseFolderError(f"{place} exists already and is not a {what}; choose another name")
 
 
 def open_private(path: str | os.PathLike[str], flags: int) -> int:

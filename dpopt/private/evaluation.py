@@ -275,7 +275,7 @@ class NonPrivateNumbers:
     counted: int = 0
     """Rows of the table, and those of them that are counted."""
     repairs: OnInvalid = OnInvalid.ERROR
-    """What became of values that do not fit the schema."""
+    """How values that do not fit the schema were counted."""
     columns: Mapping[str, ColumnFigures] = field(default_factory=dict)
     """Of each numeric column, dates left aside: its figures in the file. Lengths are named as `Attribute.measured`
     says."""

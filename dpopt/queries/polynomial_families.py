@@ -53,7 +53,7 @@ def upward(number: float) -> int:
 
 
 def check_norm(name: str, norm: float, unit: float) -> None:
-    """Refuse a unit that is no number above 0, or too small for the norm."""
+    """Refuse a unit that is not a number above 0, or too small for the norm."""
     if not 0 < unit < inf or norm / unit > LARGEST_NORM:
         raise WorkloadError(
             f"{name}: one record has coefficients of {norm:g} in all, in units of {unit:g}; at most 2^40 units can be "

@@ -107,10 +107,11 @@ def contradiction_in_words(found: Mapping[str, Any], errors: str = "include an e
         shown = f"the true number is at least {declared - records:,} more or fewer"
     else:
         noise = f", with a standard error of {found['deviation']:,.3g}" if "deviation" in found else ""
-        shown = f"by them it is {found['says']} {records:,}{noise}"
+        shown = f"they show {found['says']} {records:,} records{noise}"
     return (
         f"n0 = {declared:,} was declared as the number of records, and the released values contradict it: {shown}. (At "
-        f"most 1 in {1 / FALSE_ALARM:,.0f} releases with a right n0 says this.) Whatever is computed with n0 is wrong "
-        f"by as much, shares foremost; stated errors {errors}, and proven ones do not hold. Release again without n0, "
-        f"which measures the number with 1 % of the budget, or declare one near what is said here, which is public now."
+        f"most 1 in {1 / FALSE_ALARM:,.0f} releases with a right n0 gets this warning.) All shares and other figures "
+        f"computed with n0 are wrong by the same factor; stated errors {errors}, and proven bounds do not hold. Release "
+        f"again without n0, so that dpopt measures the number with 1 % of the budget, or declare one near the number "
+        f"in this warning, which is public now."
     )

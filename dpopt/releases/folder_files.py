@@ -160,7 +160,7 @@ def remove_unfinished(folder: Path) -> None:
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object of a release folder."""
     if not path.is_file():
-        raise ReleaseFolderError(f"{path.parent} is no release folder: there is no file {path.name} in it")
+        raise ReleaseFolderError(f"{path.parent} is not a release folder: it has no file {path.name}")
     damaged = f"{path} is damaged"
     found = read_json_value(path, f"{damaged}: it", ReleaseFolderError)
     return json_object(found, damaged, ReleaseFolderError)

@@ -224,5 +224,5 @@ def refuse_unreviewed(schema: Schema, *, accepted: bool) -> None:
     if schema.draft and not accepted:
         raise SchemaError(
             "the schema is a draft made from private data and not reviewed: its values and bins may reveal records. "
-            'Review it and set "draft": false in the file, or give --accept-draft, which the release then records'
+            'Review it and set "draft": false in the file, or give --accept-draft; the release then says so'
         )

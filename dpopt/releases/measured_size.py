@@ -144,10 +144,9 @@ def _public(value: NoisyAnswers, budget: Budget) -> PublicSize:
     number, deviation = int(value.values[0]), SizeMeasurement.of(budget).deviation
     if number < LEAST_DEVIATIONS * deviation:
         raise ChargedError(
-            f"the number of records was measured as {number:,}, with a standard deviation of {deviation:,.3g}: it is "
-            f"lost in its noise. That draw is charged, 1 % of the budget; where a budget over many releases pays "
-            f"(--budget), its file keeps the whole reservation. Declare a fixed public number near it with --n0, which "
-            f"costs nothing, or take a larger budget"
+            f"the number of records was measured as {number:,}, with a standard deviation of {deviation:,.3g}: the noise "
+            f"hides it. The 1 % of the budget already spent is not refunded; a budget file (--budget) keeps the whole "
+            f"reservation. Declare a fixed public number near it with --n0, which costs nothing, or take a larger budget"
         )
     return PublicSize(min(max(number, 1), LARGEST_SIZE), budget)
 
@@ -161,8 +160,8 @@ def tell_smallest(budget: Budget, progress: Progress) -> None:
     least, safe = ceil(LEAST_DEVIATIONS * deviation), ceil((LEAST_DEVIATIONS + MARGIN) * deviation)
     text = (
         f"the number of records is measured first. A table of {safe:,} records or more is nearly certain to be "
-        f"released. If fewer than {least:,} are measured, the run ends, and the 1 % of the budget that this cost stays "
-        f"charged. For a smaller table declare a fixed public number near it with --n0, or take a larger budget"
+        f"released. If fewer than {least:,} are measured, the run ends, and the 1 % of the budget already spent is not "
+        f"refunded. For a smaller table declare a fixed public number near it with --n0, or take a larger budget"
     )
     if least >= WARNED_LEAST:
         progress.warning(AccuracyWarning(text))
@@ -175,8 +174,8 @@ def measured_note(size: int, budget: Budget) -> Detail | AccuracyWarning:
     deviation = SizeMeasurement.of(budget).deviation
     share = deviation / size
     text = (
-        f"the number of records, {size:,}, is private too: it is measured with 1 % of the budget, typically to "
-        f"{deviation:,.3g} records ({100 * share:.2g} %), and every count is off by as many per cent"
+        f"the number of records, {size:,}, is private too: 1 % of the budget measures it, with a standard deviation of "
+        f"{deviation:,.3g} records ({100 * share:.2g} %), and every count is off by the same percentage"
     )
     if share <= WARNED_FROM:
         return Detail(f"note: {text}")
@@ -192,8 +191,8 @@ def declared_rows(size: int, most: int) -> str:
     """Return what to know about a number of rows that was declared where at most so many of each person are counted."""
     return (
         f"n0 = {size:,} was declared as the number of counted rows (the first {most:,} of each person, and no others), "
-        f"and was not measured. If x % more or fewer rows were counted, every share and count is off by up to x %, "
-        f"which predicted and stated errors leave out"
+        f"and was not measured. If x % more or fewer rows were counted, every share and count is off by up to x %; "
+        f"predicted and stated errors do not include this"
     )
 
 

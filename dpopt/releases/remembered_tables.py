@@ -45,9 +45,9 @@ def remembered(table: object, budget: object, progress: Progress) -> Iterator[No
     if dates := _known(place, progress).get(path):
         times = "once" if len(dates) == 1 else f"{len(dates):,} times"
         progress.owner_note(
-            f"note: this table was released {times} before without a budget file, last on {dates[-1]}. Costs add up: who "
-            f"sees all of these releases learns more than each of them states. 'dpopt budget create' keeps count; 'dpopt "
-            f"budget forget' empties {place}"
+            f"note: this table was released {times} before without a budget file, last on {dates[-1]}. Costs add up: "
+            f"anyone who sees all of these releases learns more than each of them states. 'dpopt budget "
+            f"create' keeps count; 'dpopt budget forget' empties {place}"
         )
     try:
         yield

@@ -24,15 +24,15 @@ def meaning_of(privacy: Mapping[str, Any]) -> list[str]:
     factor = f"{exp(epsilon):.3g}" if epsilon < 50 else "more than 10^21"
     beyond = f" and, beyond that, by at most delta = {delta:g}" if delta else ""
     first = (
-        f"Any conclusion from this release has nearly the same probability whichever of two neighbouring tables it "
-        f"came from: they differ by a factor of at most e^{epsilon:.4g} = {factor}{beyond}. Neighbouring: "
+        f"Any conclusion from this release has nearly the same probability for two neighbouring tables: the two "
+        f"probabilities differ by a factor of at most e^{epsilon:.4g} = {factor}{beyond}. Neighbouring: "
         f"{privacy['neighbours']}."
     )
-    sentences = [first, f"{protection(epsilon, delta)}. This holds whatever else its author knows."]
+    sentences = [first, f"{protection(epsilon, delta)}. This holds whatever else the attacker knows."]
     unit = privacy.get("unit", "one record")
     sentences.append(
-        f"What is protected is {unit}. What many records have in common is no secret of any of them, and is what the "
-        f"release is meant to show."
+        f"The guarantee protects {unit}. It does not hide what many records have in common, which the release is meant to "
+        f"show."
     )
     return sentences
 

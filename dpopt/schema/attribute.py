@@ -250,7 +250,7 @@ class Attribute:
                 raise self._refusal(f"the {what} {problem}") from None
         given = plain(given)
         if isinstance(given, bool) or not isinstance(given, int | float):
-            raise self._refusal(f"the {what} {given!r} is no number")
+            raise self._refusal(f"the {what} {given!r} is not a number")
         try:
             number = float(given) + 0.0  # -0.0 becomes 0.0
         except OverflowError:
@@ -326,7 +326,7 @@ class Attribute:
             for value in self.values:
                 if not isinstance(value, str) or len(value) > self.prefix:
                     raise self._refusal(
-                        f"the value {value!r} is no text of at most {self.prefix} characters ('prefix'), and would "
+                        f"the value {value!r} is not a text of at most {self.prefix} characters ('prefix'), and would "
                         f"never occur"
                     )
 
@@ -402,7 +402,7 @@ class Attribute:
                 f"'other' is {self.number_text(number)}, which lies in no bin; name a number within the range"
             )
         if self.integer and number != math.floor(number):
-            raise self._refusal(f"'other' is {self.number_text(number)}, which is no whole number")
+            raise self._refusal(f"'other' is {self.number_text(number)}, which is not a whole number")
         object.__setattr__(self, "other", number)
 
     def _check_edges(self) -> None:
@@ -438,7 +438,7 @@ class Attribute:
                     f"the representative {self.number_text(number)} lies outside its bin {self._bin_label(code)}"
                 )
             if self.integer and number != math.floor(number):
-                raise self._refusal(f"the representative {number_text(number)} is no whole number")
+                raise self._refusal(f"the representative {number_text(number)} is not a whole number")
 
     def _inside(self, number: float, code: int) -> bool:
         low, high = self.edges[code], self.edges[code + 1]
@@ -472,7 +472,7 @@ class Attribute:
         for text in (self.name, *self.missing_texts, *self.values):
             if isinstance(text, str) and any("\ud800" <= letter <= "\udfff" for letter in text):
                 raise self._refusal(
-                    f"{text!r} is no valid Unicode text (half of a surrogate pair); correct its encoding"
+                    f"{text!r} is not valid Unicode text (half of a surrogate pair); correct its encoding"
                 )
 
     def _checked_occurring(self, codes: tuple[int, ...]) -> tuple[int, ...]:

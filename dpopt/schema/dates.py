@@ -126,7 +126,7 @@ def date_number(text: object, form: str) -> Seconds:
         with suppress(ValueError):  # no such day, or time
             seconds = (dt.datetime(*given, tzinfo=dt.UTC) - _EPOCH).total_seconds()  # type: ignore[misc,arg-type]
             return Seconds(seconds if len(forms) == 1 else cut_off(np.array([seconds]), form)[0])
-    raise ValueError(f"{text!r} is no date in the form {form!r}, such as {date_text(_EXAMPLE, form)!r}")
+    raise ValueError(f"{text!r} is not a date in the form {form!r}, such as {date_text(_EXAMPLE, form)!r}")
 
 
 def cut_off(numbers: NDArray[np.float64], form: str) -> NDArray[np.float64]:

@@ -49,7 +49,7 @@ def lengths(attributes: Sequence[Attribute]) -> list[tuple[int, int]]:
         for place in ready:
             if (base := waiting.pop(place)) not in places:
                 name = attributes[place].name
-                raise SchemaError(f"attribute {name!r}: 'after' names {base!r}, which is no attribute")
+                raise SchemaError(f"attribute {name!r}: 'after' names {base!r}, which is not an attribute")
             found.append((place, places[base]))
     return found
 
@@ -64,7 +64,7 @@ def check_lengths(attributes: Sequence[Attribute]) -> None:
             what = "duration" if first.duration else first.kind.value
             problem = f"it is a length after {first.name!r}, which is {what}; only numbers and dates have lengths"
         elif form is None and one.unit is not None:
-            problem = f"it has the unit {one.unit!r}, but {first.name!r} is no date; leave the unit out"
+            problem = f"it has the unit {one.unit!r}, but {first.name!r} is not a date; leave the unit out"
         elif form is not None and one.unit is None:
             problem = f"it is a length after the date {first.name!r}, and needs its 'unit' out of {', '.join(UNITS)}"
         elif form is not None and finest_unit(form) is None:

@@ -249,7 +249,7 @@ class Studio:
     def _chosen(self, named: str) -> Path:
         if named not in self.files:
             raise PlanError(
-                f"{named!r} was not named as the studio was started; send it, or start anew: dpopt studio FILE"
+                f"{named!r} was not named when you started the studio; upload it, or start again with: dpopt studio FILE"
             )
         return self.files[named]
 
@@ -392,7 +392,7 @@ def _limited(request: Request) -> Callable[[], Awaitable[Message]]:
         come += len(message.get("body", b""))
         if come > MOST_BYTES:
             raise PlanError(
-                f"more than {MOST_BYTES:,} bytes were sent; end the studio and name the table as it starts: dpopt "
+                f"more than {MOST_BYTES:,} bytes were uploaded; stop the studio, and start it with the table: dpopt "
                 f"studio TABLE"
             )
         return message

@@ -178,7 +178,7 @@ def rules_of(text: str) -> list[dict[str, Any]]:
             continue
         rule = parse_json(line, f"line {number}", SchemaError)
         if not isinstance(rule, dict):
-            raise SchemaError(f"line {number} is no JSON object: expected something like the examples below")
+            raise SchemaError(f"line {number} is not a JSON object; expected one like the examples below")
         rules.append(rule)
     return rules
 

@@ -30,12 +30,12 @@ BESIDE = 1.0, 0.3, 3.0  # parts of epsilon for which errors are predicted, that 
 ON_INVALID = {
     "": "the release is refused",
     "clip": "clip: numbers outside the bins go to the nearest bin; other values refuse the release",
-    "other": "other: they count as the value that the column declares for others, or as missing",
+    "other": "other: they count as the column's 'other' value, or as missing",
     "drop": "drop: their row is left out",
     "clip,other": "clip numbers to the nearest bin; other values count as 'other', or as missing",
     "clip,drop": "clip numbers to the nearest bin; a row with another value is left out",
 }
-"""What becomes of values that do not fit: what a release takes, and words."""
+"""How to handle values that do not fit: what a release takes, and words."""
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".txt", ".parquet", ".xlsx", ".sav", ".dta", ".sas7bdat")
 
 
@@ -71,7 +71,9 @@ class FormEntries:
         if not person and not rows:
             return repairs
         if not person or not rows:
-            raise PlanError("a person is protected where both are named: the column, and the most rows of one person")
+            raise PlanError(
+                "to protect persons give both: the column that names a person, and the most rows of one person"
+            )
         return {"person": person, "rows_per_person": int(_number("the most rows of one person", rows)), **repairs}
 
     def terms(self) -> dict[str, Any]:
@@ -174,8 +176,8 @@ class Table:
     def _check(self, seen: int) -> None:
         if seen != self.generation:
             raise PlanError(
-                "the columns, the rules or the plan were changed after this page was shown, in another tab perhaps; "
-                "look at them again, and send the page again"
+                "the columns, the rules or the plan changed after this page was shown, perhaps in another tab; check "
+                "them, and send the page again"
             )
 
     def begin_plan(self, asked: FormEntries) -> None:
@@ -191,7 +193,7 @@ class Table:
 
     def _plan(self, schema: dpopt.Schema, wanted: dict[str, Any], terms: dict[str, Any], begun: int) -> None:
         beside: list[dpopt.Planned] = []
-        trouble = "the planning ended without a word; there may have been too little memory"
+        trouble = "the planning ended without a message, perhaps for lack of memory"
         try:
             algorithm = dpopt.Auto(figures=wanted.get("figures"), target=wanted.get("target"))
             for part in BESIDE:
@@ -228,8 +230,8 @@ class Table:
                 raise PlanError("there is no release to continue")
             if resumed and self.schema != self.begun:
                 raise PlanError(
-                    "the columns or rules were changed after this release was begun, and it would go on with the "
-                    "earlier ones; plan a new release"
+                    "the columns or rules changed after this release began, and it would continue with the earlier ones; "
+                    "plan a new release"
                 )
             if not resumed:
                 self._check(seen)
@@ -295,7 +297,7 @@ class Table:
         """Return why the process failed."""
         with suppress(OSError):
             return (self.place / "problem.txt").read_bytes().decode("utf-8", "replace")
-        return "the process ended without a word; there may have been too little memory"
+        return "the process ended without a message, perhaps for lack of memory"
 
 
 def _declared(schema: dpopt.Schema) -> dict[str, dict[str, Any]]:

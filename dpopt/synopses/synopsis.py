@@ -297,7 +297,7 @@ def key_of(path: str | os.PathLike[str], keys: frozenset[str]) -> str:
     with open_arrays(source, f"{source} is no release, or damaged", TranscriptError, _MOST_BYTES) as stored:
         found = sorted(keys.intersection(_statement(stored)))
     if len(found) != 1:
-        raise TranscriptError(f"{source} is no release of this version; expected the file of a release (--out)")
+        raise TranscriptError(f"{source} is not a release of this version; expected the file of a release (--out)")
     return found[0]
 
 

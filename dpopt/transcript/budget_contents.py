@@ -128,7 +128,7 @@ def read_contents(name: str, data: bytes) -> BudgetContents:
     lines = data.removesuffix(b"\n").split(b"\n")
     first = entry_of(lines[0] + b"\n")
     if first is None or "dpopt_budget" not in first:
-        raise BudgetError(f"{name} is no budget file of this version; make one with 'dpopt budget create'")
+        raise BudgetError(f"{name} is not a budget file of this version; make one with 'dpopt budget create'")
     releases: dict[str, ReservedRelease] = {}
     try:
         beginning = decode(Beginning, first, "line 1", BudgetError, header=HEADER)

@@ -52,7 +52,7 @@ class ContinuedFile:
         found = os.fstat(self._file)
         if not stat.S_ISREG(found.st_mode):
             os.close(self._file)
-            raise OSError(errno.EINVAL, "it is no plain file")
+            raise OSError(errno.EINVAL, "it is not a regular file")
         self._length = found.st_size
         if mode is not None:
             flush_folder(self.path.parent)

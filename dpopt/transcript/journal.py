@@ -88,8 +88,7 @@ class FileJournal:
         """
         if not path.exists():
             raise TranscriptError(
-                f"there is no {path.name} to continue. Bring the file back; if the run never drew anything, start it "
-                f"anew"
+                f"there is no {path.name} to continue. Restore the file; if the run never drew anything, start it again"
             )
         file = _opened(path)
         try:

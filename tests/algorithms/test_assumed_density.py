@@ -60,7 +60,7 @@ def test_a_layout_that_lists_ones_means_a_sparse_table(form: str) -> None:
     assert "declared" not in statement
     note = density_note(made, statement)
     assert note is not None
-    assert "40 ones are assumed in a record of 2,000 columns" in note
+    assert "dpopt assumes 40 ones in a record of 2,000 columns" in note
 
 
 @pytest.mark.parametrize("form", ["bits", BIT_TABLE, None])

@@ -88,7 +88,7 @@ def test_a_file_of_another_kind_or_run_is_refused(folder: Path, finished: Synthe
     target = tmp_path / "bounds.json"
     for text in ('{"rounds": []}', '{"dpopt_certify": 1, "rounds": 3}'):
         target.write_text(text)
-        with pytest.raises(PlanError, match="is no file of certified rounds"):
+        with pytest.raises(PlanError, match="is not a file of certified rounds"):
             read_rounds(target, folder)
     small_release(tmp_path / "other", rounds=2)
     write_rounds(target, tmp_path / "other", finished, [])

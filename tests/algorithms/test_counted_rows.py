@@ -53,7 +53,7 @@ def test_so_is_a_guess_of_them_for_a_plan() -> None:
 
 @pytest.mark.parametrize("door", DOORS)
 def test_a_number_is_refused_until_it_is_said_to_be_of_counted_rows_and_then_warned_of(door: str) -> None:
-    with pytest.raises(PlanError, match="the number of rows of the table is wrong.* n0_counted"):
+    with pytest.raises(PlanError, match="often far fewer than the table has.* n0_counted"):
         DOORS[door](8, **PERSON)
     with pytest.warns(AccuracyWarning, match=WARNED) as warned:
         made = DOORS[door](8, **COUNTED)
@@ -89,7 +89,7 @@ def test_the_shell_refuses_it_likewise_and_warns_once(
     asked = [*command.split(), *SHELL[command].split(), "--epsilon", "50", "--n0", "3000", "--rows-per-person", "2"]
     if "people.csv" in asked:
         asked += ["--person", "user"]
-    assert "say so by --n0-counted" in flat(refuse(*asked))
+    assert "is public, add --n0-counted" in flat(refuse(*asked))
     assert not {"out", "out.npz"} & {path.name for path in tmp_path.iterdir()}
     assert flat(call(*asked, "--n0-counted").stderr).count(WARNED) == 1
     if command == "release":
@@ -117,4 +117,4 @@ def test_the_note_and_the_help_say_which_rows_are_meant() -> None:
     assert any("counted rows (the first 2 of each person, and no others)" in one for one in made.remarks)
     for command in ("release --help-all", "summary release --help", "intervals release --help"):
         shown = flat(succeed(*command.split()).replace("│", " "))
-        assert "With --person: of rows that are counted" in shown
+        assert "With --person leave it out, or add --n0-counted" in shown

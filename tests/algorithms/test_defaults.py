@@ -89,7 +89,7 @@ def test_three_columns_are_asked_for_where_they_can_be_answered() -> None:
     assert "chosen as for 10,000 records" in usual_workload(schema, terms, None)[1]
     few, why = usual_workload(schema, terms, 30)
     assert few.specification["workload"] == "marginals:2"
-    assert "hardly less than noisy columns taken as independent" in why
+    assert "hardly less than that of noisy, independent columns" in why
 
 
 def test_large_tables_are_asked_for_two_columns_and_wide_ones_for_conjunctions() -> None:

@@ -122,7 +122,7 @@ def test_the_score_is_0_for_the_product_and_100_at_sampling_error() -> None:
 def test_a_table_without_dependence_has_no_score(table: list[Codes]) -> None:
     found = score(table, table)
     assert found["percent"] is None
-    assert "not applicable, the table shows none beyond sampling error" in found["words"]
+    assert "not applicable, since the table shows none beyond its sampling error" in found["words"]
 
 
 def test_columns_that_shuffles_keep_have_no_score() -> None:
@@ -130,7 +130,7 @@ def test_columns_that_shuffles_keep_have_no_score() -> None:
     table = [np.append(np.repeat(np.arange(20), 200), [20] * 5), np.append(np.tile(np.arange(20), 200), [20] * 5)]
     found = score(table, table)
     assert (found["percent"], found["pairs"]) == (None, 1)
-    assert "not applicable, the table shows none beyond sampling error" in found["words"]
+    assert "not applicable, since the table shows none beyond its sampling error" in found["words"]
 
 
 @pytest.mark.statistics

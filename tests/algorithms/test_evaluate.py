@@ -178,7 +178,7 @@ def test_the_weakest_pair_and_mean_are_those_that_a_score_hides() -> None:
     found = weakest(rows, table, c, x, y)
     assert found.words[:2] == (
         "weakest correlation: x x y, 1.00 in the table, 0.00 in the release",
-        "weakest dependence: c x x, 1.00 in the table, 0.00 in the release",
+        "weakest dependence (0: none, 1: complete): c x x, 1.00 in the table, 0.00 in the release",
     )
     assert [one["measure"] for one in (*found.correlations, *found.dependences)] == ["correlation", "Cramer's V"]
     table = pd.DataFrame({"a": [1, 1, 1, 5], "b": [0, 0, 0, 8]})
@@ -186,7 +186,7 @@ def test_the_weakest_pair_and_mean_are_those_that_a_score_hides() -> None:
     found = weakest(table.assign(a=5, b=[8, 8, 4, 0]), table, a, b)
     assert found.means == ({**mean, "sampling_errors": off},)
     assert found.words[1] == (
-        "weakest mean: a, 2.00 in the table, 5.00 in the release (+150.0 %, 3.5 times its sampling error)"
+        "weakest mean: a, 2.00 in the table, 5.00 in the release (+150.0 %, 3.5 times its standard error)"
     )
     (found_mean,) = weakest(table.assign(b=[8, 8, 4, 0]), table, a, b).means
     assert (found_mean["column"], found_mean["percent"]) == ("b", 150)
@@ -264,7 +264,7 @@ def test_real_figures_are_those_of_the_file_whatever_the_reading_makes_of_its_va
     assert [(one["values"], one["real"], one["counted"]) for one in both] == [(2, 280, 54), (1, None, None)]
     dropped = found(text, "drop")
     assert dropped.columns["income"]["real"]["mean"] == 40
-    assert (dropped.changed or {})["words"] == ["2 of 5 rows are not counted, and in none of these figures"]
+    assert (dropped.changed or {})["words"] == ["2 of 5 rows were dropped; these figures exclude them"]
     assert found(numbers[:3], "clip").changed is None
 
 

@@ -79,7 +79,7 @@ def test_where_nothing_was_measured_no_figure_is_shown_and_a_sentence_says_so(al
     text = " ".join((tmp_path / "out" / README).read_text(encoding="utf-8").split())
     assert made.figures() == []
     for shown in (text, made.report()):
-        assert "no figure of this release has an interval" in shown
+        assert "so its figures have no intervals" in shown
         assert "standard errors from the rows" in shown
     assert dpopt.evaluate(made, TABLE).intervals is None
 
@@ -113,7 +113,7 @@ def test_the_owner_sees_the_figures_of_the_table_as_counted(folder: Path, tmp_pa
     assert missed["words"] in page
     assert "the table (not private)" in page
     assert "the table (not private)" not in public
-    assert "hold the table" not in public
+    assert "contain the table" not in public
 
 
 def test_intervals_hold_the_figure_of_the_table_as_often_as_they_say() -> None:

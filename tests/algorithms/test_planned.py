@@ -140,7 +140,7 @@ def test_a_drafted_schema_needs_to_be_accepted_again(table: Path) -> None:
 def test_files_that_are_no_plans_are_refused(tmp_path: Path, table: Path) -> None:
     made = plan(SCHEMA, "marginals:1", n0=200, **ASKED)
     release(table, plan=made, out=tmp_path / "out")
-    with pytest.raises(PlanError, match="is no plan that a release can take"):
+    with pytest.raises(PlanError, match="is not a plan for a release"):
         read_planned(tmp_path / "out" / "plan.json")
     made.save(tmp_path / "plan.json")
     obj = json.loads((tmp_path / "plan.json").read_text())

@@ -59,7 +59,7 @@ WHOLE: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", NUMBERS)
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.float16, np.int64, np.int8, np.uint16, np.bool_])
 def test_numbers_of_numpy_are_numbers(name: str, kind: Any) -> None:
-    if kind is np.bool_:  # a truth value is no number, of NumPy as of Python
+    if kind is np.bool_:  # a truth value is not a number, of NumPy as of Python
         with pytest.raises(dpopt.DpoptError):
             NUMBERS[name](kind)
     else:

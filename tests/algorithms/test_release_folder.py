@@ -286,9 +286,9 @@ def test_a_plan_file_that_says_something_else_is_refused(
 def test_a_foreign_folder_is_no_release_folder(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     for refused in (read_job, load):
-        with pytest.raises(ReleaseFolderError, match="is no release folder: there is no file plan.json"):
+        with pytest.raises(ReleaseFolderError, match="is not a release folder: it has no file plan.json"):
             refused(tmp_path)
-    with pytest.raises(ReleaseFolderError, match="is no release folder"):
+    with pytest.raises(ReleaseFolderError, match="is not a release folder"):
         read_job(tmp_path / "nowhere")
 
 

@@ -64,7 +64,7 @@ def test_a_log_is_continued_also_behind_half_a_line(tmp_path: Path) -> None:
 def test_a_file_that_is_no_log_is_not_written_into(tmp_path: Path) -> None:
     table = tmp_path / "people.csv"
     table.write_text("age,smoker\n30,true\n")
-    with pytest.raises(PlanError, match="no log of dpopt; name another file"):
+    with pytest.raises(PlanError, match="is not a log of dpopt; name another file"):
         RunLog(table)
     assert table.read_text() == "age,smoker\n30,true\n"
 

@@ -149,8 +149,8 @@ def test_what_was_not_measured_is_answered_by_the_rows_and_says_so() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("mean(job)", "the values of 'job' are no numbers"),
-        ("median(ill)", "are no numbers"),
+        ("mean(job)", "the values of 'job' are not numbers"),
+        ("median(ill)", "are not numbers"),
         ("count where age > 5", "is true of some values of the bin"),
         ("count where job = nurs", "did you mean 'nurse'?"),
         ("count where age = 7", "name edges of bins, or a whole bin as its label"),

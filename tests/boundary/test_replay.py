@@ -162,7 +162,7 @@ def test_a_replay_needs_a_new_folder(finished: Path, tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_no_release_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ReleaseFolderError, match="is no release folder"):
+    with pytest.raises(ReleaseFolderError, match="is not a release folder"):
         replay(tmp_path, tmp_path / "two")
 
 

@@ -98,7 +98,7 @@ def test_the_release_folder_is_never_written_to(folder: Path) -> None:
 
 
 def test_a_folder_that_is_no_release_is_refused(tmp_path: Path) -> None:
-    assert "is no release folder" in refuse("certify", tmp_path, "--solver", "none")
+    assert "is not a release folder" in refuse("certify", tmp_path, "--solver", "none")
 
 
 def test_an_interruption_keeps_the_rounds_that_are_done(tmp_path: Path) -> None:

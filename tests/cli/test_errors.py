@@ -121,8 +121,8 @@ def test_files_that_are_not_there_or_no_files_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is no JSON"),
-        ("{", "is no JSON: line 1"),
+        ("", "is not JSON"),
+        ("{", "is not JSON: line 1"),
         ("[]", "schema"),
         ('{"dpopt_schema": 2, "attributes": []}', "2"),
         ('{"dpopt_schema": 1, "attributes": []}', "at least one attribute"),
@@ -150,7 +150,7 @@ def test_an_out_folder_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
 def test_folders_that_are_no_releases_are_refused_by_each_command(tmp_path: Path) -> None:
     table, _ = inputs(tmp_path)
     for asked in (["resume", tmp_path, table], ["evaluate", tmp_path, table], ["replay", tmp_path, "-o", "x"]):
-        assert "is no release folder: there is no file plan.json" in refuse(*asked)
+        assert "is not a release folder: it has no file plan.json" in refuse(*asked)
 
 
 def test_a_finished_run_is_not_resumed_and_its_table_is_not_even_opened(tmp_path: Path) -> None:

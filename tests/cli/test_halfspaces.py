@@ -133,5 +133,5 @@ def test_what_is_missing_is_named(folder: Path) -> None:
     refused("no budget", "halfspaces plan --attributes 3 --n0 10 --margin 0.4")
     refused("how many coordinates", "halfspaces plan --n0 10 --margin 0.4 --epsilon 1")
     refused("together, or none", "halfspaces plan --attributes 3 --n0 10 --margin 0.4 --epsilon 1 --projections 5")
-    refused("nothing is asked", answer)
+    refused("found no query", answer)
     refused("--estimate is one of", f"{answer} --query 1,2,3,4 --estimate best")

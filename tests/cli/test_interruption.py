@@ -90,7 +90,7 @@ def test_a_run_that_is_interrupted_says_how_to_go_on_and_goes_on(tmp_path: Path)
     assert "Traceback" not in messages
     before = (tmp_path / "out" / "transcript.jsonl").read_bytes()
     text = succeed("resume", tmp_path / "out", tmp_path / "people.csv", "--timings", tmp_path / "t.json")
-    assert f"then all of {tmp_path / 'out'}." in text
+    assert f"then publish every file in {tmp_path / 'out'}." in text
     assert (tmp_path / "out" / "transcript.jsonl").read_bytes().startswith(before)
     assert "playing rounds" in json.loads((tmp_path / "t.json").read_text())["seconds"]
     check_finished(tmp_path)

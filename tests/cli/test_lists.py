@@ -127,7 +127,7 @@ RELEASES = [
     ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--solver", "cp-sat"], "takes no linear programs"),
     ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--neighbours", "replace"], "Leave n0 out"),
     (["--variables", "x1,x1", "--k", 1, "--n0", 10, "--epsilon", 1], "'x1' is declared twice"),
-    (["--variables", "x1..x3", "--k", 3, "--n0", 10, "--epsilon", 1], "is no part of a row"),
+    (["--variables", "x1..x3", "--k", 3, "--n0", 10, "--epsilon", 1], "is not part of a row"),
     ([*NAMES, "--k", 2, "--n0", 10, "--epsilon", 1], "in a row of more than 2 literals"),
     ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--changes", 1], "at most 1 are declared"),
 ]

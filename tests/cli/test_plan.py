@@ -240,7 +240,7 @@ def test_several_epsilons_are_a_table_and_a_picture(public: list[object], tmp_pa
     for row in rows:
         assert f"{row['mean_error']:.2g}" in text
         assert f"{row['found_of_100']:.3g}" in text
-        assert f"at most {row['found_of_100']:.3g} of 100" in row["protects"]
+        assert f"at most {row['found_of_100']:.3g} % of the people" in row["protects"]
     assert recommended["epsilon"] == 0.3
     assert rows[0]["like_a_sample_of"] >= 500  # a tenth of the records
     assert rows[1]["found_of_100"] > 50 > rows[0]["found_of_100"]
@@ -250,4 +250,4 @@ def test_several_epsilons_are_a_table_and_a_picture(public: list[object], tmp_pa
     assert "ends with .svg, .png or .pdf" in refuse("plan", *asked, "-o", tmp_path / "errors.json")
     for unclear in ("many", "0,5"):  # a decimal comma
         assert f"found '{unclear}'" in refuse("plan", *public, "--n", 5000, "--epsilons", unclear)
-    assert "in place of --epsilon" in refuse("plan", *asked, "--epsilon", 1)
+    assert "--epsilons replaces --epsilon and --rho" in refuse("plan", *asked, "--epsilon", 1)

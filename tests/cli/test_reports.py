@@ -53,11 +53,11 @@ def test_what_is_proven_and_what_solvers_report_are_distinguished() -> None:
     proven, reported = accuracy_lines({"certified": certified})
     assert proven == (
         "with the rounds' proven gaps: no bound below 1 on the largest error. Mean gap "
-        "0.3000 per draw, by bounds computed here without any solver's word"
+        "0.3000 per draw, by bounds computed without the solvers"
     )
     assert reported == (
         "with reported gaps: largest error at most 0.9500 with probability 0.95. Mean gap 0.0100 per draw, if the "
-        "bounds that solvers state in 21 of 60 rounds hold (their word, no proof)"
+        "bounds that solvers state in 21 of 60 rounds hold (stated by solvers, not proven)"
     )
 
 

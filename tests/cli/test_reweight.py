@@ -46,7 +46,7 @@ def test_a_named_solver_is_stated(folder: Path, tmp_path: Path) -> None:
 def test_bad_input_is_refused(folder: Path, tmp_path: Path) -> None:
     assert "not empty" in refuse("reweight", folder, "-o", folder)
     assert "number of rows" in refuse("reweight", folder, "-o", tmp_path / "weighted", "--rows", 0)
-    assert "no release folder" in refuse("reweight", tmp_path / "none", "-o", tmp_path / "weighted")
+    assert "is not a release folder" in refuse("reweight", tmp_path / "none", "-o", tmp_path / "weighted")
     missing = ["--evaluate", tmp_path / "missing.csv"]
     assert "there is no file" in refuse("reweight", folder, "-o", tmp_path / "weighted", *missing)
     assert not (tmp_path / "weighted").exists()

@@ -46,10 +46,10 @@ def test_several_plans_are_a_table_a_file_and_a_picture(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--epsilons", "1,2"), "are for dualquery, without --epsilons"),
+        (("--epsilons", "1,2"), "need --algorithm dualquery, without --epsilons"),
         (("--draws", "8,a"), "found 'a', expected a whole number"),
         (("--step", "1,-2", "--rounds", "0,0"), "number of rounds"),
-        (("--algorithm", "fem"), "are for dualquery, without"),
+        (("--algorithm", "fem"), "need --algorithm dualquery, without"),
     ],
 )
 def test_lists_that_no_plan_takes_are_refused(tmp_path: Path, more: tuple[object, ...], message: str) -> None:

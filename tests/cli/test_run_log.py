@@ -52,7 +52,7 @@ def test_a_log_is_refused_where_it_would_be_published_or_lost(tmp_path: Path) ->
     assert "lies in the release folder, which may be published" in inside
     assert "cannot be written" in refuse(*arguments, "--log", tmp_path / "nowhere" / "run.log")
     assert "cannot be written" in refuse(*arguments, "--log", tmp_path)
-    assert "no log of dpopt" in refuse(*arguments, "--log", tmp_path / "people.csv")
+    assert "is not a log of dpopt" in refuse(*arguments, "--log", tmp_path / "people.csv")
     both = refuse(*arguments, "--log", tmp_path / "x", "--timings", tmp_path / "x")
     assert "name two files" in both
     assert not (tmp_path / "out").exists()

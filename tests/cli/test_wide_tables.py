@@ -34,7 +34,7 @@ def test_a_sparse_matrix_is_released_evaluated_and_replayed(tmp_path: Path) -> N
     text = succeed(*release(table, *COLUMNS, "--weights"))
     assert f"rows in {out / 'synthetic.npz'} with weights in 'weights'" in text
     assert sp.load_npz(out / "synthetic.npz").shape[1] == 40
-    assert "all 100 counts it was made for" in succeed("evaluate", out, table)
+    assert "all 100 counts: off by" in succeed("evaluate", out, table)
     assert "byte for byte" in succeed("replay", out, "--out", tmp_path / "again")
     assert "error" in refuse("resume", out, table)
 
@@ -119,7 +119,7 @@ def test_the_owner_alone_sees_which_lines_do_not_fit(tmp_path: Path) -> None:
     table = tmp_path / "table.txt"
     table.write_text("1 2\n3 40\n")
     message = refuse(*release(table, *COLUMNS, "--layout", "baskets"))
-    assert "line 2: '40' is no item" in message
+    assert "line 2: '40' is not an item" in message
     assert "it is for its owner and is stored nowhere" in message
 
 

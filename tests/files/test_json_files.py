@@ -30,8 +30,8 @@ def test_an_object_is_read_with_and_without_byte_order_mark(tmp_path: Path) -> N
     [
         (b'{"a": 1, "a": 2}', "occurs 2 times in one object"),
         (b'{"b": {"a": 1, "a": 2}}', "occurs 2 times in one object"),
-        (b'{"a": 1,}', "is no JSON: line 1, column"),
-        (b"", "is no JSON: line 1, column 1"),
+        (b'{"a": 1,}', "is not JSON: line 1, column"),
+        (b"", "is not JSON: line 1, column 1"),
         (b"[1]", r"expected a JSON object \{...\}, found \[1\]"),
         (b'{"a": "\xff"}', "cannot be read: it is not UTF-8 text"),
         (b"[" * 100_000, "is nested too deeply"),

@@ -56,7 +56,7 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     """Not even by whoever may: a device, a pipe, a folder."""
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", tmp_path):
-        with pytest.raises(FileExistsError, match="no plain file"), whole_file(path):
+        with pytest.raises(FileExistsError, match="is not a regular file"), whole_file(path):
             pass
     assert [one.name for one in tmp_path.iterdir()] == ["pipe"]
 
@@ -91,8 +91,8 @@ def test_a_file_is_replaced_by_its_own_kind_alone(tmp_path: Path) -> None:
         check_replaceable(path, b'{"kind"', "plan")
     for refused in (b'{"kin', b"age,kind\n1,2\n", b"\xff", b'{"other": 1, "kind": 2}'):
         path.write_bytes(refused)
-        with pytest.raises(ReleaseFolderError, match="exists already and is no plan"):
+        with pytest.raises(ReleaseFolderError, match="exists already and is not a plan"):
             check_replaceable(path, b'{"kind"', "plan")
-    for place, message in ((tmp_path, "is no plan"), (tmp_path / "none" / "plan.json", "no folder")):
+    for place, message in ((tmp_path, "is not a plan"), (tmp_path / "none" / "plan.json", "no folder")):
         with pytest.raises(ReleaseFolderError, match=message):
             check_replaceable(place, b'{"kind"', "plan")

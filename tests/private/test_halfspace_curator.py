@@ -168,7 +168,7 @@ def test_points_are_read_alike_from_every_kind_of_file(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("a,b\n1,2\n,3\n", "row 2: has a missing value"),
-        ("a,b\n1,2\nx,3\n", "column 'a' holds something that is no number"),
+        ("a,b\n1,2\nx,3\n", "column 'a' holds a value that is not a number"),
         ("a,b\n", "no rows"),
         ("a,c\n1,2\n", "lacks 1 column"),
         ("a,b\n1,2,3\n1,2\n", "malformed row"),
@@ -185,5 +185,5 @@ def test_arrays_that_hold_no_points_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PrivateDataError, match="expected one row of numbers"):
         read_points(tmp_path / "t.npy", COLUMNS)
     (tmp_path / "t.npy").write_bytes(b"\x93NUMPY\x01\x00")
-    with pytest.raises(PrivateDataError, match="no readable .npy file"):
+    with pytest.raises(PrivateDataError, match="is not a readable .npy file"):
         read_points(tmp_path / "t.npy", COLUMNS)

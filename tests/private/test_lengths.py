@@ -106,7 +106,7 @@ def test_what_is_no_length_is_said_or_becomes_what_the_reading_says() -> None:
         codes(frame(bad))
     for words in (
         "row 1: -2 lies outside [0, 90]",
-        "row 2: '5' is no date in the form %Y-%m-%d",
+        "row 2: '5' is not a date in the form %Y-%m-%d",
         "expected: a whole number of days after 'admitted' in [0, 90]; missing: an empty cell",
     ):
         assert words in str(refusal.value)
@@ -118,7 +118,7 @@ def test_what_is_no_length_is_said_or_becomes_what_the_reading_says() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"after": "nobody"}, "which is no attribute"),
+        ({"after": "nobody"}, "which is not an attribute"),
         ({"after": "left"}, "count from each other"),
         ({"after": "ward"}, "only numbers and dates"),
         ({"after": "beds", "missing": None}, "leave the unit out"),

@@ -71,19 +71,19 @@ def test_disjunctions_and_conjunctions_of_opposites_are_constant(kind: str, text
 
 
 BAD: list[tuple[str, str, str]] = [
-    ("lists", "x1:1, x9:0, else:1", "line 3: 'x9:0' is no part of a row"),
-    ("lists", "x1:2, else:1", "'x1:2' is no part of a row"),
-    ("lists", "x1, else:1", "'x1' is no part of a row"),
-    ("lists", "x1:1, , else:1", "'' is no part of a row"),
+    ("lists", "x1:1, x9:0, else:1", "line 3: 'x9:0' is not part of a row"),
+    ("lists", "x1:2, else:1", "'x1:2' is not part of a row"),
+    ("lists", "x1, else:1", "'x1' is not part of a row"),
+    ("lists", "x1:1, , else:1", "'' is not part of a row"),
     ("lists", "x1:1, x2:0", "'x2:0' is the end of a row, which is else:0 or else:1"),
     ("lists", "else:1, x1:0, else:1", "'else:1' stands before the end; it is always true"),
     ("lists", "x1:1, x2:1, x3:0, x4:0, else:1", "is in a row of more than 3 literals"),
-    ("lists", "x1 | x2", "'x1 | x2' is no part of a row"),
-    ("lists", "!!x1:1, else:0", "'!!x1:1' is no part of a row"),
+    ("lists", "x1 | x2", "'x1 | x2' is not part of a row"),
+    ("lists", "!!x1:1, else:0", "'!!x1:1' is not part of a row"),
     ("disjunctions", "x1 | x2 | x3 | x4", "is in a row of more than 3 literals"),
-    ("disjunctions", "x1 | else:1", "'else:1' is no part of a row"),
-    ("disjunctions", "x1 || x2", "'' is no part of a row"),
-    ("conjunctions", "x1 & y", "'y' is no part of a row"),
+    ("disjunctions", "x1 | else:1", "'else:1' is not part of a row"),
+    ("disjunctions", "x1 || x2", "'' is not part of a row"),
+    ("conjunctions", "x1 & y", "'y' is not part of a row"),
 ]
 
 
@@ -123,9 +123,9 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     with pytest.raises(PrivateDataError, match="holds no row; expected one on each line"):
         read_lists(tmp_path / "empty.txt", THREE)
     (tmp_path / "latin.txt").write_bytes(b"x1:1, else:0\nx\xe9:1, else:0\n")
-    with pytest.raises(PrivateDataError, match="line 2: .* is no text"):
+    with pytest.raises(PrivateDataError, match="line 2: .* is not text"):
         read_lists(tmp_path / "latin.txt", THREE)
-    with pytest.raises(PrivateDataError, match="row 2 is no text"):
+    with pytest.raises(PrivateDataError, match="row 2 is not text"):
         read_lists(["else:1", 3], THREE)  # type: ignore[list-item]
 
 

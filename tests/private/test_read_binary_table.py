@@ -282,7 +282,7 @@ def test_a_file_beyond_the_memory_is_not_blamed_on_the_workload(
 
     FILES["csr"](tmp_path / "table", some_cells(5, 3))
     monkeypatch.setattr("dpopt.private.readers.read_binary_table.read_npz", full)
-    with pytest.raises(PrivateDataError, match="table does not fit into the memory that there is"):
+    with pytest.raises(PrivateDataError, match="table does not fit into the available memory"):
         read_binary_table(tmp_path / "table", Schema.binary(3))
 
 

@@ -158,7 +158,7 @@ def test_progress_rises_to_one(table: Path, tmp_path: Path) -> None:
 
 def test_columns_that_the_schema_does_not_name_are_listed_and_not_read(table: Path) -> None:
     content = HEADER.replace("id", "id,note").encode() + b"1,\xff,F,5\n"
-    assert "line 2: b'\\xff' is no text" in refusal(table, content)
+    assert "line 2: b'\\xff' is not text" in refusal(table, content)
     assert read(table, content.replace(b"\xff", b"?")) == [[0], [0]]
     assert unused_columns(table, SCHEMA) == ("id", "note")
     assert unused_columns(pd.DataFrame({"sex": [], "x": [], "age": []}), SCHEMA) == ("x",)
@@ -274,8 +274,8 @@ def test_a_value_longer_than_a_block_is_read(table: Path, monkeypatch: pytest.Mo
 
 def test_bytes_that_are_not_utf8_are_found(table: Path) -> None:
     text = refusal(table, HEADER.encode() + b"1,F,5\n2,M\xe4,5\n")
-    assert "line 3: b'\\xe4' is no text in the declared encoding" in text
-    assert "people.csv, line 1: b'\\xe4' is no text in" in refusal(table, b"a\xe4,sex,age\n1,F,5\n")
+    assert "line 3: b'\\xe4' is not text in the declared encoding" in text
+    assert "people.csv, line 1: b'\\xe4' is not text in" in refusal(table, b"a\xe4,sex,age\n1,F,5\n")
 
 
 @pytest.mark.parametrize(
@@ -345,7 +345,7 @@ def test_paths_that_lead_nowhere_are_refused(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     for path, message in [
         (tmp_path / "people.jsn", r"there is no file .*did you mean 'people.csv'\?"),  # and not the schema
-        (tmp_path / "people.json", "no table by its name"),
+        (tmp_path / "people.json", "does not have the name of a table"),
         (tmp_path / "nowhere" / "x.csv", "there is no folder"),
         (tmp_path / "folder", r"holds no Parquet files \(\*\.parquet\)"),
         (tmp_path / "people.csv" / "x", "cannot be read"),

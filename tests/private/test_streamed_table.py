@@ -257,9 +257,9 @@ def test_a_table_of_other_length_is_refused_even_where_its_file_looks_the_same(
 
 
 def test_what_is_no_file_of_its_own_is_refused() -> None:
-    with pytest.raises(PrivateDataError, match="is no regular file and can be read once only"):
+    with pytest.raises(PrivateDataError, match="is not a regular file and can be read only once"):
         WatchedFiles.of([Path(os.devnull)])
-    with pytest.raises(PrivateDataError, match="is no regular file"):
+    with pytest.raises(PrivateDataError, match="is not a regular file"):
         read_table(os.devnull, SCHEMA)  # every reader opens a file again, and a pipe loses what was read
 
 

@@ -150,10 +150,11 @@ def test_some_odd_bytes_leave_a_file_in_utf8(tmp_path: Path, odd: int, name: str
     draft = infer_schema(table)
     assert draft.schema.attributes[0].values == ("Köln", "Malmö", "Zürich")
     assert "encoding" not in dict(draft.schema.reading)
-    (note,) = [note for note in draft.notes if "no text in the declared encoding" in note]
-    assert "on_invalid='error' (the default), leaves them out under drop, and under other" in note
+    (note,) = [note for note in draft.notes if "not text in the declared encoding" in note]
+    assert "With on_invalid='error' (the default) a release stops with this message, with drop it" in note
+    assert "with drop it leaves them out, and with other it counts each as a record of 'other' values" in note
     assert draft.rows == 600 - odd
-    with pytest.raises(PrivateDataError, match="no text in the declared encoding"):
+    with pytest.raises(PrivateDataError, match="not text in the declared encoding"):
         read_table(table, declared(draft))
     dropped = read_table(table, declared(draft), TableReading(on_invalid="drop"))
     assert sum(counts_of(dropped, draft.schema)[:3]) == 600 - odd
@@ -172,7 +173,7 @@ def test_a_value_with_a_control_character_is_pointed_out(odd: str, tmp_path: Pat
 def test_an_odd_byte_in_the_names_of_columns_names_the_option(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes("a,straße\n1,x\n".encode("latin-1"))
     schema = dpopt.Schema((dpopt.Attribute("a", dpopt.AttributeKind.CATEGORICAL, (1,)),))
-    with pytest.raises(PrivateDataError, match="no text in the declared encoding .encoding=.; expected the names"):
+    with pytest.raises(PrivateDataError, match="not text in the declared encoding .encoding=.; expected the names"):
         read_table(tmp_path / "t.csv", schema)
 
 
@@ -294,7 +295,7 @@ def test_dates_of_several_forms_are_read_by_the_coarsest(
     found = forms_of(dated.date_format or "")
     assert set(found) == set(forms_of(form))
     assert found[0] in {forms_of(form)[0], "%Y/%m/%d"}
-    assert "cut off to" in " ".join(draft.columns[0].check)
+    assert "shortened to" in " ".join(draft.columns[0].check)
     assert sum(check_engines(table, declared(draft), workers)[: dated.size]) == len(texts)
 
 
@@ -381,7 +382,7 @@ def test_a_malformed_line_ends_the_run_where_a_column_has_no_bucket(tmp_path: Pa
 
 
 def test_other_without_any_bucket_is_refused() -> None:
-    with pytest.raises(PlanError, match="no attribute has a bucket"):
+    with pytest.raises(PlanError, match="no column has a bucket"):
         TableReading(on_invalid="other").check_against(Schema(SOME_BUCKETS.attributes[1:]))
     assert dpopt.TableReading(on_invalid="other").is_total_for(Schema(SOME_BUCKETS.attributes[:1]))
     assert not TableReading(on_invalid="other").is_total_for(SOME_BUCKETS)

@@ -39,13 +39,13 @@ def test_a_text_names_a_range(bins: Bins, text: str, expected: tuple[int, int]) 
     [
         (AGE, "18", "two ends and a colon"),
         (AGE, "18:20:30", "two ends and a colon"),
-        (AGE, "20:65", "20 is no edge of a bin; the nearest are 18, 30"),
-        (AGE, "x:65", "'x' is no number"),
+        (AGE, "20:65", "20 is not an edge of a bin; the nearest are 18, 30"),
+        (AGE, "x:65", "'x' is not a number"),
         (AGE, "30:18", "holds no bin"),
-        (SIZE, "xl:s", "'xl' is none of its values s, m, l"),
+        (SIZE, "xl:s", "'xl' is not one of its values s, m, l"),
         (SIZE, "l:s", "holds no bin"),
         (PLAIN, "5:11", "outside the 10 bins"),
-        (PLAIN, "a:b", "no positions"),
+        (PLAIN, "a:b", "are not positions"),
         (PLAIN, "-3:5", "holds no bin"),
     ],
 )

@@ -22,9 +22,9 @@ def test_names_are_given_in_words_or_as_a_range() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("", 1), "'' is no name"),
-        (("a,else", 1), "'else' is no name"),
-        (("a,b!", 1), "'b!' is no name"),
+        (("", 1), "'' is not a name"),
+        (("a,else", 1), "'else' is not a name"),
+        (("a,b!", 1), "'b!' is not a name"),
         (("a,b,a", 1), "'a' is declared twice"),
         (("x5..x2", 1), "no range of variables"),
         (("a,b", 3), "found k = 3; expected 1 to 2"),

@@ -187,7 +187,7 @@ def test_a_tree_whose_leaves_are_on_one_level_stays_as_it_is() -> None:
         ([["apple", "pear"], ["plum", "fig"]], "the bin 'cherry' is missing"),
         (["apple", ["pear", "apple"], "plum", "cherry", "fig"], "the bin 'apple' stands in it 2 times"),
         (["apple", ["plum", "pear"], "cherry", "fig"], "found the bin 'plum' where 'pear' is expected"),
-        (["apple", ["pear", "plumm"], "cherry", "fig"], "found 'plumm', which is no bin of fruit; did you mean 'plum'"),
+        (["apple", ["pear", "plumm"], "cherry", "fig"], "found 'plumm', which is not a bin of fruit; did you mean 'plum'"),
         (["apple", "xyzzy"], "they begin with 'apple'"),
         ([0, 1, 2, 3, 5], "found the position 5; bins are numbered 0 to 4"),
         ([0, 1, 2, 3, -1], "found the position -1"),
@@ -381,7 +381,7 @@ def test_labels_and_positions_are_ranges_too(tmp_path: Path) -> None:
     [
         ("", "holds no range"),
         ("range,weight\n", "holds no range"),
-        ("18:65\n\n20:30\n", "line 3: age: 20 is no edge of a bin"),
+        ("18:65\n\n20:30\n", "line 3: age: 20 is not an edge of a bin"),
         ("18-65\n", "line 1: found the range '18-65'; expected two ends and a colon"),
         ("18:65,1\n65:18\n", "line 2: the range '65:18' holds no bin"),
         ("18:65,1,2\n", "line 1: found 3 cells"),

@@ -92,8 +92,8 @@ def test_shuffling_the_columns_of_a_release_makes_its_verdict_worse(name: str, s
     assert after["release"] > 1.5 * before["release"]
     assert after["release"] == pytest.approx(after["unrelated"], rel=0.1)
     little = (name, scale) == ("a rare code", 20.0)
-    assert ("many of which are lost here" in verdict(before).text) == verdict(before).of_run == little
-    assert "no better here than if columns were unrelated" in verdict(after).text
+    assert ("because many are lost and others" in verdict(before).text) == verdict(before).of_run == little
+    assert "because they are no better than those of unrelated columns" in verdict(after).text
     assert verdict(after).of_run
 
 
@@ -161,7 +161,7 @@ def test_dependence_of_independent_columns_is_rarely_seen() -> None:
 def test_a_table_without_dependence_has_its_note() -> None:
     independent = shuffled(tables()["a trend"], 11)
     note = verdict(compared(measured(independent, 50.0, seed=2), independent, independent))
-    assert "relationships between columns, of which none was seen beyond noise and sampling" in note.text
+    assert "relationships between columns, because none stands out from noise and sampling" in note.text
     assert note.of_run
     assert note.advice.endswith("fewer columns, a workload of the pairs that matter, or a larger epsilon.")
 
@@ -170,8 +170,8 @@ def test_rows_that_keep_little_say_so() -> None:
     table = tables()["functions"]
     found = measured(table, 20.0)
     none, little, much = (verdict(compared(found, release_of(table, part), table)) for part in (0.0, 0.3, 0.8))
-    assert "no better here than if columns were unrelated" in none.text
-    assert "many of which are lost here" in little.text
+    assert "because they are no better than those of unrelated columns" in none.text
+    assert "because many are lost and others are weaker than in the table" in little.text
     assert (none.of_run, little.of_run, much.of_run) == (True, True, False)
     assert "relationships" not in much.text
 
@@ -183,15 +183,15 @@ def test_few_measured_pairs_are_pointed_out() -> None:
     for pairs, warned in ((1, True), (2, False)):
         found = verdict(figures, pairs)
         assert f"Shares of pairs of values (in {pairs} of 3 pairs of columns): most within" in found.text
-        assert found.text.endswith("the other pairs of columns, which were not measured.")
+        assert found.text.endswith("; pairs of columns that were not measured.")
         assert found.of_run == warned
 
 
 TWO = pd.DataFrame({"a": ["x", "y"] * 1000, "b": ["x", "y"] * 1000, "c": ["x", "x", "y", "y"] * 500})
 SCHEMA = dpopt.Schema(tuple(dpopt.Attribute(name, dpopt.AttributeKind.CATEGORICAL, ("x", "y")) for name in "abc"))
 _PAIRS = "Shares of pairs of values: most within "
-_BY_THEOREM = " points with probability 95 %, if the table has n0 records, as its theorem says."
-_UNKNOWN = "Nothing in this release tells how good it is."
+_BY_THEOREM = " percentage points with probability 95 %, if the table has n0 records, by its theorem."
+_UNKNOWN = "Nothing in this release shows how accurate it is."
 _ROUNDS = dpopt.DualQuery(rounds=20, draws=20, step=0.5)
 FAMILIES: dict[str, tuple[dict[str, Any], str]] = {
     "residuals": ({"algorithm": "projection", "measure": "residuals"}, _PAIRS),
@@ -200,7 +200,7 @@ FAMILIES: dict[str, tuple[dict[str, Any], str]] = {
     "mwem": ({"algorithm": dpopt.MWEM(rounds=6)}, "Shares of pairs of values"),
     "noise": ({"algorithm": "noise"}, _PAIRS),
     "dualquery": ({"algorithm": _ROUNDS}, _UNKNOWN),
-    "predicted": ({"algorithm": _ROUNDS, "predict": True}, " points on average, as predicted on public data."),
+    "predicted": ({"algorithm": _ROUNDS, "predict": True}, " points on average, predicted from public data."),
     "fem": ({"algorithm": dpopt.FEM(rounds=4)}, _UNKNOWN),
     "smalldb": ({"algorithm": dpopt.SmallDatabase(records=3), "epsilon": 1}, _BY_THEOREM),
 }
@@ -241,38 +241,38 @@ PAIRS = {"pairs": 117, "all_pairs": 136, "count_error": 49.0, "release": 54.0, "
         (
             {"two_way": {**PAIRS, "rows_for_means": {"age": 5400.0, "previous": 17000.0, "day": 1900.0}}},
             (
-                "Shares of single columns: within 0.57 points. Shares of pairs of values (in 117 of 136 pairs of columns): "
-                "most within 0.12 points. Do not use: anything on groups below 2,400 rows; means of previous within groups; "
-                "other means within groups below 5,400 rows; the other pairs of columns, which were not measured."
+                "Shares of single columns: within 0.57 percentage points. Shares of pairs of values (in 117 of 136 pairs of "
+                "columns): most within 0.12 percentage points. Do not use: figures for groups below 2,400 rows; means of "
+                "'previous' within groups; other means within groups below 5,400 rows; pairs of columns that were not measured."
             ),
         ),
         (
             {"two_way": {**PAIRS, "pairs": 136, "count_error": 950.0, "release": 100.0}},
             (
-                "Shares of single columns: within 0.57 points. Shares of pairs of values: most within 0.23 points. "
-                "Do not use: percentages within groups."
+                "Shares of single columns: within 0.57 percentage points. Shares of pairs of values: most within 0.23 "
+                "percentage points. Do not use: percentages within groups."
             ),
         ),
         (
             {"one_way": {**BANK, "share_error": 0.31}, "two_way": {"pairs": 0, "all_pairs": 136}},
             (
-                "Do not use: shares of single columns, which can be off by 31 points; relationships between columns, of "
-                "which nothing was measured."
+                "Do not use: shares of single columns, which can be off by 31 percentage points; relationships between "
+                "columns, because none were measured."
             ),
         ),
         (
             {"one_way": {**BANK, "share_error": 1.31}},
-            "Do not use: shares of single columns, which can be off by 100 points.",
+            "Do not use: shares of single columns, which can be off by 100 percentage points.",
         ),
         (
             {"size": {"declared": 45000, "says": "about", "records": 400}},
-            "Do not use: anything; the declared number of records is wrong, and all shares with it.",
+            "Do not use anything: the declared number of records is wrong, and so are all shares.",
         ),
         (
             {"one_way": None, "predicted": {"mean_error": 0.1, "verdict": "the uniform distribution has ..."}},
             (
-                "Trivial answers are predicted to be as good. Compare rows and table (dpopt evaluate) before anyone relies "
-                "on them."
+                "Trivial answers are predicted to be as accurate. Compare the rows with the table (dpopt evaluate) before "
+                "anyone relies on them."
             ),
         ),
     ],

@@ -70,7 +70,7 @@ def test_what_is_refused_is_not_remembered_and_what_is_interrupted_is(tmp_path: 
 def test_a_draw_that_ends_a_run_is_remembered(tmp_path: Path) -> None:
     table = tmp_path / "few.csv"
     pd.DataFrame({"smoker": [True, False]}).to_csv(table, index=False)
-    with pytest.raises(ChargedError, match="lost in its noise"):
+    with pytest.raises(ChargedError, match="the noise hides it"):
         dpopt.release(table, SCHEMA, epsilon=0.001, delta=1e-6, predict=False)
     assert "released once before" in note_of(table)[0]
 

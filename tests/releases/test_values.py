@@ -105,7 +105,7 @@ def test_columns_that_a_rule_compares_otherwise_than_by_order_keep_their_represe
 def test_an_owner_is_warned_of_numbers_that_a_rule_keeps_at_the_middle_of_bins() -> None:
     rule = Rule(compare([(2, "visits")], "<=", "age", by="representative", missing="holds"))
     asked: dict[str, Any] = {"n": 500, "epsilon": 1.0, "predict": False, "algorithm": "projection"}
-    with pytest.warns(AccuracyWarning, match="numbers of 'age' stand at the representatives"):
+    with pytest.warns(AccuracyWarning, match="numbers of 'age' are the representatives"):
         plan(Schema(SCHEMA.attributes, rules=(rule,)), "marginals:1", **asked)
     assert not [one for one in plan(SCHEMA, "marginals:1", **asked).remarks if "representatives" in one]
 

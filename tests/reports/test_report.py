@@ -89,7 +89,7 @@ def test_the_owners_page_says_so_on_screen_and_on_every_sheet(pages: tuple[str, 
 
 def test_the_owners_page_begins_with_the_weakest_figures(pages: tuple[str, str]) -> None:
     begin = pages[1].index('<section id="glance">')
-    assert begin < pages[1].index("weakest dependence: ") < pages[1].index('<section id="spent">')
+    assert begin < pages[1].index("weakest dependence (0: none, 1:") < pages[1].index('<section id="spent">')
     assert "weakest" not in pages[0]
 
 
@@ -110,11 +110,11 @@ def test_the_release_says_from_which_group_size_on_percentages_can_be_read(
     least = 50 * max(two_way["count_error"], (2 / np.pi) ** 0.5 * two_way["release"])
     kept = {**two_way, "unrelated": 10 * two_way["release"], "better": True, "dependence": True}
     stated = {**finished.statement, "accuracy": {**finished.statement["accuracy"], "two_way": kept}}
-    assert f"anything on groups below {float(f'{least:.2g}'):,.9g} rows" in verdict_of(stated).text
+    assert f"figures for groups below {float(f'{least:.2g}'):,.9g} rows" in verdict_of(stated).text
     assert all(said in page for page in pages)
     alone = released(workload="marginals:1")
     assert alone.statement["accuracy"]["two_way"] == {"pairs": 0, "all_pairs": 10}
-    assert "relationships between columns, of which nothing was measured" in repr(alone)
+    assert "relationships between columns, because none were measured" in repr(alone)
 
 
 def test_the_page_without_the_table_is_a_function_of_the_release_alone(tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_a_file_is_for_the_owner_alone_and_replaces_pages_only(
     assert "NOT PRIVATE" not in out.read_text(encoding="utf-8")
     other = tmp_path / "table.csv"
     other.write_text("a,b\n")
-    with pytest.raises(ReleaseFolderError, match="no page of HTML"):
+    with pytest.raises(ReleaseFolderError, match="is not a page of HTML"):
         report(finished, out=other)
     with pytest.raises(ReleaseFolderError, match="no folder"):
         report(finished, out=tmp_path / "none" / "report.html")
@@ -291,7 +291,7 @@ def test_the_command_writes_both_pages(tmp_path: Path) -> None:
     said = succeed("report", folder, path, "-o", tmp_path / "own.html", "--target", "smoker", "--title", "A & B")
     assert "NOT private" in said
     assert "<h1>A &amp; B</h1>" in (tmp_path / "own.html").read_text(encoding="utf-8")
-    assert "no page of HTML" in refuse("report", folder, "-o", path)
+    assert "is not a page of HTML" in refuse("report", folder, "-o", path)
 
 
 def test_the_power_of_tests_is_that_of_randomized_response() -> None:

@@ -422,10 +422,10 @@ def test_wide_tables_of_every_kind_are_the_same_table(kind: str) -> None:
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        (WIDE + 1, "something else than zeros and ones"),
+        (WIDE + 1, "values other than zeros and ones"),
         (WIDE[:, :2], "2 columns, and 3 are declared"),
-        (pd.DataFrame({"x0": ["a"], "x1": ["b"], "x2": ["c"]}), "'x0' holds something else"),
-        (pd.DataFrame({"x0": [0, None], "x1": [0, 1], "x2": [0, 1]}), "'x0' holds something else"),
+        (pd.DataFrame({"x0": ["a"], "x1": ["b"], "x2": ["c"]}), "'x0' holds values other than zeros and ones"),
+        (pd.DataFrame({"x0": [0, None], "x1": [0, 1], "x2": [0, 1]}), "'x0' holds values other than zeros and ones"),
     ],
 )
 def test_wide_tables_of_other_values_are_refused(table: Any, said: str) -> None:

@@ -120,12 +120,12 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
         for other, message in (
             (61, "lies in no bin"),
             (-1, "lies in no bin"),
-            (0.5, "no whole number"),
-            ("a", "is no number"),
-            (True, "is no number"),
+            (0.5, "is not a whole number"),
+            ("a", "is not a number"),
+            (True, "is not a number"),
         )
     ),
-    (partial(age, representatives=np.array(["1", "2"])), "the representative .* is no number"),
+    (partial(age, representatives=np.array(["1", "2"])), "the representative .* is not a number"),
     (partial(age, occurring=np.array([7, 8])), "'occurring' names the code"),
     *((partial(age().label, code), r"'age': code .* the codes are 0 \.\. 1") for code in (-1, 2)),
     *(
@@ -138,7 +138,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
             ((NAN, 1), "nan cannot be a value"),
             ((None,), "None cannot be a value"),
             ((*range(65_535), "?"), "65536 codes"),
-            (("\udfff",), "no valid Unicode text"),
+            (("\udfff",), "is not valid Unicode text"),
         )
     ),
     *(
@@ -151,8 +151,8 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
             ((0, NAN), "is not finite"),
             ((0, INFINITE), "is not finite"),
             ((0, 10**400), "is not finite"),
-            ((False, True), "is no number"),
-            (("0", "1"), "is no number"),
+            ((False, True), "is not a number"),
+            (("0", "1"), "is not a number"),
         )
     ),
     *(
@@ -162,11 +162,11 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (partial(age, representatives=(1,)), "1 representatives for 2 bins"),
     (partial(age, representatives=(1, 2)), r"2 lies outside its bin \[20, 30\]"),
     (partial(age, representatives=(20, 25)), r"20 lies outside its bin \[0, 20\)"),
-    (partial(age, representatives=(1.5, 25), integer=True), "1.5 is no whole number"),
+    (partial(age, representatives=(1.5, 25), integer=True), "1.5 is not a whole number"),
     (partial(age, representatives=(NAN, 25)), "is not finite"),
     (partial(x_of, ("a", "?"), missing="?"), "both the missing text and a value"),
     (partial(x_of, ("a",), missing=0), "is the text of a missing value"),
-    (partial(x_of, ("a",), missing="\ud800"), "no valid Unicode text"),
+    (partial(x_of, ("a",), missing="\ud800"), "is not valid Unicode text"),
     (partial(age, missing="30"), "also a number inside the bins"),
     *(
         (partial(age, occurring=codes), f"attribute 'age': .*{message}")
@@ -186,7 +186,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (partial(x_of, ("a",), edges=(0, 1)), "belong to numeric, not to categorical"),
     (partial(Attribute, "x", NUMERIC, ("a",), edges=(0, 1)), "belong to categorical"),
     *((partial(any_of, name, BOOLEAN), "needs a name") for name in ("", 3, None)),
-    (partial(Attribute, "\ud800", BOOLEAN), "no valid Unicode text"),
+    (partial(Attribute, "\ud800", BOOLEAN), "is not valid Unicode text"),
     (partial(any_of, "x", "numeric", edges=(0, 1)), "must be an AttributeKind"),
 ]
 
@@ -348,15 +348,15 @@ def test_records_of_dates_read_back_from_csv_and_parquet(tmp_path: Path) -> None
         (lambda: days(date_format="%d-%m"), "expected one such as"),
         (lambda: days(date_format="%Y-%d"), "none without those before it"),
         (lambda: days(date_format="%Y%Y"), "expected one such as"),
-        (lambda: days(edges=("2024-01-01", "01-01-2025")), "the edge '2024-01-01' is no date in the form"),
-        (lambda: days(edges=("30-02-2024", "01-01-2025")), "the edge '30-02-2024' is no date"),
+        (lambda: days(edges=("2024-01-01", "01-01-2025")), "the edge '2024-01-01' is not a date in the form"),
+        (lambda: days(edges=("30-02-2024", "01-01-2025")), "the edge '30-02-2024' is not a date"),
         (lambda: days(missing="24-12-2024"), "also a number inside the bins"),
-        (lambda: age(date_format="%y", edges=(0, 2e9)), "the edge 0 is no date in the form '%y', such as '24'"),
+        (lambda: age(date_format="%y", edges=(0, 2e9)), "the edge 0 is not a date in the form '%y', such as '24'"),
         (lambda: days(date_format="%y %Y"), "expected one such as"),
         (lambda: x_of(("a",), date_format="%Y"), "a form of dates belongs to numeric"),
-        (lambda: days(edges=("0000", "2024"), date_format="%Y"), "the edge '0000' is no date in the form '%Y'"),
-        (lambda: days(other=1.7e9), "'other' 1700000000.0 is no date in the form '%d-%m-%Y', such as '31-01-2024'"),
-        (lambda: days(representatives=(1.7e9, 1.8e9)), "the representative 1700000000.0 is no date in the form"),
+        (lambda: days(edges=("0000", "2024"), date_format="%Y"), "the edge '0000' is not a date in the form '%Y'"),
+        (lambda: days(other=1.7e9), "'other' 1700000000.0 is not a date in the form '%d-%m-%Y', such as '31-01-2024'"),
+        (lambda: days(representatives=(1.7e9, 1.8e9)), "the representative 1700000000.0 is not a date in the form"),
         (
             lambda: Schema.from_json(
                 {
@@ -364,7 +364,7 @@ def test_records_of_dates_read_back_from_csv_and_parquet(tmp_path: Path) -> None
                     "attributes": [{"name": "d", "type": "date", "format": "%Y", "edges": [2000, 2025]}],
                 }
             ),
-            "the edge 2000 is no date in the form '%Y', such as '2024'",
+            "the edge 2000 is not a date in the form '%Y', such as '2024'",
         ),
         (lambda: age(decimals=0), "'decimals' is a number from 1 to 15"),
         (lambda: x_of(("a",), decimals=1), "belongs to numeric"),

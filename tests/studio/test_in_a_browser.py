@@ -107,7 +107,7 @@ def test_an_owner_comes_from_a_file_to_a_release(browser: Any, address: str, tmp
     page.wait_for_url("**/run")
     page.reload()
     assert page.inner_text("h1") in {"Releasing", "Released"}
-    page.wait_for_selector("text=May be handed on", timeout=120_000)
+    page.wait_for_selector("text=You can publish", timeout=120_000)
     fits(page)
     with page.expect_download() as download:
         page.click("text=Records alone")

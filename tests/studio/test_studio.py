@@ -182,7 +182,7 @@ def test_a_path_is_read_where_it_is_and_another_file_is_refused(tmp_path: Path) 
     assert [table.path for table in studio.tables.values()] == [tmp_path / "people.csv"]
     others = [str(tmp_path / name) for name in ("none.csv", "others.csv")]
     for unknown in (*others, "/etc/passwd", "~nobody-of-this-name/people.csv", "a" * 5000 + ".csv", "a\0.csv"):
-        assert "was not named as the studio was started" in owner.post("/tables", data={"path": unknown}).text
+        assert "was not named when you started the studio" in owner.post("/tables", data={"path": unknown}).text
     studio.close()
     with pytest.raises(PlanError, match="there is no file"):
         Studio(tmp_path, files=[tmp_path / "none.csv"])
@@ -250,7 +250,7 @@ def test_a_step_that_comes_too_early_is_refused_in_words(studio: Studio, owner: 
 def test_rules_are_checked_before_they_are_taken(studio: Studio, owner: TestClient) -> None:
     table = opened(owner)
     reviewed(owner, studio, table)
-    for text, said in (("{", "line 1"), ("[1]", "no JSON object"), ('{"forbidden": ["height"]}', "height")):
+    for text, said in (("{", "line 1"), ("[1]", "is not a JSON object"), ('{"forbidden": ["height"]}', "height")):
         assert said in sent(owner, f"{table}/rules", rules=text).text
     rule = '{"forbidden": ["sex"], "combinations": [["f"]]}'
     assert sent(owner, f"{table}/rules", rules=rule).status_code == 303
@@ -269,7 +269,7 @@ def test_a_release_is_planned_run_reported_and_downloaded(studio: Studio, owner:
     assert "Predicted mean error against epsilon" in page
     started(owner, table)
     page = ended(owner, table)
-    assert "May be handed on" in page
+    assert "You can publish" in page
     _answers_as_the_function_does(owner, studio, table)
     packed = zipfile.ZipFile(BytesIO(owner.get(f"{table}/release.zip").content))
     packed.extractall(tmp_path)
@@ -318,14 +318,14 @@ def test_two_runs_at_once_are_two_and_a_stopped_one_goes_on(studio: Studio, owne
     owner.post(f"{tables[0]}/run", data={"do": "stop"})
     stopped = owner.get(f"{tables[0]}/run").text
     if first.state == "stopped":  # else it had ended before
-        assert "To continue draws nothing of it again" in stopped
+        assert "If you continue, it is not paid again" in stopped
         before = transcript.read_bytes() if transcript is not None else b""
         owner.post(f"{tables[0]}/run", data={"do": "continue"})
-        assert "May be handed on" in ended(owner, tables[0])
+        assert "You can publish" in ended(owner, tables[0])
         whole = before[: before.rfind(b"\n") + 1]
         assert first.out is not None
         assert (first.out / "transcript.jsonl").read_bytes().startswith(whole)
-    assert "May be handed on" in ended(owner, tables[1])
+    assert "You can publish" in ended(owner, tables[1])
     assert first.out != second.out
 
 
@@ -337,7 +337,7 @@ def test_a_budget_file_is_spent_from_and_one_without_room_refuses(tmp_path: Path
     owner = entered(studio)
     table = opened(owner)
     reviewed(owner, studio, table)
-    for epsilon, said in (("2", "May be handed on"), ("2", "Nothing was drawn, and nothing spent")):
+    for epsilon, said in (("2", "You can publish"), ("2", "Nothing has been spent")):
         planned(owner, table, epsilon=epsilon, budget=str(ledger.path))
         started(owner, table)
         assert said in ended(owner, table)
@@ -547,7 +547,7 @@ def test_bytes_are_counted_as_they_arrive(
 
     answer = owner.post(page, content=chunks(), headers={"content-type": "multipart/form-data; boundary=x"})
     assert answer.status_code == 400
-    assert "more than 100,000 bytes were sent" in answer.text
+    assert "more than 100,000 bytes were uploaded" in answer.text
 
 
 def test_a_plan_in_flight_does_not_overwrite_a_review(
@@ -570,7 +570,7 @@ def test_a_plan_in_flight_does_not_overwrite_a_review(
         assert begun.wait(60)
         reviewed(owner, studio, address, **{"kept-2": ""})
         go_on.set()
-        assert "were changed after this page was shown" in in_flight.result()
+        assert "changed after this page was shown" in in_flight.result()
     assert table.plan is None
     assert table.schema is not None
     assert table.schema.names == ("age", "sex")
@@ -584,7 +584,7 @@ def test_what_was_changed_in_another_tab_is_looked_at_again(studio: Studio, owne
     planned(owner, address)
     shown = {"generation": generation(owner, f"{address}/plan")}
     table = studio.tables[address.rpartition("/")[2]]
-    said = "were changed after this page was shown"
+    said = "changed after this page was shown"
     schema = table.schema
     late = {"reviewed": "y", "kept-0": "y", "kind-0": "numeric", "codes-0": "0\n200"}
     for page, form in (("rules", {"rules": ""}), ("run", {"do": "start"}), ("columns", late)):
@@ -627,7 +627,7 @@ def test_fields_say_what_becomes_of_values_that_do_not_fit_and_the_public_number
     assert "--" not in " ".join(studio.tables[table.rpartition("/")[2]].draft.notes)
     started(owner, table)
     refused = ended(owner, table)
-    assert "'clip' in the field 'What becomes of values that do not fit'" in html.unescape(refused)
+    assert "'clip' in the field 'How to handle values that do not fit'" in html.unescape(refused)
     assert "--on-invalid" not in refused
     page = planned(owner, table, n="", n0="900", on_invalid="clip")
     assert '<option value="clip" selected>' in page

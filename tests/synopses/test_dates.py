@@ -51,7 +51,7 @@ def test_a_range_of_dates_is_named_in_the_form_of_the_column(form: str) -> None:
             bins.range_of(f"{number}:{at(2, form)}")
     middle = pd.Timestamp("2024-02-11").strftime(form)
     if "%d" in form:
-        with pytest.raises(WorkloadError, match=f"no edge of a bin; the nearest are {at(1, form)}, {at(2, form)}"):
+        with pytest.raises(WorkloadError, match=f"not an edge of a bin; the nearest are {at(1, form)}, {at(2, form)}"):
             bins.range_of(f"{middle}:{at(2, form)}")
 
 
@@ -59,7 +59,7 @@ def test_colons_that_belong_to_times_are_told_from_that_between_ends() -> None:
     times = Bins.of_attribute(attribute("%Y-%m-%d %H:%M"))
     for text in ("2024-01-01 00:00", "2024-01-01 00:00:2024-03-01", "2024-01-01:2024-03-01", "a:b:c"):
         with pytest.raises(
-            WorkloadError, match="no date in the form|two ends and a colon, such as 2024-01-01 00:00:2024-07-01"
+            WorkloadError, match="is not a date in the form|two ends and a colon, such as 2024-01-01 00:00:2024-07-01"
         ):
             times.range_of(text)
 
@@ -73,13 +73,13 @@ def test_files_from_before_dates_had_forms_name_them_by_their_labels(tmp_path: P
         old = Histogram.from_json(json.loads(json.dumps(stated)))
         text, seconds = f"{at(1, form)}:{at(6, form)}", "1706745600:1719792000"
         assert old.answer(text) == old.answer(seconds) == made.answer(text)
-        with pytest.raises(WorkloadError, match="is no number|two ends and a colon"):
+        with pytest.raises(WorkloadError, match="is not a number|two ends and a colon"):
             old.answer(f"x:{at(6, form)}")
 
 
 def test_bins_of_dates_that_cannot_be_are_refused() -> None:
     for edges, form in (((0.0, 1.0), "%q"), ((0.0, 1e300), "%Y"), (None, "%Y")):
-        with pytest.raises(WorkloadError, match="no dates in the form"):
+        with pytest.raises(WorkloadError, match="are not dates in the form"):
             Bins("day", 1, ("a",), edges, form)
 
 
@@ -121,7 +121,7 @@ def test_ranges_on_file_and_synthetic_records_have_dates(tmp_path: Path) -> None
     made = dpopt.histogram(stays(form), schema, "day", epsilon=5, ranges=f"file:{ranges}")
     assert made.answer(f"{at(0, form)}:{at(6, form)}").value > 0
     ranges.write_text("1704067200:1706745600\n")
-    with pytest.raises(WorkloadError, match="line 1: day: '1704067200' is no date in the form"):
+    with pytest.raises(WorkloadError, match="line 1: day: '1704067200' is not a date in the form"):
         dpopt.histogram(stays(form), schema, "day", epsilon=5, ranges=f"file:{ranges}")
     released = dpopt.intervals(stays(form), schema, ["day"], epsilon=20, n0=240)
     write_records(released, records, 60)
@@ -155,7 +155,7 @@ def test_workloads_and_summaries_name_dates() -> None:
     made = dpopt.summary(table, schema, 2, epsilon=5, n0=240)
     assert made.answer("day=2024-03,x=true") == made.answer("day=[2024-03,, 2024-04),x=true")
     assert made.answer("day<2024-02,x=true") == made.answer("day=2024-01,x=true")
-    with pytest.raises(SchemaError, match="the value 2024 is no date in the form '%Y-%m', such as '2024-01'"):
+    with pytest.raises(SchemaError, match="the value 2024 is not a date in the form '%Y-%m', such as '2024-01'"):
         made.answer("day>=2024,x=true")
 
 

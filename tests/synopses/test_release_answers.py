@@ -129,8 +129,8 @@ def test_the_shell_reads_files_and_writes_tables(tmp_path: Path) -> None:
     shown = succeed(*asked)
     assert "count where ill = true (measured)" in shown
     assert "age ~ smoker (measured)" in shown
-    assert "of the table as it was counted" in shown
-    assert "of the population" in succeed("answer", tmp_path / "release", "count where ill = true", "--population")
+    assert "for the table as counted" in shown
+    assert "for the population" in succeed("answer", tmp_path / "release", "count where ill = true", "--population")
     succeed(*asked, "-o", tmp_path / "answers.csv")
     found = pd.read_csv(tmp_path / "answers.csv")
     asked_for = ["count where ill = true", *["median(age) by smoker"] * 2, *["age ~ smoker"] * 2]

@@ -348,7 +348,7 @@ def test_a_new_journal_never_takes_a_file_or_a_link_that_is_there(written: Path)
 
 def test_what_is_no_plain_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ReleaseFolderError, match="cannot write pipe: it is no plain file"):
+    with pytest.raises(ReleaseFolderError, match="cannot write pipe: it is not a regular file"):
         FileJournal.reopen(tmp_path / "pipe")
 
 

@@ -343,7 +343,7 @@ def read_rounds(target: Path, folder: Path) -> list[CertifiedRound]:
         return []
     stated = read_json(target)
     if stated.get("dpopt_certify") != FORMAT or not isinstance(stated.get("rounds"), list):
-        raise PlanError(f"{target} exists and is no file of certified rounds. Name another file")
+        raise PlanError(f"{target} exists and is not a file of certified rounds. Name another file")
     if stated.get("transcript") != transcript_hash(folder):
         raise PlanError(f"{target} belongs to another run than {folder}. Name another file")
     return [decode(CertifiedRound, row, "a certified round", PlanError) for row in stated["rounds"]]

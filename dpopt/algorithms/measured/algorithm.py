@@ -157,7 +157,7 @@ class MeasuredAlgorithm(Algorithm[OptionsT, MeasuredPlan]):
         if fitter is None:
             if not answered:
                 raise PlanError(
-                    "the measurement was torn by an interruption: it stays charged, and there is nothing to release"
+                    "an interruption lost the measurement: its cost is not refunded, and there is nothing to release"
                 )
             shares = np.concatenate([one.answers.values for one in answered]) / plan.size
             return Outcome(walk.ledger, None, answers=shares, sections=sections, measured=measured, totals=totals)

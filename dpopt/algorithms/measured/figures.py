@@ -65,7 +65,7 @@ def _asked(schema: Schema, texts: Sequence[str], target: str | None) -> list[Que
     for text in texts:
         if "~" in re.sub(QUOTED, "", text):
             raise PlanError(
-                f"{text!r} is a regression, which no figure buys; ask for its pairs, as 'mean(income) by age'"
+                f"{text!r} is a regression, which --figures does not take; ask for its pairs, such as 'mean(income) by age'"
             )
     asked = [parse_question(text, schema) for text in texts]
     if target not in (None, *schema.names):

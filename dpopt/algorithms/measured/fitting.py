@@ -61,8 +61,7 @@ def fit_problem(job: Job, answered: Sequence[Answered]) -> FitProblem:
     """Return the problem: minimize half the sum of squared differences to the noisy shares, each over its variance."""
     if not answered:
         raise PlanError(
-            "every measurement was lost in interruptions: what was charged stays spent, and there is nothing to fit "
-            "records to"
+            "interruptions lost every measurement: their cost is not refunded, and there is nothing to fit records to"
         )
     plan, terms = job.plan, []
     for one in answered:

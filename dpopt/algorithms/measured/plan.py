@@ -115,7 +115,7 @@ class PlannedFigures:
 
     questions: tuple[str, ...]
     target: str | None
-    """A column that matters with each other one."""
+    """A column whose relationships matter most."""
     sets: tuple[tuple[int, ...], ...]
     """Attributes of the marginals that they need, increasing: these are measured whatever they are worth."""
     rho: float

@@ -46,8 +46,7 @@ def play_residuals(job: Job, walk: Walk[MeasuringCurator], fitter: RecordFitter)
             walk.progress.share(number / len(plan.stages))
     if not known.usable().size:
         raise PlanError(
-            "the measurements were lost in interruptions: what was charged stays spent, and there is nothing to fit "
-            "records to"
+            "interruptions lost the measurements: their cost is not refunded, and there is nothing to fit records to"
         )
     suggested, kept = known.problem(), known.kept()
     problem = replace(suggested[0], kept=kept)

@@ -110,8 +110,8 @@ class SmallDatabasePlan(Plan):
 
 
 LOST = (
-    "the selection was torn by an interruption: part of it may have been seen, so it stays charged, and there is "
-    "nothing to release. Begin another run, with a budget of its own"
+    "an interruption lost the selection: its cost is not refunded, and there is nothing to release. Begin another run, "
+    "with its own budget"
 )
 _NEGLIGIBLE = 35.0  # ln of the odds, about 2^50, against a database whose error is beyond the reach
 _SLACK_OF_SIZE = 0.25  # under add-remove the table may have more or fewer records than n0, and errors grow by as much

@@ -29,19 +29,21 @@ def answer(
     regress: Annotated[
         list[str] | None, "Linear regression, as 'income ~ age + sex'; can be given several times."
     ] = None,
-    file: Annotated[Path | None, "File of questions, one on each line; '#' begins a remark."] = None,
-    confidence: Annotated[float, "Probability with which each interval holds the figure of the table."] = 0.95,
-    simultaneous: Annotated[bool, "All intervals of this call together hold with this probability."] = False,
+    file: Annotated[Path | None, "File of questions, one on each line; '#' begins a comment."] = None,
+    confidence: Annotated[float, "Probability that each interval contains the figure of the table."] = 0.95,
+    simultaneous: Annotated[
+        bool, "With this probability all intervals of this call together contain their figures."
+    ] = False,
     population: Annotated[
         bool, "Intervals hold the figure of the population that the table was drawn from, record by record."
     ] = False,
     out: Annotated[Path | None, "-o", "--out", "New file for the answers (.csv)."] = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Answer questions from what a release measured, with intervals. Costs no privacy.
+    """Answer questions from the measurements of a release, with intervals. Costs no privacy.
 
-    The answers are those of the table as it was counted, without bias. Questions about columns that were not measured
-    together are answered by the synthetic rows, without an interval.
+    Answers estimate the figures of the table without bias. If columns were not measured together, the synthetic rows
+    answer, without an interval.
     """
     from dpopt.releases.folder_files import check_new, write_whole
     from dpopt.synopses.release_answers import Answering, frame
@@ -55,7 +57,9 @@ def answer(
     if not folders:
         fail(f"found no release at {given[0]!r}; name the folder of a release first, then questions")
     if not asked:
-        fail("found no question; give one behind the release, as 'count where sex = female', or --regress, or --file")
+        fail(
+            "found no question; give one after the release, such as 'count where sex = female', or --regress, or --file"
+        )
     if out is not None:
         if as_json:
             fail("--out writes a table (.csv), and --json prints: leave one of them out, or give --json > FILE")
@@ -68,8 +72,8 @@ def answer(
     elif as_json:
         print_json({"confidence": confidence, "answers": rows})
     else:
-        whose = "the population that the table was drawn from" if population else "the table as it was counted"
-        _show(rows, f"{100 * confidence:g} % intervals{' of all together' if simultaneous else ''}, of {whose}")
+        whose = "the population that the table is a sample of" if population else "the table as counted"
+        _show(rows, f"{100 * confidence:g} % intervals{' that hold all together' if simultaneous else ''}, for {whose}")
 
 
 def _lines(file: Path | None) -> list[str]:

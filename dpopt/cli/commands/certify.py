@@ -23,14 +23,12 @@ def reweight(
     *,
     folder: options.FolderArgument,
     out: Annotated[Path, "-o", "--out", "New or empty folder."],
-    rows: Annotated[
-        int | None, "Write this many rows without weights; if left out, distinct records with weights."
-    ] = None,
+    rows: Annotated[int | None, "Write this many rows without weights. Default: distinct records with weights."] = None,
     solver: Annotated[
         str | None,
-        "Solver of the convex program with cones, such as clarabel, for small releases; if left out, Newton's method.",
+        "Solver of the convex program with cones, such as clarabel, for small releases. Default: Newton's method.",
     ] = None,
-    seconds: Annotated[float | None, "Time limit of --solver, in seconds; none if left out."] = None,
+    seconds: Annotated[float | None, "Time limit of --solver, in seconds. Default: none."] = None,
     table: Annotated[
         Path | None,
         "--evaluate",
@@ -39,7 +37,7 @@ def reweight(
     ] = None,
     reading: options.LayoutOptions,
 ) -> None:
-    """Give the records of a DualQuery release the weights under which its transcript is most likely. Costs no privacy.
+    """Weight the records of a DualQuery release by maximum likelihood of its transcript. Costs no privacy.
 
     The release is never changed.
     """
@@ -79,22 +77,21 @@ def certify(
     folder: options.FolderArgument,
     solver: Annotated[
         str,
-        "Solvers that look for a bound and a better record where the proven bound leaves a gap, separated by commas: "
-        "each tries for an eighth of the time, the one with the least bound gets the rest; none for proven bounds "
-        "only.",
+        "Solvers that look for a bound and a better record if the proven bound leaves a gap, separated by commas. Each "
+        "tries for an eighth of the time; the one with the smallest bound gets the rest. none: proven bounds only.",
     ] = "cp-sat,gscip",
     formulation: options.FormulationOption = None,
     seconds: Annotated[float, "Time limit of that search in each round, of all solvers together, in seconds."] = 10.0,
     rounds: Annotated[str, "--round-numbers", "Rounds to bound: all, or numbers and ranges such as 1,5-9."] = "all",
     lp_solver: Annotated[
         str | None,
-        "Solver of linear programs, for the dual values of proven bounds; the first available one if left out. See"
+        "Solver of linear programs, for the dual values of proven bounds. Default: the first available one. See"
         " 'dpopt solvers'.",
     ] = None,
     lift: Annotated[
         bool,
         "--lift/--no-lift",
-        "Where the relaxation leaves a gap, also solve a tighter and larger linear program (some seconds a round).",
+        "If the relaxation leaves a gap, also solve a tighter and larger linear program (some seconds a round).",
     ] = True,
     threads: options.ThreadsOption = 1,
     seed: Annotated[int, "Seed of the search."] = 0,
@@ -107,7 +104,7 @@ def certify(
     ] = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Bound how far each round's record is from the best one: proven in exact arithmetic, and reported by a solver.
+    """Bound the gap between each round's record and the optimum, in exact arithmetic and by a solver.
 
     The release is never changed.
     """

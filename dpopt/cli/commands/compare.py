@@ -27,13 +27,13 @@ class Running:
     solvers: Annotated[
         str | None,
         "Solvers, for best responses each with a formulation where it needs one: local-search,cp-sat,highs:clique; for "
-        "models: closed-form,clarabel,osqp. Left out: local-search,cp-sat,highs:per-literal; for models "
+        "models: closed-form,clarabel,osqp. Default: local-search,cp-sat,highs:per-literal; for models "
         "closed-form,highs,clarabel.",
     ] = None
     seconds: Annotated[
         float | None,
-        "Time limit of each solver on each problem, in seconds; 20 if left out. With --public-table in each round; if left "
-        "out 2 for exact solvers, and none for the local search.",
+        "Time limit of each solver on each problem, in seconds. Default: 20. With --public-table: of each round; default: 2 "
+        "for exact solvers, none for the local search.",
     ] = None
     threads: options.ThreadsOption = 1
     seed: Annotated[int, "Seed of every solver."] = 0
@@ -110,13 +110,13 @@ def compare(
     transcript: Annotated[
         Path | None,
         "--release",
-        "A finished release of dualquery, whose rounds are the problems, in place of instances.",
+        "Instead of instances: a finished release of dualquery, whose rounds are the problems.",
     ] = None,
     rounds: Annotated[str, "--round-numbers", "Rounds of the release: all, or 1,10,20-25."] = "all",
     models: Annotated[
         str | None,
         "--model",
-        "Models by name (`dpopt model list`), in place of instances: tree_consistency,projection. "
+        "Instead of instances: models by name (`dpopt model list`), such as tree_consistency,projection. "
         "With --data or --histogram: one.",
     ] = None,
     numbers: Numbers,
@@ -127,7 +127,7 @@ def compare(
         "same random numbers of --seed. NOT private.",
     ] = None,
     plan: Annotated[
-        Path | None, "With --public-table: a plan of dualquery ('dpopt plan -o'), in place of --release."
+        Path | None, "With --public-table, instead of --release: a plan of dualquery ('dpopt plan -o')."
     ] = None,
     running: Running,
 ) -> None:

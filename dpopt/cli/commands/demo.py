@@ -15,7 +15,7 @@ from dpopt.cli.application import command
 def demo(
     keep: Annotated[Path | None, "New or empty folder that keeps people.csv, schema.json and the release."] = None,
 ) -> None:
-    """Make a public population of 50,000 people, release it, evaluate and replay the release, and show each step."""
+    """Invent 50,000 people, release synthetic records of them, and evaluate and replay the release."""
     if keep is not None:
         from dpopt.releases.folder_files import make_empty
 

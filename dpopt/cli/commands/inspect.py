@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @command("replay")
 def replay(folder: options.FolderArgument, out: Annotated[Path, "-o", "--out", "New or empty folder."]) -> None:
-    """Rebuild a release from its plan and transcript in a new folder, with no table and no solver, and compare the two."""
+    """Rebuild a release in a new folder from its plan and transcript, without the table, and compare the two."""
     from dpopt.algorithms.replay import INPUTS, absent_files, differing_files
     from dpopt.algorithms.replay import replay as rebuild
     from dpopt.cli.reports.reports import console, listed
@@ -68,13 +68,13 @@ def evaluate(
     reading: options.LayoutOptions,
     engine: options.EngineOption = "memory",
     details: Annotated[
-        bool, "Show also baselines, means and quartiles, and what no row of the table has, with rules against it."
+        bool, "Also show scores, baselines, means, quartiles, and synthetic values that the table does not have."
     ] = False,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Compare a release with its table. NOT private: the figures are computed from the exact answers.
+    """Compare a release with its table, the weakest figures first. NOT private.
 
-    The table is read as the release read it; if it is now in another file, give --layout and its options.
+    dpopt reads TABLE with the options of the release. If it is now in a file of another layout, give --layout.
     """
     from dpopt.algorithms.evaluate import evaluate as compare
     from dpopt.algorithms.evaluate import refuse_swapped
@@ -105,12 +105,12 @@ def report(
     ] = None,
     out: Annotated[Path, "-o", "--out", "File for the report: one page of HTML."],
     target: Annotated[
-        str | None, "Column that models predict, trained on synthetic and on real records; needs the table."
+        str | None, "Column that test models predict, trained on synthetic and on real records; needs the table."
     ] = None,
     title: Annotated[str | None, "Heading of the report. Public."] = None,
-    quiet: Annotated[bool, "Do not show what is being done."] = False,
+    quiet: Annotated[bool, "Do not show progress."] = False,
 ) -> None:
-    """Show a release as one page of HTML: what was spent, what it holds and, with TABLE, how good it is. No network is used."""
+    """Show a release as one page of HTML; with TABLE also how accurate it is. Works without a network."""
     from dpopt.cli.reports.reports import console
     from dpopt.reports.report import report as make
 
@@ -135,9 +135,9 @@ def inspect(
     ] = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Say what a file or folder of dpopt holds, what was spent on it, and how far what a solver found is from the optimum.
+    """Describe a file or folder that dpopt wrote: what it holds, its cost, and the gaps of its solvers. Costs no privacy.
 
-    Of a run of dualquery, finished or not, some of its rounds are listed, and with --json all. Costs no privacy.
+    For a run of dualquery, finished or not, it lists some rounds, and with --json all.
     """
     from dpopt.cli.commands.compare_releases import check_outside_releases
     from dpopt.cli.pictures import draw_rounds
@@ -166,7 +166,7 @@ def inspect(
 
 @command("solvers")
 def solvers(as_json: options.JsonOption = False) -> None:
-    """List the solvers, what they accept and give, and whether they can run here."""
+    """List the solvers, what they solve, and whether they can run here."""
     from dpopt.cli.reports.reports import print_table
     from dpopt.solvers.registry import solver_names
 

@@ -120,7 +120,7 @@ def solve(
         str | None,
         "Solver, or closed-form for the model's own method. Left out: that if there is one, else highs or clarabel.",
     ] = None,
-    seconds: Annotated[float | None, "Time limit in seconds; none if left out."] = None,
+    seconds: Annotated[float | None, "Time limit in seconds. Default: none."] = None,
     as_json: _Json = False,
 ) -> None:
     """Solve a model, and print its values with their certificate: exact objective, violation, proven gap."""

@@ -32,42 +32,41 @@ def plan(
     layout: options.LayoutOption = None,
     n: Annotated[
         int | None,
-        "Number of records to plan for. Under replace it is public; under add-remove it is a guess, since a "
-        "release measures the number (or takes that of --n0). Where persons are protected, of rows that are counted.",
+        "Number of records to plan for: a guess is enough, since a release measures the number or uses --n0. Under "
+        "replace it is the public number. If persons are protected it is the number of counted rows.",
     ] = None,
     epsilons: Annotated[
         str | None,
-        "In place of --epsilon: several, such as .1,.3,1,3; prints the predicted error of each. Decimal points, no "
-        "decimal commas.",
+        "Instead of --epsilon: several, such as .1,.3,1,3; prints the predicted error of each. Use decimal points.",
     ] = None,
     unit: options.UnitOptions,
     n0_counted: options.N0CountedOption = False,
     accuracy: Annotated[
         float | None,
         "--error",
-        "In place of a plan: the parameters of the DualQuery paper for this largest error, a share between 0 and 1, "
-        "and what each accountant charges for them.",
+        "Instead of a plan: show the parameters of the DualQuery paper for this largest error, a share between 0 and 1, "
+        "and their cost by each accountant.",
     ] = None,
     confidence_of_error: Annotated[float, "--confidence", "Probability with which the error of --error holds."] = 0.95,
     algorithm: NamedAlgorithm,
     terms: PlanTerms,
     compare: Annotated[
-        bool, "--compare", "With auto, predict also the errors of algorithms that it would not take; takes longer."
+        bool, "--compare", "With auto: also predict the errors of the algorithms that it does not choose. Takes longer."
     ] = False,
     out: Annotated[
         Path | None,
         "-o",
         "--out",
-        "Write the plan to this file, for 'dpopt release --plan'; with --epsilons, or several rounds, draws or "
-        "steps, a picture (.svg, .png or .pdf); of these also a table (.csv).",
+        "Write the plan to this file, for 'dpopt release --plan'. With --epsilons: a picture (.svg, .png or .pdf). With "
+        "several rounds, draws or steps: a picture or a table (.csv).",
     ] = None,
     details: options.DetailsOption = False,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Plan a run: its cost, the proven bound, and the predicted errors. Reads no record.
+    """Plan a release and predict its errors. Reads no record.
 
-    Rounds, draws and step of dualquery without a budget have a cost, which is stated and is then the budget. Several
-    numbers of these, with commas, give a table.
+    For dualquery you can give rounds, draws and step without a budget: their cost is then the budget. Several numbers
+    with commas give a table.
     """
     from dpopt.accounting.budget import DEFAULT_DELTA
     from dpopt.accounting.relations import NeighbouringRelation
@@ -97,7 +96,9 @@ def plan(
         return
     over = {name: given for name, given in algorithm.given.items() if isinstance(given, list)}
     if over and (epsilons is not None or compare or algorithm.name != "dualquery"):
-        raise PlanError("several --rounds, --draws or --step are for dualquery, without --epsilons and --compare")
+        raise PlanError(
+            "several --rounds, --draws or --step need --algorithm dualquery, without --epsilons and --compare"
+        )
     if out is not None and epsilons is None and not over:
         check_replaceable(out, planned.PLAN_BEGINS, "plan of dpopt")
     progress = TerminalProgress(details=details)
@@ -117,7 +118,7 @@ def plan(
         from dpopt.cli.reports.reports import listed
 
         if terms.epsilon is not None or terms.rho is not None:
-            raise PlanError("--epsilons stands in place of --epsilon and --rho; leave them out")
+            raise PlanError("--epsilons replaces --epsilon and --rho; leave these out")
         several = _numbers(epsilons)
         typer.echo(f"epsilons {listed([f'{one:g}' for one in several])}", err=True)
         plans = planned.by_epsilon(
@@ -142,8 +143,7 @@ def _check_error(workload: str | None, n: int | None, named: NamedAlgorithm, ter
         raise PlanError("--error needs --workload and --n")
     if unit.rows_per_person is not None:
         raise PlanError(
-            "--error shows the paper's parameters, which are for single records; leave --person and "
-            "--rows-per-person out"
+            "--error shows the paper's parameters, which protect single records; leave --person and --rows-per-person out"
         )
     if terms.rho is not None:
         raise PlanError("--error goes with --epsilon and --delta (or with neither), not with --rho")
@@ -164,7 +164,7 @@ def _report(made: Planned, *, details: bool, compare: bool, predict: bool) -> No
     if figures := explained.get("figures", ()):
         from dpopt.algorithms.measured.figures import width_in_words
 
-        typer.echo("figures:    95 % intervals, foreseen; how many records a group has is private")
+        typer.echo("figures:    predicted 95 % intervals (the sizes of groups are private)")
         for one in figures:
             typer.echo(f"            {width_in_words(one)}")
     typer.echo(f"protection: {made.protects}")
@@ -182,8 +182,8 @@ def _show_sweep(rows: list[Any], out: Path | None, *, as_json: bool) -> None:
         return
     print_rows(rows, title="plans of dualquery", most=len(rows))
     typer.echo(
-        "errors: mean and largest predicted on public data, the largest one proven if every best response is optimal\n"
-        "seconds: of all rounds on this machine, judged by the first ones on public data"
+        "errors: mean and largest, predicted on public data; the proven largest one holds if every best response is optimal\n"
+        "seconds: of all rounds on this machine, estimated from the first rounds on public data"
     )
 
 
@@ -215,7 +215,7 @@ def _compare_epsilons(plans: Sequence[Planned], out: Path | None, *, as_json: bo
         print_json({"epsilons": rows, "recommended": {"epsilon": chosen, "because": because}})
     else:
         _report_epsilons(rows)
-        typer.echo(f"by the rule: {because}")
+        typer.echo(f"recommended: {because}")
 
 
 def _report_epsilons(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -247,10 +247,10 @@ def _report_epsilons(rows: Sequence[Mapping[str, Any]]) -> None:
         title=f"errors predicted for {chosen}, on public data",
     )
     typer.echo(
-        "like a sample of: a random sample of so many records has the same mean error\n"
-        "largest: the largest error of a count; best baseline: the mean error of the best simple guess, without the "
-        "table\nfound of 100: a test that wrongly accuses 5 of 100 people who are not in the table finds at most so "
-        "many who are; above 90 that promises almost nothing"
+        "like a sample of: the size of a random sample with the same mean error\n"
+        "largest: the largest error of a count; best baseline: the mean error of the best simple guess without the "
+        "table\nfound of 100: how many of 100 people in the table an attacker can identify who is wrong about 5 of 100 "
+        "outsiders; above 90 is almost no protection"
     )
 
 

@@ -17,7 +17,7 @@ from dpopt.cli.reports.reporting import reporting
 from dpopt.errors import visible
 
 TimingsOption = Annotated[
-    Path | None, "Write the seconds of each stage to this file. They depend on the table: do not publish them."
+    Path | None, "Write the seconds of each stage to this file. They depend on the table: do not publish it."
 ]
 LogOption = Annotated[
     Path | None,
@@ -31,9 +31,7 @@ def release(
     table: options.AnyTableArgument,
     out: Annotated[Path, "-o", "--out", "New or empty folder for the release."],
     schema: options.DeclaredSchemaOption = None,
-    plan: Annotated[
-        Path | None, "A plan of 'dpopt plan -o': schema, workload, budget and algorithm are taken from it."
-    ] = None,
+    plan: Annotated[Path | None, "File of 'dpopt plan -o', with the schema, workload, budget and algorithm."] = None,
     workload: options.WorkloadOption = None,
     binary_columns: options.BinaryColumnsOption = None,
     names: options.NamesOption = None,
@@ -45,14 +43,14 @@ def release(
     public_table: Annotated[
         bool,
         "--public-table",
-        "The table is public: draws are a function of --seed, the same numbers for every solver. NOT private.",
+        "The table is public: --seed decides all draws, so that every solver gets the same ones. NOT private.",
     ] = False,
     timings: TimingsOption = None,
     log: LogOption = None,
     details: options.DetailsOption = False,
     quiet: Annotated[bool, "Print errors and warnings only."] = False,
 ) -> None:
-    """Release differentially private synthetic records of TABLE into a new folder."""
+    """Release synthetic records of TABLE, with differential privacy, into a new folder."""
     from dpopt.algorithms.planned import read_planned
     from dpopt.algorithms.release import release
     from dpopt.private.readers.read_table import unused_columns
@@ -65,7 +63,7 @@ def release(
     how.check_against(declared)
     ignored = () if declared.is_binary else unused_columns(table, declared, how)
     if ignored and not quiet:
-        typer.echo(f"columns that the schema does not name, ignored: {visible(', '.join(ignored))}", file=sys.stderr)
+        typer.echo(f"ignored columns, which the schema does not name: {visible(', '.join(ignored))}", file=sys.stderr)
     with reporting("release", out, timings, log, quiet=quiet, details=details, budget=paying.budget) as progress:
         finished = release(
             table,
@@ -98,7 +96,7 @@ def resume(
 ) -> None:
     """Continue an interrupted release in FOLDER; TABLE must be the table that it began with.
 
-    It is read as the release began to read it; if it is now in another file, give --layout and its options.
+    dpopt reads TABLE with the options of the release. If it is now in a file of another layout, give --layout.
     """
     from dpopt.algorithms.release import resume
     from dpopt.algorithms.release_folder import read_begun

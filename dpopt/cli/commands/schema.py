@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dpopt.private.readers.read_table import NonPrivateFit
 
 schema_group = typer.Typer(
-    help="Draft schemas, and check tables against them.", no_args_is_help=True, pretty_exceptions_enable=False
+    help="Draft a schema, and check a table against it.", no_args_is_help=True, pretty_exceptions_enable=False
 )
 application.add_typer(schema_group, name="schema")
 
@@ -39,9 +39,9 @@ def report_fit(table: Path, fit: NonPrivateFit, changed: Mapping[str, Any] | Non
     if not fit.misfits and fit.counted == fit.rows:
         out.print(f"{named} fits the schema")
         return
-    out.print(f"read in this way, {fit.counted:,} of {fit.rows:,} rows are counted (NOT private; stored nowhere)")
+    out.print(f"with these options {fit.counted:,} of {fit.rows:,} rows are counted (NOT private; not stored)")
     if fit.misfits:
-        out.print(f"{named} does not fit the schema everywhere (NOT private; stored nowhere)")
+        out.print(f"{named} has values that do not fit the schema (NOT private; not stored)")
         out.print(fit.misfits)
     if changed is not None:
         out.print(visible("\n".join(changed["words"])))
@@ -54,9 +54,7 @@ def report_broken_rules(report: NonPrivateRuleReport, *, all_rows: bool) -> None
         out.print("the schema declares no rules")
         return
     if not report.rows_breaking_any:
-        out.print(
-            f"all {report.rows:,} rows obey the {counted(len(report.names), 'rule')} (NOT private; stored nowhere)"
-        )
+        out.print(f"all {report.rows:,} rows obey the {counted(len(report.names), 'rule')} (NOT private; not stored)")
         return
     found = zip(report.names, report.broken, report.first_rows, strict=True)
     print_table(
@@ -64,11 +62,11 @@ def report_broken_rules(report: NonPrivateRuleReport, *, all_rows: bool) -> None
         [(name, f"{broken:,}", f"{first:,}") for name, broken, first in found if broken],
         title="broken rules (NOT private)",
     )
-    numbered = "rows of data are" if all_rows else "rows that are left out have no number, the others are"
+    numbered = "rows of data are" if all_rows else "rows that are left out have no number; the others are"
     out.print(
         f"{report.rows_breaking_any:,} of {report.rows:,} rows break {sum(map(bool, report.broken)):,} of the "
         f"{counted(len(report.names), 'rule')}; {numbered} counted from 1, without the header line. Synthetic records "
-        f"will obey all rules. This is for the owner of the table, and is stored nowhere."
+        f"will obey all rules. This output is for the owner of the table; dpopt does not store it."
     )
 
 
@@ -77,25 +75,25 @@ def _print_declared(columns: Mapping[str, Sequence[str]]) -> None:
     for name, words in [*columns.items()][:_MOST_LINES]:
         console().print(f"  {visible(name)}: {visible('; '.join(words))}", markup=False)
     if len(columns) > _MOST_LINES:
-        console().print(f"  {len(columns) - _MOST_LINES:,} more columns stand in the file")
+        console().print(f"  {len(columns) - _MOST_LINES:,} more columns are in the file")
 
 
 @command("infer", group=schema_group)
 def infer(
     *,
     table: options.TableArgument,
-    out: Annotated[Path, "-o", "--out", "Schema file to write."],
-    bins: Annotated[int, "Bins per numeric column, about."] = 20,
-    max_values: Annotated[int, "Most distinct values of a categorical column."] = 100,
+    out: Annotated[Path, "-o", "--out", "New schema file."],
+    bins: Annotated[int, "About how many bins (ranges) each column of numbers gets."] = 20,
+    max_values: Annotated[int, "Columns with more distinct values are not drafted as categories."] = 100,
     text: options.TextOptions,
     details: Annotated[
-        bool, "Show every column, with examples and why it is drafted so, as the page beside the draft does."
+        bool, "Show every column with examples and the reasons for its draft, as the HTML page does."
     ] = False,
 ) -> None:
-    """Draft a schema from TABLE, and say what to check of which columns.
+    """Draft a schema from TABLE, and list what to check in each column.
 
-    How a text file is written is guessed too, and declared in the draft. All of it is read off private data: review it
-    before use.
+    A schema declares the values of each column, and for numbers the ranges (bins). The draft shows private data: review it
+    before use. It also declares the format of a text file, which dpopt guesses.
     """
     from dpopt.private.drafts.infer_schema import infer_schema
 
@@ -124,25 +122,24 @@ def infer(
     title = f"{drafted.title}: {drafted.rows:,} rows (NOT private)"
     print_table(headings, [[line[one] for one in headings] for line in lines], title=title)
     if len(lines) < len(said):
-        stand = "column to check stands" if len(said) == len(lines) + 1 else "columns to check stand"
-        shown.print(f"{len(said) - len(lines):,} more {stand} on the page", markup=False)
+        are = "column to check is" if len(said) == len(lines) + 1 else "columns to check are"
+        shown.print(f"{len(said) - len(lines):,} more {are} on the page", markup=False)
     if not details and len(said) < len(drafted.columns):
         others = [column for column in drafted.columns if not (column.check or column.left_out)]
-        shown.print(f"no remark on {counted(len(others), 'column')}:", markup=False)
+        shown.print(f"nothing to check in {counted(len(others), 'column')}:", markup=False)
         _print_declared({column.name: [column.type, *declared[column.name]] for column in others})
     for line in (*(f"note: {note}" for note in drafted.notes), *drafted.proposed()):
         shown.print(visible(line), markup=False)
     if drafted.proposals:
         shown.print(
-            'Every row of the table has them so, by chance perhaps. If one is so in general, write "accept": true at '
-            f'its entry in the list "proposed" of {out}.',
+            "Every row of the table obeys each proposal, perhaps by chance. If one always holds, make it a rule for synthetic "
+            f'rows: write "accept": true at its entry in the list "proposed" of {out}.',
             markup=False,
         )
     shown.print(
-        f"{len(drafted.schema)} of {len(drafted.columns)} columns drafted in {out}; every column with examples: "
-        f"{beside}. Both show private data, and the schema is published with the release. Replace what only your table "
-        f"shows by what is "
-        'publicly known, then set "draft": false in the file.',
+        f"drafted {len(drafted.schema)} of {len(drafted.columns)} columns in {out}; {beside} shows every column with "
+        f"examples. Both files show private data. The schema is published with the release: replace every value that you "
+        'could not know without seeing the table, then set "draft": false.',
         markup=False,
     )
 
@@ -154,15 +151,14 @@ def check(
     table: Annotated[
         Path | None,
         typer.Argument(
-            help="CSV (also .gz) or Parquet file; without it the schema file alone is checked. Private: read here and nowhere "
-            "else."
+            help="CSV (also .gz) or Parquet file. Private. If left out, dpopt checks the schema file alone."
         ),
     ] = None,
     reading: options.ReadingOptions,
 ) -> None:
-    """Check a schema, whether its rules can be obeyed together and, if given, whether TABLE fits and which rows break them.
+    """Check that the rules of a schema can be obeyed together, and that TABLE fits the schema and its rules.
 
-    What is printed about TABLE is NOT private: it is for the owner's terminal and is stored nowhere.
+    What this prints about TABLE is NOT private: it is for the owner's terminal, and dpopt does not store it.
     """
     from dpopt.algorithms.evaluation import changed_sheet
     from dpopt.private.evaluation import broken_rows, numeric_figures
@@ -203,7 +199,7 @@ def check(
     console().print(summary)
     tell()
     if ignored := () if declared.is_binary else unused_columns(table, declared, how):
-        console().print(f"columns that the schema does not name, ignored: {visible(', '.join(ignored))}")
+        console().print(f"ignored columns, which the schema does not name: {visible(', '.join(ignored))}")
     report_fit(table, fit, changed_sheet(numeric_figures(dataset), {}))
     if fit.bounds:
         rows = [tuple(f"{number:,}" for number in row) for row in fit.bounds]
@@ -211,8 +207,8 @@ def check(
             ("--rows-per-person", "rows dropped", "of so many persons"), rows, title="for you alone (NOT private)"
         )
         console().print(
-            "Each row gets a part of epsilon that is smaller by --rows-per-person. Take a number that you would also take "
-            "without this table, for example one that is usual in your field: it is published."
+            "Epsilon is divided by --rows-per-person among the rows of a person. The number is published: choose it without "
+            "looking at this table, for example one that is usual in your field."
         )
     report_broken_rules(report, all_rows=fit.counted == fit.rows)
     if rough is not None:

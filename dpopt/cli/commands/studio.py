@@ -17,15 +17,15 @@ def studio(
     *,
     files: Annotated[
         list[Path] | None,
-        typer.Argument(help="Tables and budget files that the page may open where they are; others are sent to it."),
+        typer.Argument(help="Tables and budget files that the studio opens in place; you upload others."),
     ] = None,
-    folder: Annotated[Path, "Where releases are put; made if it is not there. They stay when the studio ends."] = Path(
-        "dpopt-releases"
-    ),
-    port: Annotated[int, "Of 127.0.0.1; 0 takes one that is free."] = 0,
+    folder: Annotated[
+        Path, "Folder for the releases, which stay when the studio ends. The studio makes it if it does not exist."
+    ] = Path("dpopt-releases"),
+    port: Annotated[int, "Port on 127.0.0.1; 0 takes a free one."] = 0,
     browser: Annotated[bool, "--browser/--no-browser", "Open the page in a browser."] = True,
 ) -> None:
-    """Open a page on this machine, 127.0.0.1 alone: from a file to a release, step by step. Ends with Ctrl-C."""
+    """Open a page in your browser that leads from a file to a release. Only this machine can reach it. Ctrl-C ends it."""
     try:
         import python_multipart  # noqa: F401  # what forms need is loaded late otherwise
         import uvicorn  # noqa: F401
@@ -40,7 +40,7 @@ def studio(
     def show() -> None:
         typer.echo(f"open in a browser on this machine (this address admits one browser, once):\n{running.address}")
         typer.echo(f"for another browser, or again, open the file {running.entrance}")
-        typer.echo("Ctrl-C ends the studio and removes the tables that were sent to it; releases stay.")
+        typer.echo("Ctrl-C ends the studio and removes the tables that you uploaded; releases stay.")
         if browser:
             webbrowser.open(running.entrance.as_uri())  # a file: all users see the arguments of a process
 

@@ -154,7 +154,7 @@ def _can_be_continued(path: Path) -> bool:
         return True
     with path.open("rb") as file:
         if not file.read(len(_BEGINNING)).startswith(_BEGINNING):
-            raise PlanError(f"{path} holds something that is no log of dpopt; name another file")
+            raise PlanError(f"{path} is not a log of dpopt; name another file")
         file.seek(-1, os.SEEK_END)
         return file.read(1) == b"\n"
 

@@ -82,14 +82,14 @@ def report_plan(described: str, explained: Mapping[str, Any]) -> None:
         _print_accountants(explained["accountants"])
         if plan["budget"].get("earlier"):
             out.print(
-                "this plan's epsilon includes the number of records; those of the others are for the rounds alone"
+                "the epsilon of this plan includes the measured number of records; the others count the rounds alone"
             )
     else:
         out.print(f"epsilon: {explained['epsilon']:.4f} at delta = {explained['delta']:g}")
     rho = explained["rho"]
     out.print("rho (zCDP): " + ("no bound under this accountant" if rho is None else f"{rho:.6f}"))
     if explained.get("memory"):
-        out.print(f"memory beside the table: about {explained['memory']['described']}")
+        out.print(f"memory without the table: about {explained['memory']['described']}")
     lines = (*chosen_lines(explained.get("chosen")), *accuracy_lines(explained["accuracy"]))
     for line in (one for one in lines if not one.startswith("warning: ")):  # the progress has shown it
         out.print(line)
@@ -140,7 +140,7 @@ def accuracy_lines(accuracy: Mapping[str, Any]) -> list[str]:
             f"proven:    largest error at most {proven['bound']:.4f} with probability "
             f"{1 - proven['failure_probability']:g}{proven.get('if', ', if every best response is optimal')}"
             if proven["says_something"]
-            else "proven:    no informative bound: that on the largest error is not below 1"
+            else "proven:    no informative bound: the bound on the largest error is not below 1"
         )
     if predicted is not None:
         rounds = predicted.get("simulated_rounds")
@@ -193,14 +193,14 @@ def certified_lines(certified: Mapping[str, Any] | None) -> list[str]:
     proven, reported = certified["by_proven_bounds"], certified["by_reported_bounds"]
     first = (
         f"with the rounds' proven gaps: {_largest_error(proven)}. Mean gap {proven['mean_gap_over_draws']:.4f} per "
-        f"draw, by bounds computed here without any solver's word"
+        f"draw, by bounds computed without the solvers"
     )
     lines = [first]
     if reported["mean_gap_over_draws"] < proven["mean_gap_over_draws"]:
         lines.append(
             f"with reported gaps: {_largest_error(reported)}. Mean gap {reported['mean_gap_over_draws']:.4f} per draw, "
             f"if the bounds that solvers state in {reported['rounds_with_a_reported_bound']:,} of "
-            f"{reported['rounds']:,} rounds hold (their word, no proof)"
+            f"{reported['rounds']:,} rounds hold (stated by solvers, not proven)"
         )
     return lines
 
@@ -262,31 +262,34 @@ def report_release(
         out.print(line)
     if privacy["private"]:
         out.print(
-            "to publish: first check the ten points of docs/known-limits.md ('Before you publish'); then all of "
-            f"{place}. How to load and cite it is in {place / README}"
+            "to publish: first check the ten points of docs/known-limits.md ('Before you publish'); then publish "
+            f"every file in {place}. {place / README} tells readers how to load and cite them"
         )
     out.print(f"next:       dpopt report {place} {table} -o report.html")
-    out.print("            (for you alone; without the table the report may be published)")
+    out.print("            (for you alone; a report without the table can be published)")
 
 
 def report_accuracy(
     accuracy: Mapping[str, Any], size: int, queries: int, *, details: bool = False, declared: bool = False
 ) -> None:
-    """Print the mean error that a release expects of itself, or else the predicted one, in records of so many.
+    """Print the mean error that is estimated from a release, or else the predicted one, in records.
 
-    With `details` errors are printed as shares, too.
-    Where the number was `declared`, the line says so.
+    With `details` errors are printed as shares, too. The line says if the number of records was `declared`.
     """
     trusted = (
-        "" if not declared else ", n0 taken as right" if accuracy.get("size") is None else ", with the error of n0"
+        ""
+        if not declared
+        else ", assuming that n0 is right"
+        if accuracy.get("size") is None
+        else ", including the error of n0"
     )
-    for which, how in (("expected", "judged by the release itself"), ("predicted", "tried on public data")):
+    for which, how in (("expected", "estimated from this release"), ("predicted", "predicted from public data")):
         if (errors := accuracy.get(which)) is not None:
             mean, low, high = (errors.get(name) for name in ("mean_error", "low", "high"))
             between = "" if low is None else f", in nine of ten runs by {_rows(low * size)} to {_rows(high * size)}"
             console().print(
-                f"accuracy:   off by about {_rows(mean * size)} of {size:,} records, averaged over the {queries:,} "
-                f"counts it is made for{between} ({how}{trusted})"
+                f"accuracy:   {queries:,} counts, off by about {_rows(mean * size)} of {size:,} records on average"
+                f"{between} ({how}{trusted})"
             )
             if details:
                 between = "" if low is None else f", {low:.2g} to {high:.2g}"
@@ -309,13 +312,13 @@ def _remarks(statement: Mapping[str, Any]) -> list[str]:
         return lines
     if (statement.get("certificate") or {}).get("stopped") == TIME_IS_UP:
         lines.append(
-            "note: --fit-seconds were over before the fit had gone as far as planned; its records may be much worse "
-            "than with more seconds or fewer --records"
+            "note: the fit reached --fit-seconds before it was finished; with more seconds or fewer --records its records "
+            "can be much more accurate"
         )
     if records["weight_column"] is None and records["rows"] > MANY_COPIES * records["distinct"]:
         lines.append(
-            f"note: the {records['rows']:,} rows are copies of {records['distinct']:,} records, chosen to be right "
-            "together; none is a person"
+            f"note: the {records['rows']:,} rows are copies of {records['distinct']:,} records, chosen so that "
+            "their counts fit; no row is a person"
         )
     values = statement.get("values", {})
     lines += [f"note: {torn}: {values['lost_because']}" for torn in values.get("lost_to_interruptions", ())]
@@ -323,13 +326,13 @@ def _remarks(statement: Mapping[str, Any]) -> list[str]:
         lost = statement.get("measured", {}).get("lost_to_interruptions", 0)
         if lost:
             lines.append(
-                f"note: {lost:,} measurements were torn by an interruption; they stay charged and were left out"
+                f"note: {lost:,} measurements were lost in an interruption; they are not used, and their cost is not refunded"
             )
         return lines
     if records["rounds"] < statement["plan"]["rounds"]:
         lines.append(
-            f"note: {records['rounds']:,} of {statement['plan']['rounds']:,} rounds: a draw was torn by an "
-            f"interruption, stays charged, and was paid for by giving up the last round"
+            f"note: {records['rounds']:,} of {statement['plan']['rounds']:,} rounds: an interruption lost a "
+            f"draw, whose cost is not refunded; the last round was given up to pay for it"
         )
     return lines
 
@@ -366,22 +369,24 @@ def report_certified(report: Mapping[str, Any]) -> None:
 def report_errors(found: Evaluation, reweighted: Evaluation | None = None, *, details: bool = True) -> None:
     """Print an evaluation, marked as not private: first the weakest figures, which a score hides; all of it with `details`."""
     out = console()
-    out.print("NOT private: what follows is for the owner of the table alone")
+    out.print("NOT private: these figures are for the owner of the table alone")
     for line in found.words:
         out.print(visible(line))
-    if found.dependence is not None:
-        out.print(found.dependence["words"])
     if found.intervals is not None:
         out.print(visible(found.intervals["words"]))
-    if found.scores is not None:
-        _print_scores(found.scores, details=details)
     out.print(
-        f"all {found.queries:,} counts it was made for: off by {100 * found.mean_error:.2g} % of the records on "
-        f"average, by {100 * found.max_error:.2g} % at most: {visible(found.worst_query)}"
+        f"all {found.queries:,} counts: off by {100 * found.mean_error:.2g} % of the records on average, by "
+        f"{100 * found.max_error:.2g} % at most: {visible(found.worst_query)}"
     )
     if not details:
-        out.print("--details, and dpopt report, show more: means and quartiles, and what no row of the table has")
+        out.print(
+            "--details and dpopt report show more: scores, means, quartiles, and values that no row of the table has"
+        )
         return
+    if found.dependence is not None:
+        out.print(found.dependence["words"])
+    if found.scores is not None:
+        _print_scores(found.scores)
     compared = {"release": {"max_error": found.max_error, "mean_error": found.mean_error}}
     if reweighted is not None:
         compared["re-weighted"] = {"max_error": reweighted.max_error, "mean_error": reweighted.mean_error}
@@ -420,31 +425,29 @@ def _print_unseen(unseen: Sequence[Mapping[str, Any]]) -> None:
         (f"{one['share']:.2%}", ", ".join(f"{n} = {v}" for n, v in zip(one["columns"], one["values"], strict=True)))
         for one in unseen
     ]
-    print_table(("of records", "in no record of the table"), rows, title="unseen values and pairs (NOT private)")
+    print_table(("of records", "not in the table"), rows, title="unseen values and pairs (NOT private)")
     console().print(
-        "Where one is impossible in the world, a rule in the schema forbids it in the next release. A rule is "
-        "published: never declare one because the table lacks something."
+        "If one of them can never occur, a rule in the schema forbids it in the next release. Rules are "
+        "published: do not declare one because your table happens to lack a value."
     )
     for one in unseen:
         console().print(one["rule"])
 
 
-def _print_scores(scores: Scores, *, details: bool) -> None:
-    """Print SDMetrics' scores of columns and pairs, and the lowest ones with `details`."""
+def _print_scores(scores: Scores) -> None:
+    """Print SDMetrics' scores of columns and pairs, and the lowest ones."""
     pairs = "" if scores.pairs is None else f", of pairs {scores.pairs:.1f} %"
     left_out = f" (without {scores.left_out:,} columns)" if scores.left_out else ""
+    low = sorted(scores.by_column.items(), key=lambda one: one[1])[:3]
+    named = [f"{name} {score:.1f} %" for name, score in low]
+    named += [
+        f"{' x '.join(one['columns'])} {one['score']:.1f} %"
+        for one in sorted(scores.by_pair, key=lambda one: float(one["score"]))[:3]
+    ]
     said = (
         f"SDMetrics' score: {scores.overall:.1f} % (100 %: equal); of columns {scores.columns:.1f} %{pairs}{left_out}"
     )
-    if details:
-        low = sorted(scores.by_column.items(), key=lambda one: one[1])[:3]
-        named = [f"{name} {score:.1f} %" for name, score in low]
-        named += [
-            f"{' x '.join(one['columns'])} {one['score']:.1f} %"
-            for one in sorted(scores.by_pair, key=lambda one: float(one["score"]))[:3]
-        ]
-        said += f". Lowest: {', '.join(named)}"
-    console().print(visible(said))
+    console().print(visible(f"{said}. Lowest: {', '.join(named)}"))
 
 
 def _figure(number: float | None) -> str:

@@ -20,8 +20,8 @@ COUNT = shared.Kind("count", "One small count of records, drawn with the least e
 class MatrixOptions:
     """What decides the matrix."""
 
-    most: Annotated[int, "The largest count, at most 64; a larger one is taken as it. Public."]
-    loss: Annotated[str, "What is least for the worst count: absolute, squared, or wrong (how often it is wrong)."] = (
+    most: Annotated[int, "The largest count, at most 64; larger counts are replaced by it. Public."]
+    loss: Annotated[str, "The loss to minimize for the worst count: absolute, squared, or wrong (any wrong count)."] = (
         "absolute"
     )
     solver: options.ModelSolverOption = None

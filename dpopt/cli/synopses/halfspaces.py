@@ -36,11 +36,11 @@ class ShapeOptions:
         float,
         "gamma: errors are predicted for queries y (of length 1) with |<x, y>| of at least gamma for all records x.",
     ]
-    projected_to: Annotated[int | None, "T, the dimension of the projections; chosen if left out."] = None
-    projections: Annotated[int | None, "m, how many projections; chosen if left out."] = None
+    projected_to: Annotated[int | None, "T, the dimension of the projections. Default: chosen by the plan."] = None
+    projections: Annotated[int | None, "m, the number of projections. Default: chosen by the plan."] = None
     directions: Annotated[
         int | None,
-        "|U|, how many directions each projection has, an even number that includes antipodes; chosen if left out.",
+        "|U|, the number of directions of each projection, even because it includes antipodes. Default: chosen by the plan.",
     ] = None
     queries: Annotated[int, "Number of queries for which errors are predicted simultaneously."] = 1000
     seed: Annotated[int, "Seed of the projections. Public; no private draw depends on it."] = 0
@@ -56,12 +56,12 @@ class ScalingOptions:
     normalise: Annotated[bool, "Divide each row by its length; else rows must have length 1."] = False
     bounds: Annotated[
         str | None,
-        "In place of --normalise: public bounds LOW:HIGH of all columns; each is centred and scaled, so that rows have "
+        "Instead of --normalise: public bounds LOW:HIGH of all columns; each is centred and scaled, so that rows have "
         "length 1 at most.",
     ] = None
     schema: Annotated[
         Path | None,
-        "In place of --bounds: a schema file (JSON) whose numeric attributes have the bounds of the columns. Public.",
+        "Instead of --bounds: a schema file (JSON) whose numeric attributes have the bounds of the columns. Public.",
     ] = None
 
 
@@ -71,12 +71,12 @@ def plan(
     *,
     n: shared.NOption = None,
     n0: N0 = None,
-    attributes: Annotated[int | None, "Number of coordinates, in place of --columns."] = None,
+    attributes: Annotated[int | None, "Number of coordinates, instead of --columns."] = None,
     columns: shared.ColumnsOption = None,
     shape: ShapeOptions,
     error: Annotated[float, "Error for which the parameters of the theorem are shown."] = 0.1,
 ) -> shared.Output:
-    """Show what would be measured with how much noise, and the predicted errors, before any table is read."""
+    """Show what a release measures, its noise, and the predicted errors. Reads no table."""
     from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
     from dpopt.synopses.halfspaces.estimators import corrected_parameters, printed_parameters
     from dpopt.synopses.halfspaces.planning import named_shapes, plan_halfspaces
@@ -167,13 +167,13 @@ def answer(
     *,
     query: Annotated[
         list[str] | None,
-        "A vector y, as in 0.3,-0.1,0.2: asks for the share of records x with <x, y> > 0. May be repeated.",
+        "A vector y, such as 0.3,-0.1,0.2: asks for the share of records x with <x, y> > 0. Can be repeated.",
     ] = None,
     query_file: Annotated[
         Path | None, "CSV file of such vectors, one on each line; a header line may be first."
     ] = None,
     margin: Annotated[
-        float | None, "Margin that you promise for the queries and the records; the margin of the plan if left out."
+        float | None, "Margin that you promise for the queries and the records. Default: that of the plan."
     ] = None,
     inside: Annotated[
         float,
@@ -204,7 +204,7 @@ def answer(
         vectors += list(read)
         labels += [",".join(f"{one:g}" for one in row) for row in read.tolist()]
     if not vectors:
-        raise PlanError("nothing is asked: give --query or --query-file")
+        raise PlanError("found no query; give --query or --query-file")
     found = released.answers(
         np.array(vectors),
         margin=margin,

@@ -58,8 +58,8 @@ GridEstimateOption = Annotated[
 
 BudgetSolverOption = Annotated[
     str | None,
-    "Solver that spreads the budget of Gaussian noise over the levels, a convex program with cones, such as clarabel; "
-    "if left out, our own method. See 'dpopt solvers'.",
+    "Solver that spreads the budget of Gaussian noise over the levels, a convex program with cones, such as clarabel. "
+    "Default: dpopt's own method. See 'dpopt solvers'.",
 ]
 
 
@@ -127,7 +127,7 @@ def plan_histogram(
     n: shared.ReplaceNOption = None,
     solver: BudgetSolverOption = None,
 ) -> shared.Output:
-    """Show which levels would be measured with how much noise, and the predicted errors, before any table is read."""
+    """Show which levels a release measures, their noise, and the predicted errors. Reads no table."""
     from dpopt.synopses.histograms.least_possible import least_variances
     from dpopt.synopses.histograms.range_workload import ALL, NODES
     from dpopt.synopses.histograms.release_histogram import planned_histogram
@@ -152,7 +152,7 @@ def plan_grid(
     n: shared.ReplaceNOption = None,
     solver: BudgetSolverOption = None,
 ) -> shared.Output:
-    """Show which blocks would be measured with how much noise, and the predicted errors, before any table is read."""
+    """Show which blocks a release measures, their noise, and the predicted errors. Reads no table."""
     from dpopt.synopses.histograms.grids import grid_plan
     from dpopt.synopses.histograms.least_possible import least_variances
 
@@ -215,7 +215,7 @@ def answer_histogram(
     *,
     query: Annotated[
         list[str] | None,
-        "Range a:b; may be repeated; all bins if left out. Numeric bins: a <= x < b for edges a and b, dates as "
+        "Range a:b; can be repeated. Default: all bins. Numeric bins: a <= x < b for edges a and b, dates as "
         "their column has them. Positions, without a schema: bins a to b - 1. Categorical values: from a to b, both "
         "included.",
     ] = None,

@@ -64,7 +64,7 @@ def plan(
     n0: N0 = None,
     shape: ShapeOptions,
 ) -> shared.Output:
-    """Show what would be searched with how much noise, the predicted error, and whether a tree of counts would be better."""
+    """Show the searches of a release, their noise, the predicted error, and that of a tree of counts. Reads no table."""
     from dpopt.files.codec import encode
     from dpopt.synopses.intervals.against_trees import tree_beside
     from dpopt.synopses.intervals.release_intervals import plan_partition
@@ -127,7 +127,7 @@ def answer(
 
 @INTERVALS.exports("New file: .csv (intervals or boxes with weights) or .png.")
 def export(
-    *, rows: Annotated[int | None, "For .csv: write this many synthetic records in place of the intervals."] = None
+    *, rows: Annotated[int | None, "For .csv: write this many synthetic records instead of the intervals."] = None
 ) -> shared.Forms:
     """Write released intervals with their weights, or synthetic records made from them. Costs no privacy."""
     from dpopt.cli.pictures import draw_partition

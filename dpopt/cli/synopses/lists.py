@@ -44,7 +44,7 @@ class RowOptions:
     kind: Annotated[str | None, "lists (x3:1, !x7:0, else:1), disjunctions (x3 | !x7) or conjunctions (x3 & !x7)."] = (
         None
     )
-    changes: Annotated[int | None, "How often the output of a list changes at most; k if left out. Public."] = None
+    changes: Annotated[int | None, "The most changes of the output of a list. Default: k. Public."] = None
 
     def family(self) -> ListFamily:
         """Return the declaration."""
@@ -58,10 +58,10 @@ class CountedOptions:
     """What is counted, and for how many points."""
 
     queries: Annotated[
-        int | None, "Number of points for which the error is predicted simultaneously; all if left out."
+        int | None, "Number of points for which the error is predicted simultaneously. Default: all."
     ] = None
     largest: Annotated[
-        int | None, "Largest number of literals of a counted conjunction; chosen by the plan if left out."
+        int | None, "Largest number of literals of a counted conjunction. Default: chosen by the plan."
     ] = None
     solver: options.ModelSolverOption = None
 
@@ -70,7 +70,7 @@ class CountedOptions:
 def plan(
     request: Request, *, rows: RowOptions, n: shared.NOption = None, n0: N0 = None, counted: CountedOptions
 ) -> shared.Output:
-    """Show which conjunctions would be counted with how much noise, and the predicted error, before any table is read."""
+    """Show which conjunctions a release counts, their noise, and the predicted error. Reads no table."""
     from dpopt.synopses.decision_lists.list_planning import certified_plan
 
     family = rows.family()
@@ -128,7 +128,7 @@ def answer(
     summary: ListSummary,
     *,
     query: Annotated[
-        list[str] | None, "A point: x1=1,x2=0,... with every variable, or digits such as 010. May be repeated."
+        list[str] | None, "A point: x1=1,x2=0,... with every variable, or digits such as 010. Can be repeated."
     ] = None,
     query_file: Annotated[
         Path | None, "File of points: CSV with the variables on its first line, or an .npy array."

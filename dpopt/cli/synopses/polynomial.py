@@ -63,7 +63,7 @@ class PolynomialOptions:
     queries: Annotated[
         int | None,
         "For --minimise noise: number of queries for which the error holds simultaneously; all queries on 1 to k "
-        "attributes if left out.",
+        "attributes by default.",
     ] = None
     confidence: Annotated[
         float, "For --minimise noise: probability with which all these answers are within the error."

@@ -25,12 +25,10 @@ def _prefixes() -> type[Prefixes]:
 PREFIXES = shared.Kind("prefixes", "Counts up to each step of a column, answered as the steps pass.", _prefixes)
 
 StepsOption = Annotated[
-    int,
-    "How many bins of the column are over: the count up to each of these is released, the others by 'dpopt prefixes "
-    "grow'.",
+    int, "Number of finished bins: their counts are released now, the others by 'dpopt prefixes grow'."
 ]
 FileArgument = Annotated[Path, typer.Argument(help="File of 'dpopt prefixes release'.")]
-TimeOption = Annotated[str, "The column that says when, declared in --schema; its bins are all steps."]
+TimeOption = Annotated[str, "The column of times, declared in --schema; its bins are the steps."]
 
 
 @PREFIXES.plans()
@@ -41,7 +39,7 @@ def plan(
     where: shared.BinOptions,
     ordered: shared.OrderedOption = False,
 ) -> shared.Output:
-    """Show how exact the counts up to the steps would be, before any table is read."""
+    """Predict the errors of the counts up to each step. Reads no table."""
     from dpopt.synopses.histograms.prefixes import planned_prefixes
 
     found = planned_prefixes(where.axis(request, column, ordered=ordered), request)
@@ -98,11 +96,11 @@ def answer(
     made: Prefixes,
     *,
     query: Annotated[
-        list[int] | None, "Ask for the first so many steps. May be repeated; all that were measured if left out."
+        list[int] | None, "Number of first steps to count up to. Can be repeated. Default: all measured steps."
     ] = None,
     confidence: shared.ConfidenceOption = 0.95,
 ) -> shared.Output:
-    """Say how many records there were up to steps, with errors. Costs no privacy."""
+    """Give the number of records up to each step, with errors. Costs no privacy."""
     asked = list(range(1, made.noisy.size + 1)) if query is None else query
     found = [made.answer(step, confidence=confidence) for step in asked]
     names = [f"{step:,}: {made.bins.label(step - 1)}" for step in asked]

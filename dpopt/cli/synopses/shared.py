@@ -33,7 +33,7 @@ ColumnsOption = Annotated[
     str | None, "Columns of the table, with commas between them (a comma in a name is written twice)."
 ]
 CountsOption = Annotated[
-    str | None, "In place of --column: the table has one row for each bin, in order, with its count in this column."
+    str | None, "Instead of --column: the table has one row for each bin, in order, with its count in this column."
 ]
 OrderedOption = Annotated[bool, "The declared values of a categorical column are ordered as they are listed."]
 AcceptDraftOption = Annotated[bool, "Use a drafted, unreviewed schema."]
@@ -99,7 +99,7 @@ class PlanSizeOptions(PlanOptions):
 class BinOptions:
     """Which bins are planned for, in place of the names of columns or with these."""
 
-    bins: Annotated[str | None, "In place of a schema: the number of bins; for several columns as in 74x100."] = None
+    bins: Annotated[str | None, "Instead of a schema: the number of bins; for several columns such as 74x100."] = None
     schema: MaybeSchemaOption = None
 
     def axis(self, request: Request, column: str | None, *, ordered: bool) -> Bins:

@@ -34,7 +34,7 @@ EstimateOption = Annotated[
         show_default="posterior, or what --solver was asked for",
     ),
 ]
-LeastOption = Annotated[list[int], "A number m: how many have a count of at least m? May be repeated."]
+LeastOption = Annotated[list[int], "A number m: how many have a count of at least m? Can be repeated."]
 PublicNOption = Annotated[
     int | None, "Number of records, if it is public; the estimate then has this total. Not needed under replace."
 ]
@@ -70,13 +70,13 @@ class TableOptions:
 
 @SORTED.plans()
 def plan(request: Request, *, column: shared.ColumnOption = None, where: shared.BinOptions) -> shared.Output:
-    """Show how many counts would be measured with how much noise, before any table is read."""
+    """Show how many counts a release measures, and their noise. Reads no table."""
     return _planned(request, where.axis(request, column, ordered=True).number, graph=False)
 
 
 @DEGREES.plans(shared.PlanBudgetOptions)
 def plan_degrees(request: Request, *, nodes: NodesOption, ranked: RankedOption = None) -> shared.Output:
-    """Show what would be measured of a graph with how much noise, before its edges are read."""
+    """Show what a release measures of a graph, and the noise. Reads no edges."""
     return _planned(request, _number(nodes), graph=True, ranked=ranked)
 
 
@@ -141,7 +141,7 @@ def release_degrees(
 def answer(
     released: SortedCountsRelease, *, query: LeastOption, estimate: EstimateOption = None, n: PublicNOption = None
 ) -> shared.Output:
-    """Say how many values have at least so many records. Costs no privacy."""
+    """Give the number of values with at least m records. Costs no privacy."""
     return _answers(_with_total(released, "counts", n), query, estimate, "records")
 
 
@@ -149,7 +149,7 @@ def answer(
 def answer_degrees(
     released: SortedCountsRelease, *, query: LeastOption, estimate: EstimateOption = None, edges: EdgesOption = None
 ) -> shared.Output:
-    """Say how many nodes have at least so many edges. Costs no privacy."""
+    """Give the number of nodes with at least m edges. Costs no privacy."""
     return _answers(_with_total(released, "degrees", edges), query, estimate, "edges")
 
 
@@ -171,7 +171,7 @@ def export_degrees(
     written: TableOptions,
     edges: EdgesOption = None,
     graphical: Annotated[
-        bool, "Write the degree sequence of a graph near the estimate, in place of the estimate."
+        bool, "Write the degree sequence of a graph near the estimate, instead of the estimate."
     ] = False,
     solving: options.ModelSolverOptions,
 ) -> None:

@@ -63,7 +63,7 @@ def plan(
     columns: shared.ColumnsOption = None,
     about: SummaryOptions,
 ) -> shared.Output:
-    """Show which conjunctions would be counted with how much noise, and the predicted error, before any table is read."""
+    """Show which conjunctions a release counts, their noise, and the predicted error. Reads no table."""
     from dpopt.queries.conjunctions.literals import ChosenLiterals
     from dpopt.synopses.summaries.alternatives import alternatives
     from dpopt.synopses.summaries.release_summary import refuse_inaccurate
@@ -129,7 +129,7 @@ def answer(
     query: Annotated[
         list[str],
         "Conditions with commas between them, as in smoker=yes,age>=50; also !=, <, <=, >. A comma in a value is "
-        "written twice. May be repeated.",
+        "written twice. Can be repeated.",
     ],
     predicate: Annotated[
         str, "and (all conditions hold), or (at least one holds), or atleast:R (at least R hold)."

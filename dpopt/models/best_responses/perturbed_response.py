@@ -213,7 +213,7 @@ def perturbed_response(
     reward = np.concatenate([np.asarray(one, dtype=np.float64) for one in rewards])
     if not (np.abs(reward) * UNITS <= _LARGEST_REWARD).all() or not (np.abs(net) < _LARGEST_REWARD).all():
         raise ProgramError(
-            f"perturbed_response: found a reward or weight that is no number or beyond {_LARGEST_REWARD / UNITS:,.0f} "
+            f"perturbed_response: found a reward or weight that is not a number or beyond {_LARGEST_REWARD / UNITS:,.0f} "
             f"queries"
         )
     given = _whole(reward)

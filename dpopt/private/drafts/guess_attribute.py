@@ -79,7 +79,7 @@ _THING_NAME = re.compile(
 # Numbers, and rows of each on average, at most, if a name says number and not of whom.
 _MANY, _ROWS_OF_A_NUMBER = 100, 20
 _NAMED = (
-    "{found}, and by its name an identifier: drop the column; if it names people with several rows, protect them: use "
+    "{found}, and its name is that of an identifier: drop the column; if it names people with several rows, use "
     "--person NAME and --rows-per-person K"
 )
 _MOST_DECIMALS = 6
@@ -187,12 +187,10 @@ def _text(column: ColumnValues, limits: Limits) -> Guess:
         strange = texts.filter(pa.array(~readable & ~absent))
         if len(strange):
             some = strange.to_pylist()
-            note = f"{share:.1%} of the rows hold numbers, others texts such as {shown(some[0])}; correct the table"
+            note = f"{share:.1%} of the rows hold numbers, the others texts such as {shown(some[0])}; correct the table"
             if len(some) <= _LISTED:
                 listed = json.dumps(some, ensure_ascii=False)
-                note += (
-                    f', or if they stand for no value declare "type": "numeric" with "edges" and "missing": {listed}'
-                )
+                note += f', or, if these mark missing values, declare "type": "numeric" with "edges" and "missing": {listed}'
             return Guess(guess.attribute, guess.why, (*guess.check, note), guess.codes)
     return guess
 
@@ -203,14 +201,14 @@ def _dates(column: ColumnValues, dated: Dated, missing: Missing, limits: Limits)
         form = form.split("%d", maxsplit=1)[0] + "%d"
     edges, step = date_edges(seconds, form, limits.bins)
     attribute = Attribute(column.name, AttributeKind.NUMERIC, edges=edges, date_format=form, missing=missing)
-    check = ["the first and the last bin are the table's own: declare the period that is known"]
+    check = ["the first and last bin come from the table: declare the period that is publicly known"]
     if other is not None:
-        check.insert(0, f"no day is above 12, so {_in_words(other)} would fit as well as {_in_words(form)}")
+        check.insert(0, f"no day is above 12, so {_in_words(other)} fits as well as {_in_words(form)}")
     if "%y" in form:
-        check.insert(0, f"years of two digits are taken to be {CENTURY} to {CENTURY + 99}")
+        check.insert(0, f"two-digit years are read as {CENTURY} to {CENTURY + 99}")
     if OR in form:
         written = _in_words(forms_of(form)[0])
-        check.insert(0, f"each is cut off to {written} and written so; for another, put its form first in 'format'")
+        check.insert(0, f"every date is shortened to {written}; for another form, put that first in 'format'")
     span = f"{date_text(float(seconds.min()), form)} to {date_text(float(seconds.max()), form)}"
     why = f"dates as {_in_words(form)}, {span}"
     return Guess(attribute, why, tuple(check), f"{len(edges) - 1} bins by {step}")
@@ -277,7 +275,7 @@ def _categorical(column: ColumnValues, texts: list[str], limits: Limits, *, lead
     if not (left := [token for token in tokens if token in values]):
         return guess
     is_value = " looks like the other codes and is a value" if is_code else " is a value"
-    note = f'{" and ".join(map(shown, left))}{is_value}; if it stands for no value, leave it out of "values" and write'
+    note = f'{" and ".join(map(shown, left))}{is_value}; if it marks missing values, leave it out of "values" and write'
     note += f' "missing": {json.dumps([*absent, *left])}'
     return replace(guess, check=(note, *guess.check))
 
@@ -286,19 +284,19 @@ def _of_values(attribute: Attribute, why: str, counts: Mapping[str, int], labels
     """Return the guess of a categorical attribute, with what its values give reason to check."""
     check = []
     if len(attribute.values) == 1:
-        check.append("a single value occurs; add the others that are possible")
+        check.append("only one value occurs; add the other possible values")
     spelled = Counter(" ".join(text.split()).casefold() for text in counts)
     twice = next((text for text in counts if spelled[" ".join(text.split()).casefold()] > 1), None)
     if twice is not None:
-        check.append(f"values differ in case or blanks only, such as {shown(twice)}; write them alike in the table")
+        check.append(f"some values differ only in case or blanks, such as {shown(twice)}; make them equal in the table")
     rare = sum(rows < _RARE for rows in counts.values())
     numbers = not isinstance(attribute.values[0], str)
     if rare and sum(counts.values()) > _RARE * len(counts):
         check.append(
-            f"{counted(rare, 'value')} in fewer than {_RARE} rows; keep what a code book lists, group the others"
+            f"{counted(rare, 'value')} in fewer than {_RARE} rows; keep those that a code book lists, group the others"
         )
     elif not labels and len(attribute.values) > (1 if numbers else _LISTED):
-        check.append("values that occur: compare with the code book")
+        check.append("values from the table: compare with the code book")
     if labels:
         why = f"the file labels its values: {', '.join(f'{code} = {label}' for code, label in [*labels.items()][:3])}"
     return Guess(attribute, why, tuple(check), counted(len(attribute.values), "value"))
@@ -413,7 +411,7 @@ def _numeric(  # noqa: PLR0911  one for each kind of numbers
     check: list[str] = []
     if _is_survey_weight(name, values, rows, limits.names):
         check.append(
-            "may be a survey weight: every row counts once, whatever it holds; if it is one, remove the column"
+            "may be a survey weight, which dpopt does not use: every row counts once; if it is one, remove the column"
         )
     coded = _CODE_NAME.search(name) is not None
     labelled = {float(text): text for text in column.labels if text.lstrip("-").isdigit()}
@@ -498,7 +496,7 @@ def _of_numbers(
     check, total = [], rows.sum()
     known = [text for text in ([missing] if isinstance(missing, str) else missing or ()) if text]
     if integer and (_CODE_NAME.search(column.name) or _scattered(values, rows)):
-        check.append('if these are codes, bins mean nothing: list them as "values", or group them by a "prefix"')
+        check.append('if these are codes and not quantities, list them as "values", or group them by a "prefix"')
     if shaped.shape != "equal width" and shaped.edges[-1] > 0:
         share = rows[values >= shaped.edges[-2]].sum() / total
         low, high = (_grouped(edge) for edge in shaped.edges[-2:])
@@ -506,7 +504,9 @@ def _of_numbers(
         check.append(f"the wide top bin, {low} to {high}, holds {held} of the rows")
     limits = " and ".join(_grouped(edge) for edge in (shaped.edges[0], shaped.edges[-1]))
     inner = ", and all edges between them," if shaped.shape == "quantiles" else ""
-    check.append(f"ends {limits}{inner} come from the table: set public ones, such as round numbers")
+    check.append(
+        f"ends {limits}{inner} come from the table: replace them by publicly known ones, such as round numbers"
+    )
     ends = ((values[-1], rows[-1], values[-2:][0]), (values[0], rows[0], values[:2][-1]))
     for value, number, next_one in ends:
         marks = value < 0 <= next_one or (

@@ -42,13 +42,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _BASKETS = (
-    "If each line lists the items of a record (baskets), there is no schema to draft: declare their number by "
+    "If each line lists the items of a record (baskets), there is no schema to draft: declare the number of items by "
     "--binary-columns, with --layout baskets"
 )
 _MALFORMED_SHARE = 0.02  # of rows in a table that is drafted all the same
 _OF_MALFORMED = (
-    "They are not in this draft. A release ends with this message under --on-invalid error (the default), leaves them "
-    "out under drop, and under other counts each as a record of buckets"
+    "They are not in this draft. With --on-invalid error (the default) a release stops with this message, with drop it "
+    "leaves them out, and with other it counts each as a record of 'other' values"
 )
 _DAMAGED = "the value {} holds a control character, as damaged lines do: correct the table, or leave the value out"
 _FEWEST_BLANKS = 5  # texts with blanks around them that make trimming a proposal
@@ -232,8 +232,8 @@ class SchemaDraft:
         """Return the first proposals as lines for people."""
         lines = [f"proposal {number}: {one.says}" for number, one in enumerate(self.proposals[:MOST_SHOWN], 1)]
         more = len(self.proposals) - len(lines)
-        stand = "stands" if more == 1 else "stand"
-        return lines + [f"{counted(more, 'more proposal')} {stand} on the page and in the file"] * (more > 0)
+        verb = "is" if more == 1 else "are"
+        return lines + [f"{counted(more, 'more proposal')} {verb} on the page and in the file"] * (more > 0)
 
 
 def infer_schema(
@@ -344,7 +344,7 @@ def infer_schema(
     gone = {name: i for i, one in enumerate(proposals, 1) for name, new in one.columns.items() if new is None}
     for i, one in enumerate(reviews):
         if (proposal := gone.get(one.name)) is not None:
-            note = f"it follows from other columns, and is counted beside them until you accept proposal {proposal}"
+            note = f"it follows from other columns; accept proposal {proposal}, and dpopt computes it from them"
             reviews[i] = replace(one, check=(note, *one.check))
     read = (f"{key}: {shown(value) if isinstance(value, str) else value}" for key, value in declared.items())
     return SchemaDraft(
@@ -416,9 +416,7 @@ def _notes_on(source: TableSource) -> list[str]:
     numbers = [name for name in source.names if re.fullmatch(r"[+-]?[0-9.,]+", name.strip())]
     notes = list(getattr(source, "notes", ()))
     if len(numbers) * 2 > len(source.names):
-        notes.append(
-            "most names of columns are numbers: if the first line is a record already, add a line of names to the table"
-        )
+        notes.append("most column names are numbers: if the first line is a record, add a line of names to the table")
     return notes
 
 
@@ -463,10 +461,10 @@ def _as_length(column: ColumnReview, drafted: Attribute, words: str) -> ColumnRe
         type="length",
         codes=f"{len(drafted.edges) - 1} bins, {words}",
         rows=(),
-        why=f"{shown(drafted.after or '')} is after it in no row, and near: so {drafted.unit} between the two are kept well",
+        why=f"{shown(drafted.after or '')} is never later and always near, so the {drafted.unit} between them stay accurate",
         check=(
-            "that the world has the two in this order, and not this table alone; else declare a date",
-            f"the end, {number_text(drafted.edges[-1])} {drafted.unit}, comes from the table: set a public one",
+            "check that this order always holds, not only here; otherwise declare two dates",
+            f"the end, {number_text(drafted.edges[-1])} {drafted.unit}, comes from the table: set a publicly known one",
         ),
     )
 

@@ -322,6 +322,6 @@ class FileEncoder(ColumnEncoder):
     def known(self) -> NDArray[np.float64]:
         """Return the number that each code of a numeric attribute stands for, (2, n): in the file, and as it is counted.
 
-        NaN is a missing value; in the file, an infinity is no number at all.
+        NaN is a missing value; in the file, an infinity is not a number at all.
         """
         return cast("DistinctNumbers", self._domain).known()

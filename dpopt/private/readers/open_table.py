@@ -218,9 +218,7 @@ def _refuse_foreign(path: Path, start: bytes, how: TableReading) -> None:
     if path.suffix.lower() in _PARQUET:
         raise PrivateDataError(f"{path.name} is not a Parquet file: it does not start with the mark PAR1")
     if path.suffix.lower() in _NO_TABLES:
-        raise PrivateDataError(
-            f"{path.name} is no table by its name, as a schema or a page is; name a CSV or Parquet file"
-        )
+        raise PrivateDataError(f"{path.name} does not have the name of a table; name a CSV or Parquet file")
     if start.startswith((b"DPOPTBIT", b"%%MatrixM")) or (start.startswith(b"PK") and b".npy" in start):
         raise PrivateDataError(f"{path.name} is a file of a wide table of zeros and ones; {_FOR_WIDE_TABLES}")
     if (what := foreign_format(start)) and not ((how.encoding or "").startswith("utf-16") and "UTF-16" in what):

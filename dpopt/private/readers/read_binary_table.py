@@ -123,7 +123,7 @@ def found_layout(table: str | os.PathLike[str], reading: TableReading) -> TableR
     ):
         what = "something else" if from_bytes is None else from_bytes.value
         raise PrivateDataError(
-            f"{path.name} is no file of the layout {reading.layout}: its first bytes show {what}; name the layout "
+            f"{path.name} is not a file of the layout {reading.layout}: its first bytes show {what}; name the layout "
             "that it has"
         )
     if from_bytes is None and (foreign := foreign_format(start)):
@@ -148,7 +148,7 @@ def _columns(table: AnyBinaryTable, schema: Schema, reading: TableReading) -> Bi
         return _columns_of_file(Path(table), schema, reading)
     except MemoryError:
         raise PrivateDataError(
-            f"{Path(table).name} does not fit into the memory that there is: up to 10 bytes for each one of a sparse "
+            f"{Path(table).name} does not fit into the available memory: up to 10 bytes for each one of a sparse "
             f"matrix or of baskets, 35 for each pair, and 8 for each record. If a number of rows or entries in it is a "
             f"mistake, write it again; else use a machine with more memory, or the layout bits, which is read in place"
         ) from None
@@ -175,8 +175,8 @@ def _truth_values(piece: pa.Array, source: MemorySource, position: int) -> NDArr
     found = piece.to_numpy(zero_copy_only=False)
     if found.dtype.kind not in "biuf" or not np.isin(found, (0, 1)).all():
         raise PrivateDataError(
-            f"{source.title}: column {shown(source.names[position])} holds something else than zeros and ones; a wide "
-            f"table has nothing else. Declare columns of other values by a schema that lists them"
+            f"{source.title}: column {shown(source.names[position])} holds values other than zeros and ones. Declare "
+            f"columns of other values by a schema that lists them"
         )
     return np.asarray(found, dtype=np.bool_)
 

@@ -81,4 +81,4 @@ def _numbers_of_cells(array: pa.Array, name: str, decimal: str) -> NDArray[np.fl
     try:
         return as_floats(array)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
-        raise PrivateDataError(f"column {shown(name)} holds something that is no number: {problem}") from problem
+        raise PrivateDataError(f"column {shown(name)} holds a value that is not a number: {problem}") from problem

@@ -77,7 +77,7 @@ def _lengths(
         found = as_text(end.take(rows))
         found = clean(found.dictionary_decode() if pa.types.is_dictionary(found.type) else found)
         form = second.date_format
-        what = "' is no number" if form is None else f"' is no date in the form {form}"
+        what = "' is not a number" if form is None else f"' is not a date in the form {form}"
         problems = pc.binary_join_element_wise("'", pc.utf8_slice_codeunits(found, 0, 60), what, "")
         texts = pc.replace_with_mask(texts, pa.array(strange), problems)
     return pc.if_else(end.is_null(), pa.scalar(None, pa.string()), texts)

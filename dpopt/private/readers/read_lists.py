@@ -74,7 +74,7 @@ def read_lists(lists: AnyLists, family: ListFamily, encoding: str | None = None)
     rows = np.repeat(np.arange(len(counts)), counts)
     faults = _Rows(title, family, numbers, rows, codes, different)
     variables, positive, outputs = meanings[codes].T
-    faults.refuse(variables < _END, "is no part of a row")
+    faults.refuse(variables < _END, "is not part of a row")
     if family.kind is RowKind.LISTS:
         lengths = counts - 1
         is_last = np.zeros(len(codes), dtype=np.bool_)
@@ -166,7 +166,7 @@ def _lines(lists: AnyLists, encoding: str | None) -> tuple[str, pa.Array]:
         given = list(lists)
         wrong = next((place for place, one in enumerate(given) if not isinstance(one, str)), None)
         if wrong is not None:
-            raise PrivateDataError(f"row {wrong + 1} is no text; expected one such as 'x3:1, !x7:0, else:1'")
+            raise PrivateDataError(f"row {wrong + 1} is not text; expected one such as 'x3:1, !x7:0, else:1'")
         return "the rows", pa.array(given, pa.string())
     form = replace(_WHOLE_LINES, encoding=TableReading(encoding=encoding).pairs_form().encoding)
     source = nameless_rows(Path(lists), ("row",), form)

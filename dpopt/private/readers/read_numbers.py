@@ -61,7 +61,7 @@ class HalfspacePoints(Closed):
             raise PrivateDataError("the table has no rows; expected at least one record")
         _refuse_rows(
             np.asarray(~np.isfinite(values).all(axis=1)),
-            "has a missing value, or one that is no finite number",
+            "has a missing value, or one that is not a finite number",
             "give every record a number in each column, or remove it",
         )
         scaled = _scaled(values, columns)
@@ -136,7 +136,7 @@ def _is_npy(path: Path) -> bool:
 
 
 def _damaged(path: Path) -> str:
-    return f"{path.name} is no readable .npy file"
+    return f"{path.name} is not a readable .npy file"
 
 
 def _points(found: NDArray[np.generic], title: str, columns: PointColumns) -> HalfspacePoints:

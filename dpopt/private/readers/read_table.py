@@ -35,7 +35,7 @@ def read_table(
     ----------
     table
         Path of a CSV file (UTF-8, commas; also gzip) or a Parquet file, of a folder of such files of one kind; a
-        DataFrame of pandas, polars or another library that speaks Arrow, or a pyarrow Table; an array or a sparse
+        DataFrame of pandas, polars or another library that supports Arrow, or a pyarrow Table; an array or a sparse
         matrix whose columns are the attributes in order. Columns that the schema does not name are not read. Empty
         lines of a CSV file are skipped where it has two or more columns, unless the reading is total: then they are
         malformed rows.

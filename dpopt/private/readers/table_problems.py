@@ -194,7 +194,7 @@ def unreadable(path: Path, problem: OSError) -> PrivateDataError:
 
 def no_regular_file(path: Path) -> PrivateDataError:
     """Return the error of a pipe or a device."""
-    return PrivateDataError(f"{str(path)!r} is no regular file and can be read once only; save it as a file")
+    return PrivateDataError(f"{str(path)!r} is not a regular file and can be read only once; save it as a file")
 
 
 def refuse_faults(title: str, faults: Sequence[str]) -> None:

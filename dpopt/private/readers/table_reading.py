@@ -185,7 +185,7 @@ class TableReading:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, checked(getattr(self, name)))
         if self.multiline and self.quotes is False:
-            raise SchemaError("values hold line ends in quotes only; leave --multiline or --no-quotes out")
+            raise SchemaError("only values in quotes can contain line ends; leave --multiline or --no-quotes out")
         self._check_person()
         usual = {field.name: field.default for field in fields(self)}
         for name, (option, takers) in _TAKERS.items():
@@ -249,10 +249,9 @@ class TableReading:
         """Refuse, by PlanError, a declared number of records that may be of rows which --person does not count."""
         if n0 is not None and self.person is not None and not self.n0_counted:
             raise PlanError(
-                f"found --n0 {n0:,} with --person, where only the first {self.rows_per_person:,} rows of each person "
-                f"are counted: the number of rows of the table is wrong, often several times. Leave --n0 out: the "
-                f"number is measured with 1 % of the budget. If the number of counted rows is public, say so by "
-                f"--n0-counted"
+                f"found --n0 {n0:,} with --person: only the first {self.rows_per_person:,} rows of each person are "
+                f"counted, often far fewer than the table has. Leave --n0 out: dpopt then measures the number with 1 % "
+                f"of the budget. If the number of counted rows is public, add --n0-counted"
             )
 
     def check_counted(self, size: int | None, schema: Schema) -> None:
@@ -266,10 +265,9 @@ class TableReading:
         persons = next(listed, None)
         if persons is not None and size > persons * (self.rows_per_person or 0):
             raise PlanError(
-                f"found a number of records of {size:,}; of each person at most {self.rows_per_person:,} rows are "
-                f"counted, and the schema lists {persons:,} values of {self.person!r}: "
-                f"{persons * (self.rows_per_person or 0):,} rows at most. Give the number of rows that are counted, or "
-                f"leave --n0 out: it is measured then"
+                f"found {size:,} records; at most {self.rows_per_person:,} rows of each person are counted, and the "
+                f"schema lists {persons:,} values of {self.person!r}: {persons * (self.rows_per_person or 0):,} rows "
+                f"at most. Give the number of counted rows, or leave --n0 out: dpopt then measures it"
             )
 
     def check_against(self, schema: Schema) -> None:
@@ -291,8 +289,8 @@ class TableReading:
             self._check_wide()
         elif OnInvalid.OTHER in self.repairs and all(one.other_code is None for one in schema.attributes):
             raise PlanError(
-                "--on-invalid other: no attribute has a bucket for what does not fit. Declare in the schema 'other' "
-                "(one of the values, or a number within the range) or 'missing' for some of them, or use --on-invalid "
+                "--on-invalid other: no column has a bucket for values that do not fit. In the schema declare 'other' "
+                "(one of the values, or a number within the range) or 'missing' for some columns, or use --on-invalid "
                 "drop"
             )
 
@@ -353,12 +351,12 @@ class TableReading:
         )
         if decimal == separator and not self._declared_or_usual("quotes"):
             raise SchemaError(
-                f"{separator!r} cannot both separate values and stand before fractions where no quotes hold values "
-                f"together; declare --separator with --decimal, or leave --no-quotes out"
+                f"{separator!r} cannot be both the separator and the decimal mark in a file without quotes; declare "
+                f"--separator with --decimal, or leave --no-quotes out"
             )
         if decimal == thousands:
             raise SchemaError(
-                f"{decimal!r} cannot stand both before fractions and between thousands; declare 'decimal' with "
+                f"{decimal!r} cannot be both the decimal mark and the mark between thousands; declare 'decimal' with "
                 f"'thousands'"
             )
         signs, runs = _RUNS.get(separator, ("\t" if separator == "tab" else separator, False))

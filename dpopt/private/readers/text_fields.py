@@ -234,7 +234,7 @@ class Fields:
             return f"it has more than {LONGEST_LINE:,} bytes"
         if state == _NO_TEXT:
             raw = self.block[self.starts[record] : self.starts[record + 1]]
-            return f"{_no_text(raw)!r} is no text in the declared encoding (--encoding)"
+            return f"{_no_text(raw)!r} is not text in the declared encoding (--encoding)"
         return "a value in quotes is not closed properly in its line"
 
 

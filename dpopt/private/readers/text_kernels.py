@@ -150,7 +150,7 @@ def split_lines(
 
 @kernel
 def numbers_of_fields(data: NDArray[np.uint8], ends: NDArray[np.int32], first: int, width: int) -> NDArray[np.int64]:
-    """Return the number of each field less `first`, -1 where it is no whole number from `first` to `first` + `width` - 1."""
+    """Return the number of each field less `first`, -1 where it is not a whole number from `first` to `first` + `width` - 1."""
     found = np.empty(ends.size - 1, np.int64)
     for field in range(found.size):
         number = np.int64(0)

@@ -168,7 +168,7 @@ def _check_names(names: tuple[str, ...]) -> None:
     for name in names:
         if _NAME.fullmatch(name) is None or name == ELSE:
             raise WorkloadError(
-                f"{name!r} is no name of a variable: letters, digits, _, . and -, a letter or _ first; not {ELSE!r}"
+                f"{name!r} is not a name of a variable: letters, digits, _, . and -, a letter or _ first; not {ELSE!r}"
             )
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])

@@ -51,7 +51,7 @@ class Bins:
                     date_number(self.edge_text(place), self.date_format)
             except (ArithmeticError, LookupError, ValueError):
                 form = self.date_format
-                raise WorkloadError(f"{self.name}: the edges are no dates in the form {form!r}") from None
+                raise WorkloadError(f"{self.name}: the edges are not dates in the form {form!r}") from None
 
     @property
     def intervals(self) -> int:
@@ -170,7 +170,7 @@ class Bins:
         if place < len(edges) and edges[place] == wanted:
             return place
         around = ", ".join(map(self.edge_text, range(max(0, place - 1), min(place + 1, len(edges)))))
-        raise WorkloadError(f"{self.name}: {text} is no edge of a bin; the nearest are {around}")
+        raise WorkloadError(f"{self.name}: {text} is not an edge of a bin; the nearest are {around}")
 
     def _number(self, text: str) -> float:
         """Return the number, or the seconds of the date, that a text names; ValueError if it names none."""
@@ -185,14 +185,14 @@ class Bins:
         try:
             return float(text)
         except ValueError:
-            raise ValueError(f"{text!r} is no number") from None
+            raise ValueError(f"{text!r} is not a number") from None
 
     def _by_labels(self, first: str, last: str) -> tuple[int, int]:
         labels = self.labels or ()
         for text in (first, last):
             if text and text not in labels:
                 shown = ", ".join(labels[:_SHOWN]) + (", ..." if len(labels) > _SHOWN else "")
-                raise WorkloadError(f"{self.name}: {text!r} is none of its values {shown}")
+                raise WorkloadError(f"{self.name}: {text!r} is not one of its values {shown}")
         start = labels.index(first) if first else 0
         return start, (labels.index(last) + 1 if last else self.number)
 
@@ -201,7 +201,7 @@ class Bins:
             return int(low) if low.strip() else 0, int(high) if high.strip() else self.number
         except ValueError:
             raise WorkloadError(
-                f"{self.name}: {low}:{high} are no positions; expected whole numbers such as 0:64"
+                f"{self.name}: {low}:{high} are not positions; expected whole numbers such as 0:64"
             ) from None
 
 

@@ -249,7 +249,7 @@ def _position(leaf: Any, bins: Bins, numbers: dict[str, int], name: str) -> int:
     if leaf not in numbers:
         near = difflib.get_close_matches(leaf, bins.labels, n=1) if bins.number <= _MOST_COMPARED else []
         hint = f"did you mean {near[0]!r}?" if near else f"they begin with {bins.labels[0]!r}"
-        raise TreeError(f"{name}: found {leaf!r}, which is no bin of {bins.name}; {hint}")
+        raise TreeError(f"{name}: found {leaf!r}, which is not a bin of {bins.name}; {hint}")
     return numbers[leaf]
 
 

@@ -132,7 +132,7 @@ def read_ranks(path: str | os.PathLike[str], schema: Schema) -> NDArray[np.int64
     wrong = mixed if strange is None else strange
     if wrong is not None:
         line, text = named[wrong]
-        problem = f"is no attribute of the schema and no column number from 0 to {last:,}"
+        problem = f"is neither an attribute of the schema nor a column number from 0 to {last:,}"
         if strange is None:
             other = next(at for at, position in enumerate(found) if position < 0)
             also = " (and a number)" if 0 <= numbers[wrong] <= last else ""

@@ -19,40 +19,41 @@ from dpopt.schema.finer import fixed_by_rules
 from dpopt.schema.schema import Schema
 
 _REPAIRS = {
-    "clip": "Numbers outside the range that schema.json gives their column were counted in its end bins, which moves its mean.",
+    "clip": "Numbers outside the range that schema.json gives were counted in the end bins of their column: its mean moves.",
     "other": "Values that do not fit schema.json were counted in the bucket that it declares for them.",
     "drop": "Rows with values that do not fit schema.json were not counted.",
 }
 FIGURES = "Figures with intervals"
 _ABOUT = (
-    "Each interval, by itself, holds the figure of the table as it was counted with probability 95 %: about one of twenty "
-    "misses. Estimates come without bias from what was measured, and not from the rows. Columns decided in their order what "
-    "is shown. Of a mean the first interval takes each bin for its representative, the second allows any numbers within it."
+    "Each interval contains the figure of the table, as counted, with probability 95 %: about one of twenty misses. The "
+    "estimates are unbiased and come from the measurements, not from the rows. The order of the columns decides which "
+    "figures are shown. For a mean the first interval places every number at the representative of its bin; the second "
+    "allows any numbers within the bins."
 )
-_NONE = "No counts of single columns or pairs were measured as such, so that no figure of this release has an interval."
+_NONE = "This release measured no counts of single columns or pairs, so its figures have no intervals."
 _NO_PEOPLE = (
-    "Do not compute standard errors from the rows as if they were people: they leave out the noise, and are too small."
+    "Do not compute standard errors from the rows as if they were people: they ignore the noise and are too small."
 )
 _ASK = " 'dpopt answer FOLDER QUESTION' gives counts, shares, means, quantiles and regressions, each with an interval."
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What is said of a release, a sentence or more each."""
+    """The description of a release, a sentence or more for each part."""
 
     title: str
     guarantee: str
     """In a few words."""
     verdict: str
-    """What it is good for, and what not."""
+    """Its uses and limits."""
     notes: tuple[Note, ...]
     repairs: tuple[str, ...] = ()
-    """What became of values that do not fit the schema."""
+    """How values that do not fit the schema were counted."""
     citation: str = ""
 
 
 def described(statement: Mapping[str, Any], schema: Schema | None = None) -> Description:
-    """Return what is said of a release, given the contents of its release.json.
+    """Describe a release, given the contents of its release.json.
 
     Examples
     --------
@@ -65,7 +66,7 @@ def described(statement: Mapping[str, Any], schema: Schema | None = None) -> Des
     'Synthetic records, differentially private with epsilon = 1 (pure) for one record; made by dpopt 0.1 (algorithm mwem, \
 workload 83545dff085a).'
     >>> made.verdict
-    'Shares of single columns: within 1.3 points.'
+    'Shares of single columns: within 1.3 percentage points.'
     """
     title = "Synthetic records" if statement["records"] is not None else "Noisy answers"
     spent, version = guarantee(statement["privacy"]), (statement.get("versions") or {}).get("dpopt", "")
@@ -87,7 +88,7 @@ def about_figures(*, some: bool) -> tuple[str, str]:
 
 
 def notes_of(statement: Mapping[str, Any], schema: Schema | None = None, errors: str | None = None) -> list[Note]:
-    """Return all that a reader of a release is warned of.
+    """Return the warnings for a reader of a release.
 
     Parameters
     ----------
@@ -120,9 +121,9 @@ def notes_of(statement: Mapping[str, Any], schema: Schema | None = None, errors:
     found += _of_privacy(statement["privacy"])
     if schema is not None and (names := fixed_by_rules(schema)):
         text = (
-            f"all synthetic numbers of {', '.join(map(repr, names))} stand at the representatives of their bins, since "
-            "a rule compares these, and not as an order of two columns alone; what lies between is lost. To keep it, "
-            'leave the rule out and declare one column as a length after the other ("after"), or declare finer bins'
+            f"all synthetic numbers of {', '.join(map(repr, names))} are the representatives of their bins, because a "
+            "rule compares these in another way than as an order of two columns. To keep the numbers within bins, leave "
+            'the rule out and declare one column as a length after the other ("after"), or declare finer bins'
         )
         found.append(Note(text, f"{len(names):,} columns at representatives"))
     beaten = (accuracy.get("predicted") or {}).get("verdict")
@@ -141,7 +142,7 @@ def _fallbacks(statement: Mapping[str, Any]) -> Iterator[Note]:
         of = batches.get("batches_kept", 0) * batches.get("records_of_a_batch", 0)
         where = f"In {failed:,} of {rounds['rounds']:,} rounds" if rounds else f"For {failed:,} of {of:,} records"
         because = f" ({why})" if why else ""
-        text = f"{where} the fallback answered, a short local search, for the solver gave no record{because}."
+        text = f"{where} the fallback answered, a short local search, because the solver gave no record{because}."
         advice = "Give it more --seconds, or use the local search"
         yield Note(text, f"{where} the fallback answered".lower(), of_run=True, advice=advice)
 
@@ -154,8 +155,8 @@ def _of_privacy(privacy: Mapping[str, Any]) -> Iterator[Note]:
     delta, most = stated["delta"], stated.get("rows_per_person")
     if stated["accountant"] != "pure" and delta * size >= 1:
         text = (
-            f"delta = {delta:g} is not below 1/n = {1 / size:.2g}. A mechanism that publishes a random record outright "
-            "meets such a delta: take one well below 1/n unless you compare with published settings"
+            f"delta = {delta:g} is not below 1/n = {1 / size:.2g}. With such a delta a mechanism could publish a random "
+            "record: take one well below 1/n unless you reproduce published settings"
         )
         yield Note(text, "delta not below 1/n", PrivacyWarning)
     if stated.get("earlier"):

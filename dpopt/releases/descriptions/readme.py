@@ -44,9 +44,9 @@ WHAT MAY BE PUBLISHED
 
 HOW TO CHECK IT
 
-'dpopt replay FOLDER -o AGAIN' makes the records anew from plan and transcript, without the table, and compares every \
+'dpopt replay FOLDER -o AGAIN' rebuilds the records from plan and transcript, without the table, and compares every \
 file. 'dpopt report FOLDER' shows the release as a page. 'dpopt evaluate FOLDER TABLE' and 'dpopt report FOLDER TABLE' \
-need the private table; what they say is for its owner only.
+need the private table; their output is for its owner only.
 
 HOW TO CITE IT
 
@@ -54,11 +54,11 @@ HOW TO CITE IT
 """
 """Paragraphs are wrapped, those that begin with a space stay as they are, empty ones are left out."""
 _FILES = {
-    "release.json": "what was asked and spent, charge by charge, and what errors are expected",
-    "schema.json": "the columns and their values, as they were declared",
-    "workload.json": "the queries that the release was made for",
-    "plan.json": "how the budget was to be spent, fixed beforehand",
-    "transcript.jsonl": "every noisy value that was released; the other files follow from it",
+    "release.json": "the request, its cost charge by charge, and the expected errors",
+    "schema.json": "the columns and their values",
+    "workload.json": "the queries that the records keep accurate",
+    "plan.json": "how the budget is spent, fixed beforehand",
+    "transcript.jsonl": "every released noisy value; the other files follow from these",
 }
 _LOAD = {
     "csv": ('pandas.read_csv("{file}")', 'read.csv("{file}", check.names = FALSE)'),
@@ -71,10 +71,10 @@ _LOAD = {
 }
 """Python and R, by the ending of the file."""
 _CSV_NOTES = (
-    "Missing values are written as schema.json declares them under 'missing', such as -1: leave them out of means.",
-    "Spreadsheets compute cells that begin with =, +, - or @: import columns of texts as text.",
+    "schema.json declares under 'missing' how missing values are written, such as -1: leave them out of means.",
+    "Spreadsheets treat cells that begin with =, +, - or @ as formulas: import text columns as text.",
     (
-        'Codes such as 06108 lose their zeros where they are read as numbers: say dtype={"COLUMN": str} in Python, '
+        'Codes such as 06108 lose their zeros if they are read as numbers: give dtype={"COLUMN": str} in Python, '
         'colClasses = c(COLUMN = "character") in R.'
     ),
 )
@@ -98,8 +98,8 @@ def readme_of(statement: Mapping[str, Any], schema: Schema | None = None, figure
     filled = _TEMPLATE.format(
         heading=f"{release.title}, {release.guarantee}".upper(),
         what_it_is=(
-            "No row is a person. Rows were chosen so that together they answer the {} about as a private table "
-            "does; what else is computed from them may be far off."
+            "No row is a person. Together the rows answer the {} about as a private table does. Other figures "
+            "computed from them can be far off."
             if records is not None
             else "Answers to the {} on a private table, with noise. There are no records."
         ).format(f"{statement['workload']['queries']:,} queries of workload.json"),
@@ -107,8 +107,8 @@ def readme_of(statement: Mapping[str, Any], schema: Schema | None = None, figure
         notes="\n\n".join((*(note.text for note in release.notes), *release.repairs)),
         cost=""
         if not privacy["private"]
-        else f"Neighbouring tables: {privacy['neighbours']}. Costs were added up by the accountant "
-        f"{privacy['accountant']!r}. Every charge, with its theorem, is in release.json.",
+        else f"Neighbouring tables: {privacy['neighbours']}. release.json lists every charge with its theorem; the "
+        f"accountant {privacy['accountant']!r} adds them up.",
         figures="" if records is None else _figures(figures),
         files=_files(statement, held),
         loading=_loading(held),
@@ -121,7 +121,7 @@ def readme_of(statement: Mapping[str, Any], schema: Schema | None = None, figure
 
 def _figures(figures: Sequence[Sequence[str]]) -> str:
     before, after = about_figures(some=bool(figures))
-    rows = [("", "estimate", "95 % interval", "of the numbers within bins"), *figures]
+    rows = [("", "estimate", "95 % interval", "for any numbers within bins"), *figures]
     wide = [max(len(row[place]) for row in rows) for place in range(3)]
     lines = [
         f"  {visible(name, kept=''):<{wide[0]}}  {estimate:>{wide[1]}}  {interval:<{wide[2]}}  {outer}".rstrip()
@@ -133,7 +133,7 @@ def _figures(figures: Sequence[Sequence[str]]) -> str:
 def _files(statement: Mapping[str, Any], held: Mapping[str, Any]) -> str:
     own = str(held.get("meaning")) if statement["records"] is None else f"{held['rows']:,} synthetic records"
     if statement["records"] is not None and held["weight_column"]:
-        own += f"; column '{held['weight_column']}' says how much each counts"
+        own += f"; column '{held['weight_column']}' is the weight of each"
     weights = {held["weight_file"]: "the weight of each record"} if held.get("weight_file") else {}
     meant = {held["file"]: own, **weights, **_FILES}
     return "\n".join(_wrapped(text, f"  {name:<18}") for name, text in meant.items())
@@ -161,14 +161,14 @@ def _publishing(statement: Mapping[str, Any]) -> str:
             "protects nobody."
         )
     every = (
-        "Every file of this folder, at the stated cost. The table, and whatever was computed from it outside this "
-        "folder (a report with the table, an evaluation, a log), stays with its owner."
+        "Every file of this folder, at the stated cost. The owner keeps the table and everything else that was computed "
+        "from it (a report with the table, an evaluation, a log)."
     )
     if not statement["schema"]["drafted_from_private_data_and_not_reviewed"]:
         return every
     return (
-        f"{every} But the schema was drafted from the table and not reviewed: its values and bins may reveal records, "
-        f"and no accounting covers them. Review schema.json before this folder leaves its owner."
+        f"{every} But the schema was drafted from the table and not reviewed: its values and bins can reveal records, "
+        f"which the stated cost does not cover. Review schema.json before you publish this folder."
     )
 
 

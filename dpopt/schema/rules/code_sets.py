@@ -148,7 +148,7 @@ def code_of_number(attribute: Attribute, value: Named) -> int:
 def _no_such_value(attribute: Attribute, value: Named) -> str:
     if value is None:
         return (
-            f"{attribute.name!r} has no missing values, and null (a missing value) is none of its values; leave the "
+            f"{attribute.name!r} has no missing values, and null (a missing value) is not one of its values; leave the "
             f"condition out, or declare 'missing' for this column"
         )
     labels = [attribute.label(code) for code in range(attribute.size)]

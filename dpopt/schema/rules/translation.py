@@ -132,7 +132,7 @@ def _require_once(name: str, sets: Sequence[int], values: Sequence[tuple[Named, 
             twice = attribute.label(next(bits(seen & codes)))
             raise SchemaError(
                 f"the mapping has {twice!r} of {name!r} in two rows, the second with {values_text(named)}; "
-                "each value stands in one row, with all its partners"
+                "list each value in one row, with all its partners"
             )
         seen |= codes
     left_out = [attribute.label(code) for code in bits(((1 << attribute.size) - 1) ^ seen)]

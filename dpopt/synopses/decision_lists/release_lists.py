@@ -51,9 +51,9 @@ def decision_lists(
         the budget, and rounded up so that hardly any table has more. Under replace it is public, and read off the
         table.
     queries : int, optional
-        Number of points for which the error is predicted simultaneously; all if left out.
+        Number of points for which the error is predicted simultaneously. Default: all.
     largest : int, optional
-        Largest number of literals of a counted conjunction; chosen by the plan if left out.
+        Largest number of literals of a counted conjunction. Default: chosen by the plan.
     solver : str or Solver, optional
         Solver of the linear programs of the plan (models/decision_lists); highs if left out.
     **keywords

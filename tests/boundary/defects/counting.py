@@ -861,7 +861,7 @@ COEFFICIENTS: dict[str, Defect] = {
         moves(lambda one: replace(one, added_squared=one.added // 2, replaced_squared=one.replaced // 2)),
         (OF_COEFFICIENTS, ADD, LOSS),
     ),
-    # No bound is enforced; what is no number becomes any whole number.
+    # No bound is enforced; what is not a number becomes any whole number.
     "believe the function": defect(
         wrap(
             FunctionFamily, "within", lambda usual, self, found, unit: np.nan_to_num(np.trunc(found / unit), nan=99.0)

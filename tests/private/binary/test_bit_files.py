@@ -127,7 +127,7 @@ def test_a_torn_file_is_refused_wherever_it_ends(bits: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "byte", "message"),
     [
-        (0, b"X", "is no bit file"),
+        (0, b"X", "is not a bit file"),
         (8, b"\x02", "another version"),
         (12, b"\x41", "another version"),
         (16, b"\x00\x00", "another version"),

@@ -78,14 +78,14 @@ def test_what_is_no_item_is_reported_with_its_line(tmp_path: Path) -> None:
     assert "declare as many columns" in remedy
     assert lines == [
         "baskets.txt does not fit the declared columns",
-        "  line 2: '3' is no item",
-        "  line 3: '-1' is no item",
-        "  line 4: '1.0' is no item",
+        "  line 2: '3' is not an item",
+        "  line 3: '-1' is not an item",
+        "  line 4: '1.0' is not an item",
         "  and 2 more",
         "  expected: whole numbers from 0 to 2",
     ]
     named = Items.of(Schema.binary(2, ["a", "b"]), None)
-    with pytest.raises(PrivateDataError, match="line 1: '0' is no item\n(.|\n)*one of 2 names: 'a', 'b'\n"):
+    with pytest.raises(PrivateDataError, match="line 1: '0' is not an item\n(.|\n)*one of 2 names: 'a', 'b'\n"):
         cells(path, named)
 
 
@@ -152,7 +152,7 @@ def test_users_meet_again_across_blocks(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("text", "columns", "header", "message"),
     [
-        ("user,item\na,0\n", None, False, "line 1: 'item' is no item(.|\n)*leave header=False"),
+        ("user,item\na,0\n", None, False, "line 1: 'item' is not an item(.|\n)*leave header=False"),
         ("u,i,r\na,0,5\n", None, True, "3 columns in its first line.*say which.*pair_columns=1,2"),
         ("u\na\n", None, True, "one column in its first line"),
         ("u,i\na,0\n", (1, 3), True, "2 columns in its first line.*pair_columns= names column 3"),
@@ -160,7 +160,7 @@ def test_users_meet_again_across_blocks(tmp_path: Path, monkeypatch: pytest.Monk
         ("u,i\n\na,0\nb\n", None, True, "line 4: 1 field"),
         ("u,i\na,0\n ,1\n", None, True, "line 3: no user"),
         ("u,i\na,0\nb,\n", None, True, "line 3: no item"),
-        ("u,i\na,0\nb,7\n", None, True, "line 3: '7' is no item"),
+        ("u,i\na,0\nb,7\n", None, True, "line 3: '7' is not an item"),
         ("a,0\na\tb\n", None, False, "line 2: 1 field(.|\n)*separator="),
         ("a,0,1\n", (4, 1), False, "expected at least 4 columns"),
         ("u,i\n", None, True, "holds no pair"),

@@ -156,7 +156,7 @@ def test_only_sparse_matrices_are_taken_for_some() -> None:
     [
         (GOOD, {"format": None}, "holds no sparse matrix"),
         (GOOD, {"shape": None}, "holds no sparse matrix"),
-        (GOOD, {"format": np.array(3)}, "'format' is no text"),
+        (GOOD, {"format": np.array(3)}, "'format' is not text"),
         (GOOD, {"format": np.array(b"bsr")}, "save matrix.tocsr"),
         (GOOD, {"shape": np.array([2, 3, 1])}, "not that of a matrix"),
         (GOOD, {"shape": np.array([-2, 3])}, "not that of a matrix"),
@@ -271,11 +271,11 @@ def test_the_name_of_the_file_says_nothing(tmp_path: Path, suffix: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (f"{HEAD}1 2 1\n1 3 1\n", "no whole Matrix Market file: line 4"),
-        (f"{HEAD}1 2 1\n0 1 1\n", "no whole Matrix Market file: line 4"),
-        (f"{HEAD}1 2 1\n1 x 1\n", "no whole Matrix Market file: line 4"),
-        (f"{HEAD}1 2 2\n1 1 1\n", "no whole Matrix Market file"),
-        (f"{HEAD}1 2\n", "no whole Matrix Market file"),
+        (f"{HEAD}1 2 1\n1 3 1\n", "not a complete Matrix Market file: line 4"),
+        (f"{HEAD}1 2 1\n0 1 1\n", "not a complete Matrix Market file: line 4"),
+        (f"{HEAD}1 2 1\n1 x 1\n", "not a complete Matrix Market file: line 4"),
+        (f"{HEAD}1 2 2\n1 1 1\n", "not a complete Matrix Market file"),
+        (f"{HEAD}1 2\n", "not a complete Matrix Market file"),
         (f"{HEAD}1 2 1\n1 1 \0\n", "line 4"),
         (f"{HEAD}1 2 1\n1\0 1 1\n", "line 4"),
         (f"{HEAD}1 2 2\n1 1 1\n% late\n1 1 1\n", "line 5"),
@@ -290,7 +290,7 @@ def test_the_name_of_the_file_says_nothing(tmp_path: Path, suffix: str) -> None:
         ("%%MatrixMarket matrix array real general\n1 2\n1\n0\n", "dense matrix"),
         ("%%MatrixMarket matrix coordinate complex general\n1 2 1\n1 1 1 1\n", "complex numbers"),
         ("%%MatrixMarket matrix coordinate real general\n1 2 1\n1 1 nan\n", "line 3 holds .nan"),
-        ("%%MatrixMarket nothing\n", "no whole Matrix Market file"),
+        ("%%MatrixMarket nothing\n", "not a complete Matrix Market file"),
     ],
 )
 def test_a_damaged_file_is_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -16,7 +16,7 @@ from dpopt.schema import Attribute, AttributeKind, Rule, Schema, compare, litera
 from dpopt.schema.rules.rule_json import rule_from_json
 
 # Of each form three months, of which the second is February 2024, as people write the last day of January and the first
-# of February, and something that is no date in the form.
+# of February, and something that is not a date in the form.
 FORMS = {
     "%Y-%m-%d": ("2024-01-01 2024-02-01 2024-03-01 2024-04-01", "2024-01-31", "2024-02-01", "01-02-2024"),
     "%d.%m.%y": ("01.01.24 01.02.24 01.03.24 01.04.24", "31.01.24", "01.02.24", "2024-02-01"),
@@ -145,7 +145,7 @@ def test_dates_are_not_compared_with_numbers_of_other_columns() -> None:
             schema_of("%Y-%m-%d", Rule(form))
     with pytest.raises(SchemaError, match="compared with dates, such as '2024-01-01', and not with numbers"):
         schema_of("%Y-%m-%d", Rule(compare("day", "<", [(2, "day")])))
-    with pytest.raises(SchemaError, match="did you mean 'day'.*'dya' is no date in the form"):
+    with pytest.raises(SchemaError, match="did you mean 'day'.*'dya' is not a date in the form"):
         schema_of("%Y-%m-%d", Rule(compare("day", "<", "dya")))
 
 

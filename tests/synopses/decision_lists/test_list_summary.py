@@ -164,7 +164,7 @@ def test_declarations_are_words_or_files(tmp_path: Path) -> None:
     with pytest.raises(WorkloadError, match="give k="):
         read_declaration("a,b,c")
     (tmp_path / "bad.json").write_text("{")
-    with pytest.raises(WorkloadError, match="is no JSON"):
+    with pytest.raises(WorkloadError, match="is not JSON"):
         read_declaration(tmp_path / "bad.json", 1)
 
 

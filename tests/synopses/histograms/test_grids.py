@@ -58,7 +58,7 @@ def test_boxes_are_named_by_a_range_for_each_column() -> None:
     assert found.answer(":,:").value == pytest.approx(CELLS.sum())
     with pytest.raises(WorkloadError, match="expected 2 ranges with commas between them, for age, income"):
         found.answer("young:old")
-    with pytest.raises(WorkloadError, match="'baby' is none of its values"):
+    with pytest.raises(WorkloadError, match="'baby' is not one of its values"):
         found.answer("baby:old,:")
     with pytest.raises(WorkloadError, match="confidence"):
         found.box((0, 1), (0, 1), confidence=1.0)

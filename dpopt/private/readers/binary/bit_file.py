@@ -79,11 +79,13 @@ def read_bit_file(path: Path, width: int) -> BitColumns:
     with path.open("rb") as stream:
         head = stream.read(_HEAD.size)
     if len(head) < _HEAD.size or not head.startswith(MARK):
-        raise PrivateDataError(f"{path.name} is no bit file: its head is missing; write it with dpopt.write_bit_file")
+        raise PrivateDataError(
+            f"{path.name} is not a bit file: its header is missing; write it with dpopt.write_bit_file"
+        )
     _, version, length, rows, number, words = _HEAD.unpack(head)
     if version != _VERSION or length != _HEAD.size or words != (rows + 63) // 64 or any(head[40:]):
         raise PrivateDataError(
-            f"{path.name} is a bit file of another version, or its head is damaged; write it again with "
+            f"{path.name} is a bit file of another version, or its header is damaged; write it again with "
             f"dpopt.write_bit_file"
         )
     if number != width:

@@ -103,7 +103,7 @@ class _Unknown(Faults):
 
         def text(place: int) -> str:
             found = fields.text(place)
-            return f"{shown(found)} is no item" if found else "no item"
+            return f"{shown(found)} is not an item" if found else "no item"
 
         self.add(places, fields.lines_of, text)
 

@@ -62,7 +62,7 @@ def read_npz(path: Path, width: int) -> SparseColumns:
 def _form(held: ArrayFile, title: str) -> str:
     shape, kind = held.header("format")
     if shape != () or kind.kind not in "SU":
-        raise PrivateDataError(f"{title}: 'format' is no text; save the matrix again with scipy.sparse.save_npz")
+        raise PrivateDataError(f"{title}: 'format' is not text; save the matrix again with scipy.sparse.save_npz")
     found = held.array("format").item()
     form = found.decode("ascii", "replace") if isinstance(found, bytes) else str(found)
     if form not in {"csr", "csc", "coo"}:
@@ -374,4 +374,4 @@ def _refuse_entries(title: str, fields: Fields, places: NDArray[np.int64], expec
 
 
 def _broken(title: str) -> str:
-    return f"{title} is no whole Matrix Market file"
+    return f"{title} is not a complete Matrix Market file"
