@@ -221,7 +221,9 @@ def count(
         return planned_count(request, budget, most=most, loss=loss, solver=solver)
 
     measure = partial(release_count, condition=condition)
-    return pure_unless_rho(request).release("count", plan, lambda: request.table(table, declared), measure, tried=None)
+    return pure_unless_rho(request).release(
+        "count", table, plan, lambda: request.table(table, declared), measure, tried=None
+    )
 
 
 def pure_unless_rho(request: Request) -> Request:

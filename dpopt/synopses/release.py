@@ -44,6 +44,7 @@ from dpopt.releases.ledgers import open_account, reserved_ledger
 from dpopt.releases.measured_size import MARGIN, declared_rows, is_measured, size_of, tell_smallest, with_size_measured
 from dpopt.releases.plan import choice, usual_delta
 from dpopt.releases.progress import Progress, shown_progress, stage, warn_of_paid
+from dpopt.releases.remembered_tables import remembered
 from dpopt.schema.attribute import Attribute
 from dpopt.schema.schema import Schema
 from dpopt.synopses.solved import WithModels
@@ -373,6 +374,7 @@ class Request:
     def release(
         self,
         command: str,
+        table: object,
         plan: Callable[[Budget, int | None], _Plan],
         read: Callable[[], _Records],
         measure: Measure[_Records, _Plan, _Released],
@@ -389,6 +391,8 @@ class Request:
         ----------
         command
             The kind, as the owner's budget names it.
+        table
+            What is released: a path is remembered for its owner, where no budget file keeps count.
         plan
             Makes the plan for a budget and a number of records.
         read
@@ -411,21 +415,22 @@ class Request:
             made = self._tried(check or plan, budget, size, tried)
         self._check_solver(made)
         account = self._account(command, budget)
-        with stage(self.stages, "reading the table"):
-            records = read()
         again = size is None or check is not None
-        return self._measured(
-            records,
-            account,
-            budget,
-            made,
-            plan if again else None,
-            measure,
-            size=size,
-            tried=tried,
-            compared=compared,
-            margin=margin,
-        )
+        with remembered(table, self.budget, self.stages):
+            with stage(self.stages, "reading the table"):
+                records = read()
+            return self._measured(
+                records,
+                account,
+                budget,
+                made,
+                plan if again else None,
+                measure,
+                size=size,
+                tried=tried,
+                compared=compared,
+                margin=margin,
+            )
 
     def release_bins(
         self,
@@ -462,6 +467,7 @@ class Request:
             axes = bins_of(attributes, ordered=ordered)
             return self.release(
                 command,
+                table,
                 partial(plan, axes),
                 lambda: self.bin_counts(table, schema, columns),
                 measure(axes),
@@ -483,9 +489,10 @@ class Request:
             budget = self._noise(by, size, tried)
             made = self._tried(planned, budget, size, tried)
         self._check_solver(made)
-        return self._measured(
-            records, account, budget, made, planned, measure(axes), size=size, tried=tried, compared=by
-        )
+        with remembered(table, self.budget, self.stages):
+            return self._measured(
+                records, account, budget, made, planned, measure(axes), size=size, tried=tried, compared=by
+            )
 
     def _check_solver(self, plan: object) -> None:
         """Refuse a solver that takes none of the models of the planned release, and a time limit without one."""

@@ -17,7 +17,7 @@ from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.synopses.release import Request
 from dpopt.synopses.sanitizers.symmetric_families import symmetric_family
 from dpopt.synopses.summaries.summary_plan import SummaryPlan, plan_summary
-from tests.cli.command_line import flat, refuse, succeed
+from tests.cli.command_line import call, flat, refuse
 from tests.kept_releases.make import SYNOPSES, WITHOUT_SCHEMA, write_tables
 
 Asked = dict[str, Any]
@@ -180,8 +180,11 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", SYNOPSES)
-def test_every_command_says_which_noise_it_took(name: str, tables: Path, tmp_path: Path) -> None:
+def test_every_command_says_which_noise_it_took(
+    name: str, tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where it is pure, the terminal and `repr` say so."""
+    monkeypatch.setenv("DPOPT_STATE", str(tmp_path / "state"))
     kind, given, *options = SYNOPSES[name][0]
     declared = [] if kind in WITHOUT_SCHEMA else ["--schema", tables / "schema.json"]
     words = [kind, "release", tables / str(given), *declared, *options]
@@ -189,7 +192,9 @@ def test_every_command_says_which_noise_it_took(name: str, tables: Path, tmp_pat
         [(("--epsilon", 1), None), (("--epsilon", 1, "--delta", 0), True), (("--rho", 0.1), False)]
     ):
         file = tmp_path / f"{number}.npz"
-        text = flat(succeed(*words, *asked, "-o", file))
+        result = call(*words, *asked, "-o", file)
+        text = flat(result.stdout)
+        assert ("this table was released" in flat(result.stderr)) is bool(number), "its owner is told that costs add up"
         made: Any = dpopt.read_synopsis(file)
         found = noise_of(made.privacy) == {"pure"}
         if kind == "count" and pure is False:  # drawn by a pure epsilon of that rho, and stated as what was asked for

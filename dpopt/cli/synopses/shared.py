@@ -234,13 +234,12 @@ class Kind:
             from dpopt.cli.reports.progress import TerminalProgress
             from dpopt.cli.reports.reports import print_spent
             from dpopt.releases.folder_files import check_new
-            from dpopt.releases.remembered_tables import remembered
 
             keywords = terms.keywords(given.get("schema"))
             check_new(out)
-            with TerminalProgress() as progress, remembered(given.get("table"), terms.budget, progress):
+            with TerminalProgress() as progress:
                 made = function({**keywords, "progress": progress}, **given)
-                made.write(out)
+            made.write(out)
             say(f"verdict: {made.verdict}")
             print_spent(made.privacy)
             for line in made.solved_in_words():

@@ -82,6 +82,7 @@ def decision_lists(
     how: dict[str, Any] = {"relation": request.relation, "points": queries, "largest": largest, "solver": solver}
     return request.release(
         "lists",
+        lists,
         lambda budget, size: plan_lists(family, budget, size=size or 0, **how),
         lambda: read_lists(lists, family, request.reading.encoding),
         release_lists,

@@ -175,6 +175,7 @@ def halfspaces(
     shapes = named_shapes(projected_to, projections, directions)
     return request.release(
         "halfspaces",
+        table,
         lambda budget, size: plan_halfspaces(
             chosen,
             budget,

@@ -35,6 +35,7 @@ from dpopt.releases.descriptions.description import notes_of
 from dpopt.releases.descriptions.verdict import Note, verdict_of_answers
 from dpopt.releases.folder_files import check_new
 from dpopt.releases.ledgers import open_account, reserved_ledger
+from dpopt.releases.remembered_tables import remembered
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
 from dpopt.synopses.histograms.released_counts import CONFIDENCE, RangeAnswer, range_answers
@@ -214,7 +215,7 @@ def prefixes(
     account = open_account(request.budget, "prefixes", plan.budget, plan.relation, request.reading, reservation=None)
     counts = request.bin_counts(table, schema, (column,))
     try:
-        with closing(FileJournal(target)) as journal:
+        with remembered(table, request.budget, request.stages), closing(FileJournal(target)) as journal:
             state = _State(plan, bins)
             journal.append(state.head())
             return state.measured(counts, journal, steps, account=account, noise=noise)

@@ -60,6 +60,7 @@ def sanitize(
     request.declared(family.schema, n0)
     return request.release(
         "sanitizer",
+        table,
         lambda budget, size: plan_sanitizer(family, budget, size=size or 0, relation=request.relation),
         lambda: request.table(table, family.schema),
         release_sanitizer,

@@ -246,6 +246,7 @@ def summary(
 
     return request.release(
         "summary",
+        table,
         accurate,
         lambda: request.table(table, chosen.schema),
         release_summary,

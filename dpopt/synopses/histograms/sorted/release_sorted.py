@@ -279,6 +279,7 @@ def degrees(
         )
     return request.release(
         "degrees",
+        edges,
         lambda budget, size: plan_sorted(
             nodes, budget, graph=True, relation=request.relation, size=size, ranked=ranked
         ),
