@@ -75,28 +75,25 @@ def of_ratio(sums: Numbers, covariance: Numbers, z: float) -> Interval:
     return Interval(ratio, (b - root) / a, (b + root) / a, deviation)
 
 
-def of_quantile(below: Numbers, variances: Numbers, edges: Numbers, level: float, z: float) -> Interval:
+def of_quantile(below: Numbers, variances: Numbers, edges: Numbers, z: float) -> Interval:
     """Return the interval of a quantile by inverting counts.
 
     Parameters
     ----------
-    below : (b,) float64
-        For each bin the estimated count up to its upper edge, less the level times the count of all.
-    variances : (b,) float64
+    below : (b + 1,) float64
+        For each edge the estimated count below it, less the level of the quantile times the count of all.
+    variances : (b + 1,) float64
     edges : (b + 1,) float64
         Of the bins. The quantile lies in the first bin at whose upper edge the true number is not negative, and is
         estimated as if numbers were spread evenly over it.
-    level
-        Above 0 and below 1.
     """
-    spread = z * np.sqrt(variances)
-    not_below = np.flatnonzero(below >= -spread)
-    first = int(not_below[0]) if not_below.size else below.size - 1
-    not_above = np.flatnonzero(below[:-1] <= spread[:-1])
-    last = int(not_above[-1]) + 1 if not_above.size else 0
+    spread, last = z * np.sqrt(variances), below.size - 1
+    not_below, not_above = np.flatnonzero((below >= -spread)[1:]), np.flatnonzero((below <= spread)[1:-1])
     rising = np.maximum.accumulate(below)
-    at = min(int(np.searchsorted(rising, 0.0)), below.size - 1)
-    before = rising[at - 1] if at else -level / (1 - level) * max(below[-1], 0.0)  # none is below the first edge
-    part = 0.5 if rising[at] <= before else float(np.clip(-before / (rising[at] - before), 0.0, 1.0))
-    estimate = float(edges[at] + part * (edges[at + 1] - edges[at]))
-    return Interval(estimate, float(edges[min(first, at)]), float(edges[max(last, at) + 1]), float("nan"))
+    at = int(np.clip(np.searchsorted(rising, 0.0), 1, last))
+    rise = rising[at] - rising[at - 1]
+    part = 0.5 if rise <= 0 else float(np.clip(-rising[at - 1] / rise, 0.0, 1.0))
+    estimate = float(edges[at - 1] + part * (edges[at] - edges[at - 1]))
+    low = min(int(not_below[0]) if not_below.size else last, at - 1)
+    high = max(int(not_above[-1]) + 2 if not_above.size else 1, at)
+    return Interval(estimate, float(edges[low]), float(edges[high]), float("nan"))

@@ -14,15 +14,15 @@ the coefficient is not identified, and an end is infinite.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import nan
 
 import numpy as np
 
-from dpopt.answers.answer import MEASURED, Answer, how_found, numbers_of
-from dpopt.answers.estimates import RowTables, Sums
+from dpopt.answers.answer import MEASURED, Row, how_found, numbers_of, row_of
+from dpopt.answers.estimates import RowTables, centred
 from dpopt.answers.intervals import Interval, deviations_of
 from dpopt.errors import QuestionError, SchemaError
 from dpopt.inference.measured_residuals import MeasuredResiduals, Numbers
@@ -43,15 +43,6 @@ class _Terms:
     column: tuple[int, ...]
     values: Numbers
     """Shape (terms, codes); (1, 1) of the constant."""
-
-    def products(self, other: _Terms) -> Sums:
-        """Return the sums of products with each of the other terms, (terms * terms)."""
-        if self.column and other.column and self.column != other.column:
-            values = self.values[:, None, :, None] * other.values[None, :, None, :]
-            return Sums((), (*self.column, *other.column), values.reshape(-1, *values.shape[2:]))
-        values = self.values[:, None] * other.values[None]
-        columns = self.column or other.column
-        return Sums((), columns, values.reshape(-1, values.shape[-1]) if columns else values.ravel())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,14 +65,16 @@ class Regression:
         """Return the number of coefficients."""
         return len(self.terms)
 
-    def answers(self, confidence: float = 0.95, together: int = 1) -> list[Answer]:
+    def answers(self, confidence: float = 0.95, together: int = 1) -> list[Row]:
         """Return the coefficients, each with its interval: of this confidence for so many together."""
         z, how = deviations_of(confidence, gaussian=self.gaussian, together=together), self.how
         found = [self.interval(at, z) for at in range(len(self))]
         if _is_open(found) and (weak := self._weak(z)):
             how += f"; leave out {' or '.join(weak)}, which noise hides beside the others"
-        names = [(("question", self.formula), ("term", term)) for term in self.terms]
-        return [Answer(name, interval, None, how) for name, interval in zip(names, found, strict=True)]
+        return [
+            row_of({"question": self.formula, "term": term}, one, None, how)
+            for term, one in zip(self.terms, found, strict=True)
+        ]
 
     def _weak(self, z: float) -> list[str]:
         """Return the columns without any one of which all other coefficients have ends."""
@@ -155,37 +148,54 @@ def _is_open(intervals: Iterable[Interval]) -> bool:
 def regress(formula: str, schema: Schema, measured: MeasuredResiduals, rows: RowTables) -> Regression:
     """Return a linear regression such as "income ~ age + sex + education"."""
     terms = _terms(formula, schema, measured)
-    columns = [one for each in terms for one in each.column]
-    how = how_found(schema, map(measured.missing, combinations(columns, 2)))
+    how = how_found(schema, map(measured.missing, combinations([one for each in terms for one in each.column], 2)))
     known = how == MEASURED
-    tables, sizes = measured if known else rows, [len(one.names) for one in terms]
-    products = [[one.products(two) for two in terms] for one in terms]
-    moments = np.block(
-        [[one.estimates(tables).reshape(-1, n) for one, n in zip(row, sizes, strict=True)] for row in products]
-    )
+    moments = _moments(terms, measured if known else rows)
     matrix, right = moments[:-1, :-1], moments[:-1, -1]
     try:
         beta = np.linalg.solve(matrix, right)
     except np.linalg.LinAlgError:
         raise QuestionError(f"{formula!r}: the terms depend on each other; leave one of them out") from None
-    noise, width = np.zeros((right.size * len(moments),) * 2) if known else None, len(moments)
-    for part in [one for number in range(3) for one in combinations(columns, number)] if noise is not None else []:
-        cells = int(np.prod(measured.shape(part)))
-        added = [
-            [
-                one.noise(measured, part).reshape(-1, n, cells)
-                if set(part) <= set(one.others)
-                else np.zeros((len(one.values) // n, n, cells))
-                for one, n in zip(row, sizes, strict=True)
-            ]
-            for row in products
-        ]
-        entries = np.concatenate([np.concatenate(row, axis=1) for row in added])[:-1].reshape(-1, cells)
-        noise += entries @ entries.T
     names = tuple(name for one in terms[:-1] for name in one.names)
     owners = tuple(schema.names[one.column[0]] if one.column else "" for one in terms[:-1] for _ in one.names)
-    shaped = None if noise is None else noise.reshape(right.size, width, right.size, width)
-    return Regression(formula, names, owners, matrix, right, beta, shaped, how, measured.gaussian)
+    noise = _noise(terms, measured) if known else None
+    return Regression(formula, names, owners, matrix, right, beta, noise, how, measured.gaussian)
+
+
+def _moments(terms: Sequence[_Terms], tables: MeasuredResiduals | RowTables) -> Numbers:
+    """Return the sum of x x' over the records, the outcome last in x, (p + 1, p + 1)."""
+
+    def sums(one: _Terms, two: _Terms) -> Numbers:
+        table = tables.table(tuple(dict.fromkeys((*one.column, *two.column))))
+        cells = np.diag(table.ravel()) if one is two else table.reshape(one.values.shape[1], two.values.shape[1])
+        return np.asarray(one.values @ cells @ two.values.T)
+
+    return np.block([[sums(one, two) for two in terms] for one in terms])
+
+
+def _noise(terms: Sequence[_Terms], measured: MeasuredResiduals) -> Numbers:
+    """Return the covariances of sums of x x' but for the outcome's own row, (p, p + 1, p, p + 1).
+
+    By BL-3 a unit of noise along a direction of the residual of A adds the mean of x x' over all columns outside A, centred
+    along A. Terms of different columns are independent there, so that this is the product of the means of x.
+    """
+    uniform = _moments(terms, MeasuredResiduals.nothing(measured.domains, 1.0))[:-1]
+    noise = measured.records_variance * np.multiply.outer(uniform, uniform)
+    columns = [column for one in terms for column in one.column]
+    for part in [one for number in (1, 2) for one in combinations(columns, number)]:
+        shape = measured.shape(part)
+        codes = dict(zip(part, np.indices(shape).reshape(len(part), -1), strict=True))
+        means = [one.values.mean(axis=1, keepdims=True) + 0 * codes[part[0]] for one in terms]
+        own = [
+            one.values[:, codes[one.column[0]]] if {*one.column} & {*part} else mean
+            for one, mean in zip(terms, means, strict=True)
+        ]
+        x = np.concatenate(own)
+        moved = centred((x[:-1, None] * x).reshape(len(x) - 1, len(x), *shape), part, part).reshape(
+            len(x) - 1, len(x), -1
+        )
+        noise += measured.variance(part) * np.tensordot(moved, moved, (2, 2))
+    return noise
 
 
 def _terms(formula: str, schema: Schema, measured: MeasuredResiduals) -> list[_Terms]:

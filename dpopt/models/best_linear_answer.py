@@ -27,13 +27,13 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpopt.errors import ProgramError
 from dpopt.models.model import Model
 from dpopt.models.noise_budgets.budget_program import workload_of
 from dpopt.programs.building import Builder
-from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.counting.marginal_kernels import cells_of_records
 
 MOST_RECORDS = 100_000
 """Different records, one row each, at most."""
@@ -76,7 +76,7 @@ def best_linear_answer(
         )
     if spread.shape != (len(workload),) or not ((spread > 0) & np.isfinite(spread)).all():
         raise ProgramError(f"best_linear_answer: expected a variance above 0 for each of {len(workload)} marginals")
-    cells = cells_of(workload)
+    cells = cells_of_records(workload, np.indices(shape, dtype=np.int32).reshape(len(shape), -1).T)
     build = Builder()
     l = build.variables("l", workload.number_of_cells, lower=-np.inf, start=0)  # noqa: E741  the page's letter
     build.rows(
@@ -96,14 +96,3 @@ def best_linear_answer(
         inside=lambda: map(str, range(l.size)),
     )
     return Model.of("best_linear_answer", build)
-
-
-def cells_of(marginals: MarginalSet) -> NDArray[np.int64]:
-    """Return in which cell of each marginal every record lies, (records, M)."""
-    shape = tuple(marginals.domains.counts.tolist())
-    codes, columns = np.indices(shape).reshape(len(shape), -1), []
-    for place in range(len(marginals)):
-        own = list(marginals.attributes_of(place))
-        inside = np.ravel_multi_index(tuple(codes[own]), tuple(shape[a] for a in own)) if own else 0 * codes[0]
-        columns.append(marginals.starts[place] + inside)
-    return np.stack(columns, axis=1)

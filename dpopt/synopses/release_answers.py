@@ -14,7 +14,7 @@ import numpy as np
 
 from dpopt.algorithms.replay import finished_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
-from dpopt.answers.answer import FIGURES, Estimated, answers_of
+from dpopt.answers.answer import FIGURES, Estimated, Row, answers_of
 from dpopt.answers.estimates import CountedCells, Measured, RowTables
 from dpopt.answers.questions import parse_question
 from dpopt.answers.regression import Regression, regress
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 AnyRelease = SyntheticRelease | Synopsis | str | os.PathLike[str]
-Row = dict[str, object]
-
 
 MOST_BINS = 2_000
 """Bins of a histogram that is asked, at most: the covariances of all are computed."""
@@ -59,15 +57,15 @@ class Answering:
         Raises QuestionError if they have not the same schema and number of records, or are a synopsis that has no counts of
         cells.
         """
-        if not releases:
-            raise QuestionError("found no release; expected one, or several of one table")
-        synopses = [made for one in releases if (made := _synopsis(one)) is not None]
-        if synopses and len(releases) > 1:
+        opened = list(map(_opened, releases))
+        finished = [one for one in opened if isinstance(one, SyntheticRelease)]
+        if len(opened) == 1 and isinstance(opened[0], Synopsis):
+            return cls._of_histogram(opened[0])
+        if len(finished) < len(opened):
             raise QuestionError("found a synopsis beside other releases; ask each by itself")
-        if synopses:
-            return cls._of_histogram(synopses[0])
-        finished = [finished_release(one) for one in releases if not isinstance(one, Synopsis)]
-        first = finished[0]
+        if not finished:
+            raise QuestionError("found no release; expected one, or several of one table")
+        first, written = finished[0], finished[0].written
         schema, size = first.job.schema, float(first.job.plan.size)
         found = [measured for one in finished if (measured := one.measured()) is not None]
         numbers = {one.records for one in found if one.records_variance == 0}
@@ -80,15 +78,10 @@ class Answering:
             raise QuestionError("found the same noisy values twice, of a copy or a replay; name each release once")
         variance = size_deviation(first.job.plan.budget) ** 2
         nothing = MeasuredResiduals.nothing(Domains.of(schema, occurring=False), size, variance)
-        measured = pooled(found) if found else nothing
-        written = first.written
+        measured = pooled(found or [nothing])
         answers = RecordAnswers(written.held, written.multiplicity.astype(np.float64))
-        return cls(
-            schema,
-            measured,
-            RowTables(answers, measured.domains, schema.sizes, size),
-            _of_persons(first.statement["privacy"]),
-        )
+        rows = RowTables(answers, measured.domains, schema.sizes, size)
+        return cls(schema, measured, rows, _of_persons(first.statement["privacy"]))
 
     @classmethod
     def _of_histogram(cls, made: Synopsis) -> Answering:
@@ -125,7 +118,7 @@ class Answering:
             )
         asked = [self._asked(text, population=population) for text in dict.fromkeys(map(str.strip, questions))]
         together = sum(map(len, asked)) if simultaneous else 1
-        return [found.row() for one in asked for found in one.answers(confidence, together)]
+        return [found for one in asked for found in one.answers(confidence, together)]
 
     def _asked(self, text: str, *, population: bool) -> Estimated | Regression:
         if "~" not in re.sub(QUOTED, "", text):
@@ -167,12 +160,10 @@ def answer(
     Returns
     -------
     DataFrame
-        A row for each figure: "question", the values of the columns that make groups, "value" (of a share of values), or
-        "term" (of a regression: numbers count as they are, a bin as its representative, and an outcome of two values as 0
-        and 1; of other columns, and of "factor(COLUMN)", each value but the first has a coefficient); "estimate", "low",
-        "high", "standard_error", for a mean "least" and "greatest" (ends for the mean of the numbers themselves, wherever
-        in their bins they are), and "how" it was found. An end is infinite where noise may hide a denominator, or how the
-        terms of a regression depend on each other.
+        A row for each figure: "question", the values of the columns that make groups, "value" (of a share of values) or
+        "term" (of a regression); "estimate", "low", "high", "standard_error", for a mean "least" and "greatest" (ends for
+        the mean of the numbers themselves, wherever in their bins they are), and "how" it was found. An end is infinite
+        where noise may hide a denominator, or how the terms of a regression depend on each other.
 
     Raises
     ------
@@ -188,31 +179,10 @@ def answer(
     >>> bool(found.low[0] <= 500 <= found.high[0])
     True
     """
-    single = isinstance(release, SyntheticRelease | Synopsis | str | os.PathLike)
-    answering = Answering.of([release] if single else list(release))  # type: ignore[arg-type,list-item]  # by that type
+    releases = [release] if isinstance(release, SyntheticRelease | Synopsis | str | os.PathLike) else list(release)
     texts = [questions] if isinstance(questions, str) else list(questions)
-    how = {"confidence": confidence, "simultaneous": simultaneous, "population": population}
-    return frame(answering.answers(texts, **how))  # type: ignore[arg-type]  # of the names' types
-
-
-def regression(
-    release: AnyRelease | Sequence[AnyRelease], formula: str, *, confidence: float = 0.95, simultaneous: bool = False
-) -> pd.DataFrame:
-    """Return the coefficients of a linear regression, each with its interval: the `answer` to a formula.
-
-    Examples
-    --------
-    >>> import dpopt, pandas
-    >>> schema = dpopt.Schema(tuple(dpopt.Attribute(name, dpopt.AttributeKind.BOOLEAN) for name in ("smoker", "ill")))
-    >>> table = pandas.DataFrame({"smoker": [True, False] * 500, "ill": [True, False, False, False] * 250})
-    >>> made = dpopt.release(table, schema, n0=1000, epsilon=5)
-    >>> found = dpopt.regression(made, "ill ~ smoker", confidence=0.9999)
-    >>> list(found.term), bool(found.low[1] <= 0.5 <= found.high[1])
-    (['constant', 'smoker = true'], True)
-    """
-    if "~" not in formula:
-        raise QuestionError(f"found the regression {formula!r}; expected OUTCOME ~ COLUMN + COLUMN")
-    return answer(release, formula, confidence=confidence, simultaneous=simultaneous)
+    answering = Answering.of(releases)
+    return frame(answering.answers(texts, confidence=confidence, simultaneous=simultaneous, population=population))
 
 
 def frame(rows: list[Row]) -> pd.DataFrame:
@@ -220,16 +190,17 @@ def frame(rows: list[Row]) -> pd.DataFrame:
     import pandas as pd
 
     behind = ("value", *FIGURES)
-    names = list(dict.fromkeys(name for row in rows for name in row if name not in behind))
-    names += [name for name in behind if any(name in row for row in rows)]
-    return pd.DataFrame(rows, columns=names)
+    names = dict.fromkeys(name for row in rows for name in row if name not in behind)
+    return pd.DataFrame(rows, columns=[*names, *(name for name in behind if any(name in row for row in rows))])
 
 
-def _synopsis(one: AnyRelease) -> Synopsis | None:
-    """Return a synopsis, or that of a file; None of a release of records and of a folder."""
-    if isinstance(one, SyntheticRelease | Synopsis):
-        return one if isinstance(one, Synopsis) else None
-    return read_synopsis(one) if Path(one).is_file() else None
+def _opened(one: AnyRelease) -> SyntheticRelease | Synopsis:
+    """Return a release or a synopsis as it is, or that of a folder or file."""
+    if isinstance(one, Synopsis):
+        return one
+    return (
+        read_synopsis(one) if not isinstance(one, SyntheticRelease) and Path(one).is_file() else finished_release(one)
+    )
 
 
 def _of_persons(privacy: Mapping[str, Any]) -> bool:
