@@ -113,8 +113,9 @@ class Estimated:
         both intervals, which are then those of a confidence that holds for both.
         """
         own = [(side, sums[part], covariance[part, part]) for side, part in zip(sides, self.parts, strict=True)]
-        sure = all(side.is_sure(*given) for side, *given in own)
-        (first, one), *others = (side.interval(*given, z if sure else z_of_both) for side, *given in own)
+        sure = all(side.is_sure(some, spread) for side, some, spread in own)
+        reach = z if sure else z_of_both
+        (first, one), *others = (side.interval(some, spread, reach) for side, some, spread in own)
         if not others:
             return first, one
         second, two = others[0]

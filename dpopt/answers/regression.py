@@ -180,7 +180,7 @@ def _noise(terms: Sequence[_Terms], measured: MeasuredResiduals) -> Numbers:
     along A. Terms of different columns are independent there, so that this is the product of the means of x.
     """
     uniform = _moments(terms, MeasuredResiduals.nothing(measured.domains, 1.0))[:-1]
-    noise = measured.records_variance * np.multiply.outer(uniform, uniform)
+    noise: Numbers = measured.records_variance * np.multiply.outer(uniform, uniform)
     columns = [column for one in terms for column in one.column]
     for part in [one for number in (1, 2) for one in combinations(columns, number)]:
         shape = measured.shape(part)

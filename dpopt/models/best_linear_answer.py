@@ -33,7 +33,6 @@ from dpopt.errors import ProgramError
 from dpopt.models.model import Model
 from dpopt.models.noise_budgets.budget_program import workload_of
 from dpopt.programs.building import Builder
-from dpopt.queries.counting.marginal_kernels import cells_of_records
 
 MOST_RECORDS = 100_000
 """Different records, one row each, at most."""
@@ -66,6 +65,8 @@ def best_linear_answer(
     >>> found.value["l"].round(4).tolist(), round(found.objective, 4)
     ([0.0, 0.75, 0.0, 0.25], 0.75)
     """
+    from dpopt.queries.counting.marginal_kernels import cells_of_records
+
     workload = workload_of(sizes, marginals, name="best_linear_answer")
     shape = tuple(workload.domains.counts.tolist())
     spread, u = (np.asarray(one, dtype=np.float64) for one in (variances, numbers))

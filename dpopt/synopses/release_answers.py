@@ -189,9 +189,8 @@ def frame(rows: list[Row]) -> pd.DataFrame:
     """Return rows as a table, what names a figure first."""
     import pandas as pd
 
-    behind = ("value", *FIGURES)
-    names = dict.fromkeys(name for row in rows for name in row if name not in behind)
-    return pd.DataFrame(rows, columns=[*names, *(name for name in behind if any(name in row for row in rows))])
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pd.DataFrame(rows, columns=sorted(names, key=lambda name: name in FIGURES and 1 + FIGURES.index(name)))
 
 
 def _opened(one: AnyRelease) -> SyntheticRelease | Synopsis:
