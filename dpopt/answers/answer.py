@@ -24,7 +24,8 @@ from dpopt.schema.schema import Schema
 
 MEASURED, BY_ROWS = "measured", "by the rows: no interval"
 NAMES = ("question", "term", "value")
-FIGURES = ("estimate", "low", "high", "standard_error", "least", "greatest", "real", "held", "how")
+SHRUNKEN = ("shrunken", "shrunken_low", "shrunken_high")
+FIGURES = ("estimate", "low", "high", "standard_error", "least", "greatest", *SHRUNKEN, "real", "held", "how")
 """Columns of answers beside those of groups: what names a figure, and what stands behind, in this order."""
 Within = tuple[float, float] | None
 """Of a mean: ends of an interval of the mean itself, whatever values of their bins the numbers have."""

@@ -153,7 +153,7 @@ def regress(formula: str, schema: Schema, measured: MeasuredResiduals, rows: Row
     moments = _moments(terms, measured if known else rows)
     matrix, right = moments[:-1, :-1], moments[:-1, -1]
     try:
-        beta = np.linalg.solve(matrix, right)
+        beta = np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
     except np.linalg.LinAlgError:
         raise QuestionError(f"{formula!r}: the terms depend on each other; leave one of them out") from None
     names = tuple(name for one in terms[:-1] for name in one.names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,13 +14,13 @@ import numpy as np
 
 from dpopt.algorithms.replay import finished_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
-from dpopt.answers.answer import FIGURES, Estimated, Row, answers_of
+from dpopt.answers.answer import FIGURES, MEASURED, SHRUNKEN, Estimated, Row, answers_of
 from dpopt.answers.estimates import CountedCells, Measured, RowTables
 from dpopt.answers.questions import parse_question
 from dpopt.answers.regression import Regression, regress
 from dpopt.constraints import Number
 from dpopt.errors import QuestionError
-from dpopt.inference.measured_residuals import MeasuredResiduals, pooled
+from dpopt.inference.measured_residuals import MeasuredResiduals, pooled, shrunken_residuals
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.releases.measured_size import size_deviation
 from dpopt.schema.domains import Domains
@@ -108,6 +108,7 @@ class Answering:
         confidence: float = 0.95,
         simultaneous: bool = False,
         population: bool = False,
+        shrunken: bool = False,
     ) -> list[Row]:
         """Return the answers to questions, each once, one after the other; see `answer`."""
         Number("the confidence", above=0, below=1)(confidence, QuestionError)
@@ -116,9 +117,19 @@ class Answering:
                 "this release protects persons, whose records are not independent, so that the error of sampling does not "
                 "follow from them; leave --population out"
             )
+        if shrunken and (population or not isinstance(self.measured, MeasuredResiduals)):
+            raise QuestionError(
+                "shrunken answers are of the table, from releases of records; leave --shrunken or --population out, and ask "
+                "histograms without it"
+            )
         asked = [self._asked(text, population=population) for text in dict.fromkeys(map(str.strip, questions))]
         together = sum(map(len, asked)) if simultaneous else 1
-        return [found for one in asked for found in one.answers(confidence, together)]
+        rows = [found for one in asked for found in one.answers(confidence, together)]
+        if shrunken and isinstance(self.measured, MeasuredResiduals):
+            posterior = replace(self, measured=shrunken_residuals(self.measured))
+            beside = posterior.answers(questions, confidence=confidence, simultaneous=simultaneous)
+            rows = [_beside(one, two) for one, two in zip(rows, beside, strict=True)]
+        return rows
 
     def _asked(self, text: str, *, population: bool) -> Estimated | Regression:
         if "~" not in re.sub(QUOTED, "", text):
@@ -138,6 +149,7 @@ def answer(
     confidence: float = 0.95,
     simultaneous: bool = False,
     population: bool = False,
+    shrunken: bool = False,
 ) -> pd.DataFrame:
     """Answer questions from what a release measured, each with an interval that holds the figure of the table.
 
@@ -156,13 +168,16 @@ def answer(
         Whether all intervals of this call hold together with this probability.
     population
         Whether intervals hold the figure of the population that the table was drawn from, record by record.
+    shrunken
+        Whether posterior means and intervals stand beside: biased towards columns that are unrelated, with less error.
 
     Returns
     -------
     DataFrame
         A row for each figure: "question", the values of the columns that make groups, "value" (of a share of values) or
         "term" (of a regression); "estimate", "low", "high", "standard_error", for a mean "least" and "greatest" (ends for
-        the mean of the numbers themselves, wherever in their bins they are), and "how" it was found. An end is infinite
+        the mean of the numbers themselves, wherever in their bins they are), where they are asked for "shrunken",
+        "shrunken_low", "shrunken_high" (not of regressions), and "how" it was found. An end is infinite
         where noise may hide a denominator, or how the terms of a regression depend on each other.
 
     Raises
@@ -181,8 +196,8 @@ def answer(
     """
     releases = [release] if isinstance(release, SyntheticRelease | Synopsis | str | os.PathLike) else list(release)
     texts = [questions] if isinstance(questions, str) else list(questions)
-    answering = Answering.of(releases)
-    return frame(answering.answers(texts, confidence=confidence, simultaneous=simultaneous, population=population))
+    how = {"simultaneous": simultaneous, "population": population, "shrunken": shrunken}
+    return frame(Answering.of(releases).answers(texts, confidence=confidence, **how))
 
 
 def frame(rows: list[Row]) -> pd.DataFrame:
@@ -191,6 +206,13 @@ def frame(rows: list[Row]) -> pd.DataFrame:
 
     names = dict.fromkeys(name for row in rows for name in row)
     return pd.DataFrame(rows, columns=sorted(names, key=lambda name: name in FIGURES and 1 + FIGURES.index(name)))
+
+
+def _beside(row: Row, shrunken: Row) -> Row:
+    """Return an answer with the shrunken one beside it; a coefficient, and what was not measured, have none."""
+    if "term" in row or row["how"] != MEASURED:
+        return row
+    return row | {name: shrunken[of] for name, of in zip(SHRUNKEN, ("estimate", "low", "high"), strict=True)}
 
 
 def _opened(one: AnyRelease) -> SyntheticRelease | Synopsis:

@@ -37,6 +37,9 @@ def answer(
     population: Annotated[
         bool, "Intervals hold the figure of the population that the table was drawn from, record by record."
     ] = False,
+    shrunken: Annotated[
+        bool, "Also posterior means and intervals, with less error, biased towards columns that are unrelated."
+    ] = False,
     out: Annotated[Path | None, "-o", "--out", "New file for the answers (.csv)."] = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -59,7 +62,9 @@ def answer(
         if as_json:
             fail("--out writes a table (.csv), and --json prints: leave one of them out, or give --json > FILE")
         check_new(out)
-    rows = Answering.of(folders).answers(asked, confidence=confidence, simultaneous=simultaneous, population=population)
+    rows = Answering.of(folders).answers(
+        asked, confidence=confidence, simultaneous=simultaneous, population=population, shrunken=shrunken
+    )
     if out is not None:
         write_whole(out, partial(frame(rows).to_csv, index=False), "answers")
         typer.echo(f"{len(rows):,} answers written to {out}")
