@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.answers.estimates import Measured, RowTables, Sums, covariances, sampling_covariances
-from dpopt.answers.intervals import SURE, Interval, deviations_of, of_quantile, of_ratio, of_sum
+from dpopt.answers.intervals import SURE, Interval, deviations_of, of_count, of_quantile, of_ratio, of_sum
 from dpopt.answers.questions import COUNT, MEAN, QUANTILE, SHARE, Question
 from dpopt.errors import QuestionError
 from dpopt.inference.measured_residuals import Numbers
@@ -49,8 +49,10 @@ class _Figure:
         """Return it with its interval, and for a mean the ends of that of the numbers themselves."""
         if self.edges is not None:
             return of_quantile(sums, np.diag(covariance), self.edges, z), None
-        if self.measure == COUNT:
-            return of_sum(float(sums[0]), float(covariance[0, 0]), z), None
+        public = self.measure == SHARE and covariance[-1, -1] == 0 < sums[-1]
+        if self.measure == COUNT or public:
+            unit = float(sums[-1]) if public else 1.0
+            return of_count(float(sums[self.place]), float(covariance[self.place, self.place]), z, unit), None
         both = [[own, -1] for own in range(self.place, self.place + (3 if self.measure == MEAN else 1))]
         found, *ends = [of_ratio(sums[one], covariance[np.ix_(one, one)], z) for one in both]
         return found, (ends[0].low, ends[1].high) if ends else None

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -69,10 +69,11 @@ class Answering:
         schema, size = first.job.schema, float(first.job.plan.size)
         found = [measured for one in finished if (measured := one.measured()) is not None]
         numbers = {one.records for one in found if one.records_variance == 0}
-        if any(one.job.schema.to_json() != schema.to_json() for one in finished) or len(numbers) > 1:
+        units = {_rows_per_person(one.statement["privacy"]) for one in finished}
+        if any(one.job.schema.to_json() != schema.to_json() for one in finished) or max(len(numbers), len(units)) > 1:
             raise QuestionError(
-                "found releases with other columns or another number of records; expected releases of one table: ask each "
-                "by itself"
+                "found releases with other columns, another number of records or of rows per person; expected releases of "
+                "one table: ask each by itself"
             )
         if any(np.array_equal(one.estimates, two.estimates) for one, two in combinations(found, 2)):
             raise QuestionError("found the same noisy values twice, of a copy or a replay; name each release once")
@@ -81,7 +82,7 @@ class Answering:
         measured = pooled(found or [nothing])
         answers = RecordAnswers(written.held, written.multiplicity.astype(np.float64))
         rows = RowTables(answers, measured.domains, schema.sizes, size)
-        return cls(schema, measured, rows, _of_persons(first.statement["privacy"]))
+        return cls(schema, measured, rows, units != {None})
 
     @classmethod
     def _of_histogram(cls, made: Synopsis) -> Answering:
@@ -99,7 +100,7 @@ class Answering:
         below = (ranges[0] + ranges[0][:, None] - ranges) / 2  # covariances of the counts below edges
         covariance = np.diff(np.diff(below, axis=0), axis=1)
         cells = CountedCells(Domains.of(schema, occurring=False), made.least_squares, covariance, made.plan.gaussian)
-        return cls(schema, cells, None, _of_persons(made.privacy))
+        return cls(schema, cells, None, _rows_per_person(made.privacy) is not None)
 
     def answers(
         self,
@@ -224,5 +225,5 @@ def _opened(one: AnyRelease) -> SyntheticRelease | Synopsis:
     )
 
 
-def _of_persons(privacy: Mapping[str, Any]) -> bool:
-    return privacy["budget"].get("rows_per_person") is not None
+def _rows_per_person(privacy: Mapping[str, Any]) -> int | None:
+    return cast("int | None", privacy["budget"].get("rows_per_person"))

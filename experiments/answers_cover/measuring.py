@@ -196,9 +196,10 @@ def measured(setting: tuple[str, float, int, int, int]) -> Result:
 
 
 def shrunken(setting: tuple[str, float, int, int, int]) -> Result:
-    """Return how often posterior intervals of redrawn noise hold figures of large groups, their width and error over those
-    of the unbiased ones: for each kind the numbers that hold, of these and of the unbiased, of how many; medians of widths;
-    and sums of squared errors in half widths of the unbiased intervals, of figures with bounded ones.
+    """Return how often posterior intervals of redrawn noise hold figures of large groups.
+
+    Of each kind of figures: how many intervals hold, "held", of the "unbiased" ones, and "of" how many; the median of their
+    "width" over the unbiased one; and "squares", sums of squared errors of both in half widths of the unbiased interval.
     """
     name, epsilon, plays, redraws, seed = setting
     table, questions = load(name), [one for one in questions_of(name) if one.of.kind != COEFFICIENTS]

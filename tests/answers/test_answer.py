@@ -12,7 +12,7 @@ import pytest
 import dpopt
 from dpopt.answers.answer import BY_ROWS, MEASURED, Row, answers_of
 from dpopt.answers.estimates import RowTables
-from dpopt.answers.intervals import deviations_of, of_quantile, of_ratio
+from dpopt.answers.intervals import deviations_of, of_count, of_quantile, of_ratio
 from dpopt.answers.questions import parse_question
 from dpopt.answers.regression import regress
 from dpopt.errors import QuestionError
@@ -239,6 +239,34 @@ def test_what_is_no_regression_is_refused(formula: str, said: str) -> None:
     with pytest.raises(QuestionError) as refusal:
         regress(formula, SCHEMA, measured(1), ROWS_OF_RELEASE)
     assert said in str(refusal.value)
+
+
+@pytest.mark.parametrize("gaussian", [True, False])
+@pytest.mark.parametrize("scale", [0.1, 0.3, 0.5, 1, 2, 5])
+def test_intervals_of_counts_hold_by_the_exact_laws_of_few_terms(scale: float, *, gaussian: bool) -> None:
+    """Sums of 1 to 10 discrete numbers, by convolution; ends that are not rounded outwards hold too rarely."""
+    numbers = np.arange(-100, 101)
+    law = np.exp(-(numbers**2) / (2 * scale**2) if gaussian else -np.abs(numbers) / scale)
+    law, variance, total = law / law.sum(), scale**2 if gaussian else 0.5 / np.sinh(0.5 / scale) ** 2, np.ones(1)
+    for terms in range(1, 11):
+        total = np.convolve(total, law)
+        for confidence in (0.5, 0.8, 0.9, 0.95, 0.99, 0.999):
+            z = deviations_of(confidence, gaussian=gaussian)
+            found = of_count(0.0, terms * variance, z)
+            inside = np.abs(np.arange(total.size) - total.size // 2) <= found.high
+            assert total[inside].sum() >= confidence - 1e-9
+            assert found.low == -found.high == -np.ceil(z * np.sqrt(terms * variance))
+
+
+def test_without_noise_an_interval_is_the_count() -> None:
+    found = of_count(7214 + 1e-9, 0.0, 1.96)
+    assert (found.low, found.high) == (7214, 7214)
+
+
+def test_a_difference_of_quantiles_has_no_standard_error() -> None:
+    (one,) = asked("median(age) of cook - median(age) of nurse", measured(1))
+    assert np.isnan(one["standard_error"])
+    assert one["low"] <= one["estimate"] <= one["high"]
 
 
 def test_a_ratio_is_in_its_interval_if_noise_explains_it() -> None:
