@@ -6,18 +6,7 @@ number u(x) of each record's codes x, is sum_i l_i y_i with
     minimize    sum_i v_i l_i^2                                                          (BL-1)
     subject to  sum of the l_i of the cells that x lies in = u(x), for every x.           (BL-2)
 
-All counts of one marginal M have the same variance v_M. Let w_A = u summed over the attributes not in A, divided by how many
-codes these have together, P w_A the same centred along each axis, N(S) the number of cells over S, and x_MA = 1 / (v_M N(M -
-A)) the precision that M gives to the residual of A. The optimum needs no solver,
-and answers (`dpopt.answers.estimates`) compute no l, but what the l add up to:
-
-    l_i = sum over A in M of x_MA / x_A (P w_A)(codes of i in A),   x_A = sum over M of x_MA,            (BL-3)
-
-and its variance is
-
-    sum over A of |P w_A|^2 / x_A                                                        (BL-4)
-
-unless P w_A is not 0 for a set A that no marginal holds: then nothing measured determines the answer. Page:
+The optimum has a closed form (BL-3, BL-4), by which questions are answered (`dpopt.answers.estimates`). Page:
 models/best_linear_answer.
 """
 
