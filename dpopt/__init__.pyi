@@ -60,7 +60,6 @@ from dpopt.synopses.histograms.sorted.release_sorted import sorted_counts as sor
 from dpopt.synopses.intervals.release_intervals import intervals as intervals
 from dpopt.synopses.optimal_count import count as count
 from dpopt.synopses.release_answers import answer as answer
-from dpopt.synopses.release_answers import regression as regression
 from dpopt.synopses.sanitizers.release_sanitizer import sanitize as sanitize
 from dpopt.synopses.sanitizers.symmetric_families import symmetric_family as symmetric_family
 from dpopt.synopses.summaries.release_summary import summary as summary

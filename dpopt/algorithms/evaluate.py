@@ -150,9 +150,9 @@ def exact_figures(release: SyntheticRelease, table: TableAnswers) -> list[dict[A
     domains, size = Domains.of(schema, occurring=False), float(table.records)
     nothing, rows = MeasuredResiduals.nothing(domains, size), RowTables(table, domains, schema.sizes, size)
     asked = [parse_question(text, schema) for text in dict.fromkeys(str(one["question"]) for one in shown)]
-    real = [one.interval.estimate for each in asked for one in answers_of(each, schema, nothing, rows).answers()]
+    real = [one["estimate"] for each in asked for one in answers_of(each, schema, nothing, rows).answers()]
     return [
-        {**one, "real": true, "held": bool(one["low"] <= true <= one["high"])}
+        {**one, "real": true, "held": bool(one["low"] - 1e-9 * abs(true) <= true <= one["high"] + 1e-9 * abs(true))}
         for one, true in zip(shown, real, strict=True)
     ]
 

@@ -316,19 +316,19 @@ class SyntheticRelease(Shown):
         measured, schema = None if self.synthetic is None else self.measured(), self.job.schema
         if measured is None:
             return []
-        rows: dict[str, list[dict[Any, Any]]] = {}
+        rows: dict[str, list[dict[str, Any]]] = {}
         named, about = self.job.plan.asked(schema)
         for texts, most in ((named, inf), (about, MOST_FIGURES), (default_questions(schema, measured), MOST_FIGURES)):
             number = 0
             for text in texts:
                 found = answers_of(parse_question(text, schema), schema, measured, None)
                 if text not in rows and found.how == MEASURED and number + len(found) <= most:
-                    rows[text] = [answer.row() for answer in found.answers()]
+                    rows[text] = found.answers()
                     number += len(found)
         return [row for each in rows.values() for row in each]
 
     def regression(self, formula: str, **how: Any) -> pd.DataFrame:
-        """Return the coefficients of a linear regression: `dpopt.regression` of this release, with its parameters.
+        """Return the coefficients of a linear regression: the `answer` to a formula, such as "income ~ age + sex".
 
         Examples
         --------
@@ -339,9 +339,7 @@ class SyntheticRelease(Shown):
         >>> made.regression("item1 ~ item0").term.tolist()[0], list(made.answer("count").how)
         ('constant', ['measured'])
         """
-        import dpopt  # as above
-
-        return dpopt.regression(self, formula, **how)
+        return self.answer(formula, **how)
 
     def to_sparse(self) -> tuple[csr_array[Any, tuple[int, int]], NDArray[np.float64] | None]:
         """Return records of zeros and ones as a sparse matrix, a row for each: rows, or distinct records where weights are.

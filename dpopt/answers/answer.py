@@ -12,105 +12,75 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.answers.estimates import Measured, RowTables, Sums, covariances, sampling_covariances
-from dpopt.answers.intervals import SURE, Interval, deviations_of, of_quantile, of_ratio, of_sum
+from dpopt.answers.intervals import SURE, Interval, deviations_of, of_count, of_quantile, of_ratio, of_sum
 from dpopt.answers.questions import COUNT, MEAN, QUANTILE, SHARE, Question
 from dpopt.errors import QuestionError
 from dpopt.inference.measured_residuals import Numbers
-from dpopt.queries.condition import cells_where
+from dpopt.queries.condition import cells_where, codes_of_cells
 from dpopt.schema.attribute import Attribute, AttributeKind
 from dpopt.schema.domains import Domains
-from dpopt.schema.rules.formula import Formula, literals_of
+from dpopt.schema.rules.formula import literals_of
 from dpopt.schema.schema import Schema
 
-MOST_CELLS = 4_000_000
-"""Cells of all columns of a question, at most."""
 MEASURED, BY_ROWS = "measured", "by the rows: no interval"
 NAMES = ("question", "term", "value")
-FIGURES = ("estimate", "low", "high", "standard_error", "least", "greatest", "real", "held", "how")
+SHRUNKEN = ("shrunken", "shrunken_low", "shrunken_high")
+FIGURES = ("estimate", "low", "high", "standard_error", "least", "greatest", *SHRUNKEN, "real", "held", "how")
 """Columns of answers beside those of groups: what names a figure, and what stands behind, in this order."""
 Within = tuple[float, float] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One figure: of a group, and of a value where a share of each value is asked; or a coefficient."""
-
-    names: tuple[tuple[str, str], ...]
-    """What it is: ("question", its text), each column that makes groups with the group's value as the schema writes it, and
-    ("value", that whose share it is); of a regression ("term", that of the coefficient)."""
-    interval: Interval
-    within: Within
-    """Of a mean: ends of an interval of the mean itself, whatever values of their bins the numbers have."""
-    how: str
-    """"measured", or "by the rows: no interval", with the columns that were not measured together."""
-
-    def row(self) -> dict[str, Any]:
-        """Return it as a row of a table, by the names of columns."""
-        interval, ends = (
-            self.interval,
-            {} if self.within is None else {"least": self.within[0], "greatest": self.within[1]},
-        )
-        return {
-            **dict(self.names),
-            "estimate": interval.estimate,
-            "low": interval.low,
-            "high": interval.high,
-            "standard_error": interval.deviation,
-            **ends,
-            "how": self.how,
-        }
+"""Of a mean: ends of an interval of the mean itself, whatever values of their bins the numbers have."""
+Row = dict[str, Any]
+"""One figure, by the names of columns: "question"; each column that makes groups with the group's value as the schema writes
+it, and "value", that whose share it is, or "term", that of a coefficient; then those of `FIGURES`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Figure:
-    """A figure as a function of the sums of a question, which stand side by side, those of what is subtracted last."""
+    """A figure as a function of the sums of a question, of which shares and means are divided by the last one."""
 
     measure: str
-    own: slice
-    """The sum that is counted; of a mean three, by representatives, least and greatest numbers; of a quantile one per bin."""
-    under: int | None = None
-    """The sum that it is divided by."""
+    place: int = 0
+    """The sum that is counted; of a mean that by representatives, and two more by least and greatest numbers."""
     value: str | None = None
     edges: Numbers | None = None
-    level: float = nan
-    """Edges of the bins, and the level, of a quantile."""
+    """Edges of the bins of a quantile, each of which has a sum."""
 
     def interval(self, sums: Numbers, covariance: Numbers, z: float) -> tuple[Interval, Within]:
         """Return it with its interval, and for a mean the ends of that of the numbers themselves."""
         if self.edges is not None:
-            return of_quantile(sums[self.own], np.diag(covariance)[self.own], self.edges, self.level, z), None
-        start, under = self.own.start, self.under
-        if under is None:
-            return of_sum(float(sums[start]), float(covariance[start, start]), z), None
-        found = [
-            of_ratio(sums[[own, under]], covariance[np.ix_([own, under], [own, under])], z)
-            for own in range(start, self.own.stop)
-        ]
-        return found[0], (found[1].low, found[2].high) if self.measure == MEAN else None
+            return of_quantile(sums, np.diag(covariance), self.edges, z), None
+        public = self.measure == SHARE and covariance[-1, -1] == 0 < sums[-1]
+        if self.measure == COUNT or public:
+            unit = float(sums[-1]) if public else 1.0
+            return of_count(float(sums[self.place]), float(covariance[self.place, self.place]), z, unit), None
+        both = [[own, -1] for own in range(self.place, self.place + (3 if self.measure == MEAN else 1))]
+        found, *ends = [of_ratio(sums[one], covariance[np.ix_(one, one)], z) for one in both]
+        return found, (ends[0].low, ends[1].high) if ends else None
 
     def tangent(self, sums: Numbers) -> Numbers:
-        """Return its derivative by each sum; of a quantile 0."""
-        result, start, under = np.zeros(sums.size), self.own.start, self.under
-        if self.edges is None and under is None:
-            result[start] = 1.0
-        elif self.edges is None and sums[under] != 0:
-            result[start], result[under] = 1 / sums[under], -sums[start] / sums[under] ** 2
+        """Return its derivative by each sum; of a quantile NaN."""
+        result = np.zeros(sums.size) if self.edges is None else np.full(sums.size, nan)
+        if self.measure == COUNT:
+            result[0] = 1.0
+        elif sums[-1] != 0:
+            result[self.place], result[-1] = 1 / sums[-1], -sums[self.place] / sums[-1] ** 2
         return result
 
     def is_sure(self, sums: Numbers, covariance: Numbers) -> bool:
         """Return whether noise cannot hide what it is divided by."""
-        under = self.under
-        return self.edges is None and (under is None or bool(sums[under] > SURE * np.sqrt(covariance[under, under])))
+        return self.edges is None and (self.measure == COUNT or bool(sums[-1] > SURE * np.sqrt(covariance[-1, -1])))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimated:
     """What a question asks for, before a confidence is chosen."""
 
-    groups: list[tuple[tuple[str, str], ...]]
+    groups: list[Row]
     """What each group is, in the order of the estimates."""
     sides: list[tuple[_Figure, ...]]
     """The figures of a group, each with what is subtracted from it."""
+    parts: list[slice]
+    """Which sums each side has."""
     sums: Numbers
     """Shape (*groups, K). Estimates of sums."""
     noise: Numbers
@@ -122,20 +92,48 @@ class Estimated:
         """Return the number of figures."""
         return len(self.groups) * len(self.sides)
 
-    def answers(self, confidence: float = 0.95, together: int = 1) -> list[Answer]:
+    def answers(self, confidence: float = 0.95, together: int = 1) -> list[Row]:
         """Return the figures with their intervals, of this confidence for so many together (Bonferroni)."""
-        reach = [
-            deviations_of(confidence, gaussian=self.gaussian, together=together * n) for n in (1, len(self.sides[0]))
-        ]
+        z, z_of_both = (
+            deviations_of(confidence, gaussian=self.gaussian, together=together * n) for n in (1, len(self.parts))
+        )
         answers = []
         for names, group in zip(self.groups, np.ndindex(self.sums.shape[:-1]), strict=True):
             for sides in self.sides:
-                interval, within = _interval(sides, self.sums[group], self.noise[group], *reach)
+                interval, within = self._interval(sides, self.sums[group], self.noise[group], z, z_of_both)
                 if self.how != MEASURED:
                     interval, within = Interval(interval.estimate, nan, nan, nan), None
-                value = (("value", sides[0].value),) if sides[0].value is not None else ()
-                answers.append(Answer((*names, *value), interval, within, self.how))
+                value = {} if sides[0].value is None else {"value": sides[0].value}
+                answers.append(row_of({**names, **value}, interval, within, self.how))
         return answers
+
+    def _interval(
+        self, sides: Sequence[_Figure], sums: Numbers, covariance: Numbers, z: float, z_of_both: float
+    ) -> tuple[Interval, Within]:
+        """Return a figure, or the difference of two.
+
+        Where no noise can hide a denominator, a difference has the variance of its tangent; else it lies between the ends of
+        both intervals, which are then those of a confidence that holds for both.
+        """
+        own = [(side, sums[part], covariance[part, part]) for side, part in zip(sides, self.parts, strict=True)]
+        sure = all(side.is_sure(some, spread) for side, some, spread in own)
+        reach = z if sure else z_of_both
+        (first, one), *others = (side.interval(some, spread, reach) for side, some, spread in own)
+        if not others:
+            return first, one
+        second, two = others[0]
+        tangent = np.concatenate([sides[0].tangent(own[0][1]), -sides[1].tangent(own[1][1])])
+        found = of_sum(first.estimate - second.estimate, float(np.maximum(tangent @ covariance @ tangent, 0.0)), z)
+        if not sure:
+            found = replace(found, low=first.low - second.high, high=first.high - second.low)
+        return found, None if one is None or two is None else (one[0] - two[1], one[1] - two[0])
+
+
+def row_of(names: Row, interval: Interval, within: Within, how: str) -> Row:
+    """Return a figure: what it is, its interval, and how it was found."""
+    figures = (interval.estimate, interval.low, interval.high, interval.deviation)
+    ends = {} if within is None else dict(zip(("least", "greatest"), within, strict=True))
+    return {**names, **dict(zip(FIGURES, figures, strict=False)), **ends, "how": how}
 
 
 def answers_of(
@@ -153,11 +151,9 @@ def answers_of(
         Whether intervals are those of the population that the records were drawn from, one by one and independently.
     """
     by, domains = tuple(map(schema.index, question.by)), measured.domains
-    sums, figures = list[Sums](), []
-    for one in [question, question.minus] if question.minus else [question]:
-        own, found = _sums(one, schema, domains, by, start=sum(len(before.values) for before in sums))
-        sums.append(own)
-        figures.append(found)
+    asked = [question, question.minus] if question.minus else [question]
+    sums, figures = zip(*(_sums(one, schema, domains, by) for one in asked), strict=True)
+    stops = np.cumsum([len(one.values) for one in sums]).tolist()
     if len({tuple(one.value for one in found) for found in figures}) > 1:
         raise QuestionError(
             f"{question.text!r}: both sides of a difference are shares of the same values, or of conditions"
@@ -171,13 +167,12 @@ def answers_of(
         noise = _blocks(sums, lambda one, two: covariances(measured, one, two))
     if known and population:
         noise = noise + _positive(_blocks(sums, lambda one, two: sampling_covariances(measured, rows, one, two)))
-    labels = [
-        [(_column_of(schema.names[one]), schema.attributes[one].label(int(code))) for code in domains.codes_of(one)]
-        for one in by
-    ]
+    labels = [[schema.attributes[one].label(int(code)) for code in domains.codes_of(one)] for one in by]
+    names = ["question", *(_column_of(one) for one in question.by)]
     return Estimated(
-        [(("question", question.text), *group) for group in product(*labels)],
+        [dict(zip(names, (question.text, *group), strict=True)) for group in product(*labels)],
         list(zip(*figures, strict=True)),
+        list(map(slice, [0, *stops], stops)),
         estimates,
         np.broadcast_to(noise, (*estimates.shape, number)),
         how,
@@ -199,26 +194,6 @@ def how_found(schema: Schema, missing: Iterable[tuple[int, ...] | None]) -> str:
     return f"{BY_ROWS} ({names} {'was not measured' if len(lacking) == 1 else 'were not measured together'})"
 
 
-def _interval(
-    sides: Sequence[_Figure], sums: Numbers, covariance: Numbers, z: float, z_of_both: float
-) -> tuple[Interval, Within]:
-    """Return a figure, or the difference of two.
-
-    Where no noise can hide a denominator, a difference has the variance of its tangent; else it lies between the ends of both
-    intervals, which are then those of a confidence that holds for both.
-    """
-    sure = all(one.is_sure(sums, covariance) for one in sides)
-    (first, one), *others = (side.interval(sums, covariance, z if sure else z_of_both) for side in sides)
-    if not others:
-        return first, one
-    second, two = others[0]
-    tangent = sides[0].tangent(sums) - sides[1].tangent(sums)
-    found = of_sum(first.estimate - second.estimate, max(0.0, float(tangent @ covariance @ tangent)), z)
-    if not sure:
-        found = replace(found, low=first.low - second.high, high=first.high - second.low)
-    return found, None if one is None or two is None else (one[0] - two[1], one[1] - two[0])
-
-
 def _blocks(sums: Sequence[Sums], of: Callable[[Sums, Sums], Numbers]) -> Numbers:
     """Return the covariances of all sums, (*codes of B, K, K), given those of two lots."""
     blocks = [[of(one, two) for two in sums] for one in sums]
@@ -232,66 +207,53 @@ def _positive(covariances: Numbers) -> Numbers:
     return np.asarray((vectors * np.maximum(values, 0.0)[..., None, :]) @ vectors.swapaxes(-1, -2))
 
 
-def _sums(
-    question: Question, schema: Schema, domains: Domains, by: tuple[int, ...], start: int
-) -> tuple[Sums, list[_Figure]]:
-    """Return the sums of a question without what is subtracted, and its figures; its sums stand from `start`."""
+def _sums(question: Question, schema: Schema, domains: Domains, by: tuple[int, ...]) -> tuple[Sums, list[_Figure]]:
+    """Return the sums of a question without what is subtracted, and its figures."""
     columns = tuple(map(schema.index, question.columns))
     shape = tuple(int(domains.counts[one]) for one in columns)
-    if (many := prod(int(domains.counts[one]) for one in {*by, *columns})) > MOST_CELLS:
-        raise QuestionError(f"{question.text!r} needs {many:,} cells; at most {MOST_CELLS:,}: ask about fewer columns")
-    places = np.indices(shape).reshape(len(columns), prod(shape))
-    codes = {one: domains.codes_of(one)[at] for one, at in zip(columns, places, strict=True)}
-
-    def holds(formula: Formula | None) -> NDArray[np.bool_]:
-        if formula is None:
-            return np.ones(prod(shape), dtype=np.bool_)
-        return cells_where(formula, question.text, schema, codes)
-
-    among = holds(question.condition)
+    codes = codes_of_cells(question.text, domains, columns, by)
+    among = np.ones(prod(shape), dtype=np.bool_)
+    if question.condition is not None:
+        among = cells_where(question.condition, question.text, schema, codes)
     rows: Sequence[NDArray[np.bool_] | Numbers] = [among]
-    figures = [_Figure(COUNT, slice(start, start + 1))]
+    figures = [_Figure(COUNT)]
     if question.column is not None:
         column = schema.index(question.column)
-        rows, figures = _of_column(question, schema.attributes[column], codes[column], among, start)
-    elif question.measure == SHARE:
+        rows, figures = _of_column(question, schema.attributes[column], codes[column], among)
+    elif question.event is not None:
         named = list(literals_of(question.event))
         values = [value for one in named for value in (one.value if isinstance(one.value, tuple) else (one.value,))]
         if None not in values and all(one.relation != "is" for one in named):  # nobody asks for missing values
             for one in {schema.index(one.attribute) for one in named}:
                 among = among & (codes[one] != _missing(schema.attributes[one]))
-        rows, figures = [holds(question.event) & among, among], [_Figure(SHARE, slice(start, start + 1), start + 1)]
+        rows = [cells_where(question.event, question.text, schema, codes) & among, among]
+        figures = [_Figure(SHARE)]
     return Sums(by, columns, np.array(rows, dtype=np.float64).reshape(-1, *shape)), figures
 
 
 def _of_column(
-    question: Question, attribute: Attribute, codes: NDArray[np.int32], among: NDArray[np.bool_], start: int
+    question: Question, attribute: Attribute, codes: NDArray[np.int32], among: NDArray[np.bool_]
 ) -> tuple[Sequence[NDArray[np.bool_] | Numbers], list[_Figure]]:
     """Return what each cell, given its code of the column, counts in every sum, and the figures of these sums."""
     among = among & (codes != _missing(attribute))
     shown = [code for code in np.unique(codes).tolist() if code != _missing(attribute)]
     if question.measure == SHARE:
-        under = start + len(shown)
-        figures = [
-            _Figure(SHARE, slice(at, at + 1), under, attribute.label(code)) for at, code in enumerate(shown, start)
-        ]
+        figures = [_Figure(SHARE, place, attribute.label(code)) for place, code in enumerate(shown)]
         return [*(among & (codes == code) for code in shown), among], figures
     numbers = numbers_of(attribute)
     if numbers is None:
         what, instead = "not numbers", "shares, or declare it as numeric"
         if attribute.date_format is not None:
-            what, instead = (
-                attribute.quantity,
-                f"shares of its bins, or before an edge: 'share of {attribute.name} < EDGE'",
-            )
+            what = attribute.quantity
+            instead = f"shares of its bins, or before an edge: 'share of {attribute.name} < EDGE'"
         raise QuestionError(
             f"{question.text!r}: the values of {attribute.name!r} are {what}, and have no {question.measure}; ask for {instead}"
         )
     if question.measure == MEAN:
-        return [*(among * numbers[:, codes]), among], [_Figure(MEAN, slice(start, start + 3), start + 3)]
+        return [*(among * numbers[:, codes]), among], [_Figure(MEAN)]
     edges = np.append(numbers[1, shown[:1]], numbers[2, shown])
-    below = [(among & (codes <= code)) - question.level * among for code in shown]
-    return below, [_Figure(QUANTILE, slice(start, start + len(shown)), edges=edges, level=question.level)]
+    below = [(among & (codes <= code)) - question.level * among for code in (-1, *shown)]
+    return below, [_Figure(QUANTILE, edges=edges)]
 
 
 def numbers_of(attribute: Attribute) -> Numbers | None:

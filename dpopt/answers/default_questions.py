@@ -59,10 +59,9 @@ def questions_about(target: str | None, schema: Schema) -> list[str]:
 
 def _values(schema: Schema, measured: MeasuredResiduals, place: int) -> list[str]:
     """Return the values of a column that may occur, as questions have them; none of numbers, or of many."""
-    attribute, domains = schema.attributes[place], measured.domains
-    if attribute.kind is AttributeKind.NUMERIC or domains.counts[place] > FEW_VALUES + 1:
+    attribute, codes = schema.attributes[place], measured.domains.codes_of(place).tolist()
+    if attribute.kind is AttributeKind.NUMERIC or len(codes) > FEW_VALUES + 1:
         return []
-    codes = domains.codes[domains.starts[place] :][: domains.counts[place]].tolist()
     return [_quoted(attribute.label(code)) for code in codes if code != attribute.missing_code]
 
 

@@ -111,12 +111,6 @@ class Sums:
             tables.table(self.attributes), self.attributes, self.values, ("k", *self.others), (*self.by, "k")
         )
 
-    def noise(self, measured: MeasuredResiduals, part: tuple[int, ...]) -> Numbers:
-        """Return what a unit of noise along each direction of the residual of `part`, a set in R, adds, (k, cells); B is {}."""
-        away = [one for one in self.others if one not in part]
-        centred = _centred(self.values, self.others, part) / prod(measured.shape(away))
-        return np.asarray(measured.variance(part) ** 0.5 * centred.reshape(len(self.values), -1))
-
 
 def covariances(measured: Measured, first: Sums, second: Sums) -> Numbers:
     """Return the covariances of two lots of sums over the same group (BL-4), (*codes of B, k, k').
@@ -134,7 +128,7 @@ def covariances(measured: Measured, first: Sums, second: Sums) -> Numbers:
     blocks = [_in_groups(sums, within, own, measured) for sums, own in zip((first, second), columns, strict=True)]
     result = np.zeros((*measured.shape(within), len(first.values), len(second.values)))
     for inside in _subsets([one for one in columns[0] if one in columns[1]]):
-        ends = [_centred(block, own, inside) for block, own in zip(blocks, columns, strict=True)]
+        ends = [centred(block, own, inside) for block, own in zip(blocks, columns, strict=True)]
         one, two = (end.reshape(*result.shape[: len(within)], end.shape[len(within)], -1) for end in ends)
         result += (
             one @ two.swapaxes(-1, -2) * sum(_spread(measured, part, inside, first, second) for part in _subsets(free))
@@ -182,7 +176,7 @@ def _in_groups(sums: Sums, within: Sequence[int], columns: tuple[int, ...], meas
     return _summed(sums.values, ("k", *sums.others), *own, (*(name for name, _ in groups), "k", *columns))
 
 
-def _centred(values: Numbers, columns: Sequence[int], inside: Sequence[int]) -> Numbers:
+def centred(values: Numbers, columns: Sequence[int], inside: Sequence[int]) -> Numbers:
     """Return P u_A2, (..., *codes of A2 in its order), of values (..., *codes of columns)."""
     first, left = values.ndim - len(columns), [one for one in columns if one in inside]
     block = values.sum(axis=tuple(first + place for place, one in enumerate(columns) if one not in inside))

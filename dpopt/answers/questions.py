@@ -134,7 +134,9 @@ class _QuestionReader(ConditionReader):
                 level = self._level()
             self.expect(")")
             return Question("", MEAN if word == MEAN else QUANTILE, column, level=level)
-        raise self.problem("count, share of ..., mean(column), median(column) or quantile(column, 0.9)")
+        raise self.problem(
+            "count, share of ..., mean(column), median(column), quantile(column, 0.9) or outcome ~ column"
+        )
 
     def _level(self) -> float:
         start, found = self.at, self.take(r"\d*\.?\d+(e-?\d+)?")

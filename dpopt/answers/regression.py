@@ -14,44 +14,27 @@ the coefficient is not identified, and an end is infinite.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from math import nan
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpopt.answers.answer import MEASURED, Answer, how_found, numbers_of
-from dpopt.answers.estimates import RowTables, Sums
+from dpopt.answers.answer import MEASURED, Row, how_found, numbers_of, row_of
+from dpopt.answers.estimates import RowTables, centred
 from dpopt.answers.intervals import Interval, deviations_of
 from dpopt.errors import QuestionError, SchemaError
 from dpopt.inference.measured_residuals import MeasuredResiduals, Numbers
 from dpopt.schema.attribute import Attribute
+from dpopt.schema.domains import Domains
 from dpopt.schema.rules.condition_text import unquoted
 from dpopt.schema.schema import Schema
 
 MOST_TERMS = 60
 """Terms of a regression, at most."""
 _STEPS, _FARTHEST = 60, 1e3
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Terms:
-    """The terms that records have by their code of one column; the constant by none."""
-
-    names: tuple[str, ...]
-    column: tuple[int, ...]
-    values: Numbers
-    """Shape (terms, codes); (1, 1) of the constant."""
-
-    def products(self, other: _Terms) -> Sums:
-        """Return the sums of products with each of the other terms, (terms * terms)."""
-        if self.column and other.column and self.column != other.column:
-            values = self.values[:, None, :, None] * other.values[None, :, None, :]
-            return Sums((), (*self.column, *other.column), values.reshape(-1, *values.shape[2:]))
-        values = self.values[:, None] * other.values[None]
-        columns = self.column or other.column
-        return Sums((), columns, values.reshape(-1, values.shape[-1]) if columns else values.ravel())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,14 +57,16 @@ class Regression:
         """Return the number of coefficients."""
         return len(self.terms)
 
-    def answers(self, confidence: float = 0.95, together: int = 1) -> list[Answer]:
+    def answers(self, confidence: float = 0.95, together: int = 1) -> list[Row]:
         """Return the coefficients, each with its interval: of this confidence for so many together."""
         z, how = deviations_of(confidence, gaussian=self.gaussian, together=together), self.how
         found = [self.interval(at, z) for at in range(len(self))]
         if _is_open(found) and (weak := self._weak(z)):
             how += f"; leave out {' or '.join(weak)}, which noise hides beside the others"
-        names = [(("question", self.formula), ("term", term)) for term in self.terms]
-        return [Answer(name, interval, None, how) for name, interval in zip(names, found, strict=True)]
+        return [
+            row_of({"question": self.formula, "term": term}, one, None, how)
+            for term, one in zip(self.terms, found, strict=True)
+        ]
 
     def _weak(self, z: float) -> list[str]:
         """Return the columns without any one of which all other coefficients have ends."""
@@ -154,42 +139,62 @@ def _is_open(intervals: Iterable[Interval]) -> bool:
 
 def regress(formula: str, schema: Schema, measured: MeasuredResiduals, rows: RowTables) -> Regression:
     """Return a linear regression such as "income ~ age + sex + education"."""
-    terms = _terms(formula, schema, measured)
-    columns = [one for each in terms for one in each.column]
-    how = how_found(schema, map(measured.missing, combinations(columns, 2)))
+    terms = _terms(formula, schema, measured.domains)
+    names = ["constant", *(name for each in terms.values() for name in each)][:-1]
+    owners = ["", *(schema.names[column] for column, each in terms.items() for _ in each)][:-1]
+    values, start = dict[int, Numbers](), 1
+    for column, each in terms.items():
+        values[column] = np.zeros((len(names) + 1, *measured.shape([column])))
+        values[column][start : start + len(each)] = list(each.values())
+        start += len(each)
+    how = how_found(schema, map(measured.missing, combinations(values, 2)))
     known = how == MEASURED
-    tables, sizes = measured if known else rows, [len(one.names) for one in terms]
-    products = [[one.products(two) for two in terms] for one in terms]
-    moments = np.block(
-        [[one.estimates(tables).reshape(-1, n) for one, n in zip(row, sizes, strict=True)] for row in products]
-    )
+    moments = _moments(values, measured if known else rows)
     matrix, right = moments[:-1, :-1], moments[:-1, -1]
     try:
-        beta = np.linalg.solve(matrix, right)
+        beta = np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
     except np.linalg.LinAlgError:
         raise QuestionError(f"{formula!r}: the terms depend on each other; leave one of them out") from None
-    noise, width = np.zeros((right.size * len(moments),) * 2) if known else None, len(moments)
-    for part in [one for number in range(3) for one in combinations(columns, number)] if noise is not None else []:
-        cells = int(np.prod(measured.shape(part)))
-        added = [
-            [
-                one.noise(measured, part).reshape(-1, n, cells)
-                if set(part) <= set(one.others)
-                else np.zeros((len(one.values) // n, n, cells))
-                for one, n in zip(row, sizes, strict=True)
-            ]
-            for row in products
-        ]
-        entries = np.concatenate([np.concatenate(row, axis=1) for row in added])[:-1].reshape(-1, cells)
-        noise += entries @ entries.T
-    names = tuple(name for one in terms[:-1] for name in one.names)
-    owners = tuple(schema.names[one.column[0]] if one.column else "" for one in terms[:-1] for _ in one.names)
-    shaped = None if noise is None else noise.reshape(right.size, width, right.size, width)
-    return Regression(formula, names, owners, matrix, right, beta, shaped, how, measured.gaussian)
+    noise = _noise(values, measured) if known else None
+    return Regression(formula, tuple(names), tuple(owners), matrix, right, beta, noise, how, measured.gaussian)
 
 
-def _terms(formula: str, schema: Schema, measured: MeasuredResiduals) -> list[_Terms]:
-    """Return the terms of a formula, the constant first, and its outcome last."""
+def _moments(values: Mapping[int, Numbers], tables: MeasuredResiduals | RowTables) -> Numbers:
+    """Return the sum of x x' over the records, (p + 1, p + 1).
+
+    x is 1 in the first place, the outcome in the last; values (p + 1, codes) say what a code of each column adds to it.
+    """
+    totals: Numbers = np.sum([each @ tables.table((column,)) for column, each in values.items()], axis=0)
+    moments = np.zeros((len(totals),) * 2)
+    moments[0], moments[:, 0] = totals, totals
+    moments[0, 0] = tables.table(())
+    for one, two in product(values, repeat=2):
+        cells = np.diag(tables.table((one,))) if one == two else tables.table((one, two))
+        moments += values[one] @ cells @ values[two].T
+    return moments
+
+
+def _noise(values: Mapping[int, Numbers], measured: MeasuredResiduals) -> Numbers:
+    """Return the covariances of the sums of x x' but for the outcome's own row, (p, p + 1, p, p + 1).
+
+    By BL-3 a unit of noise along a direction of the residual of A adds the mean of x x' over all columns outside A, centred
+    along A. Columns are independent there, so that this is the product of the means of x.
+    """
+    uniform = _moments(values, MeasuredResiduals.nothing(measured.domains, 1.0))[:-1]
+    noise: Numbers = measured.records_variance * np.multiply.outer(uniform, uniform)
+    means = {column: each.mean(axis=1, keepdims=True) for column, each in values.items()}
+    for part in [one for number in (1, 2) for one in combinations(values, number)]:
+        shape = measured.shape(part)
+        codes = zip(part, np.indices(shape).reshape(len(part), -1), strict=True)
+        x = sum(means.values()) + sum(values[column][:, own] - means[column] for column, own in codes)
+        x[0] = 1.0
+        moved = centred((x[:-1, None] * x).reshape(*uniform.shape, *shape), part, part).reshape(*uniform.shape, -1)
+        noise += measured.variance(part) * np.tensordot(moved, moved, (2, 2))
+    return noise
+
+
+def _terms(formula: str, schema: Schema, domains: Domains) -> dict[int, dict[str, Numbers]]:
+    """Return the terms of each column of a formula by name, a number for each of its codes, and last of its outcome."""
     sides = formula.split("~")
     if len(sides) != 2 or not all(side.strip() for side in sides):
         raise QuestionError(f"found the regression {formula!r}; expected OUTCOME ~ COLUMN + COLUMN")
@@ -214,33 +219,24 @@ def _terms(formula: str, schema: Schema, measured: MeasuredResiduals) -> list[_T
             f"expected numbers, or two values"
         )
     counted = np.array([0.0, 1.0]) if numbers is None else numbers[0]
-    terms = [
-        _Terms(("constant",), (), np.ones((1, 1))),
-        *(
-            _terms_of(schema.attributes[place], place, measured, factor=one != name)
-            for place, one, name in zip(places[1:], given, plain, strict=True)
-        ),
-        _Terms((outcome.name,), (places[0],), counted[None, measured.domains.codes_of(places[0])]),
-    ]
-    if (many := sum(len(one.names) for one in terms) - 1) > MOST_TERMS:
+    terms = {
+        place: _terms_of(schema.attributes[place], domains.codes_of(place), factor=one != name)
+        for place, one, name in zip(places[1:], given, plain, strict=True)
+    }
+    if (many := 1 + sum(map(len, terms.values()))) > MOST_TERMS:
         raise QuestionError(f"{formula!r} has {many} terms; at most {MOST_TERMS}: name columns of fewer values")
-    return terms
+    return {**terms, places[0]: {outcome.name: counted[domains.codes_of(places[0])]}}
 
 
-def _terms_of(attribute: Attribute, column: int, measured: MeasuredResiduals, *, factor: bool) -> _Terms:
+def _terms_of(attribute: Attribute, codes: NDArray[np.int32], *, factor: bool) -> dict[str, Numbers]:
     """Return the terms of a column: its number, or an indicator of each value but the first; of a missing value one too.
 
     Of a factor numbers are values like others, such as codes of categories.
     """
-    codes, numbers = measured.domains.codes_of(column), None if factor else numbers_of(attribute)
-    indicated = codes.tolist()[1:]
-    names, values = [], []
-    if numbers is not None:
-        names, values = [attribute.name], [numbers[0][codes]]
-        indicated = [code for code in indicated if code == attribute.missing_code]
-    names += [f"{attribute.name} = {attribute.label(code)}" for code in indicated]
-    if not names:
+    numbers = None if factor else numbers_of(attribute)
+    terms = {} if numbers is None else {attribute.name: numbers[0][codes]}
+    indicated = codes.tolist()[1:] if numbers is None else [code for code in codes if code == attribute.missing_code]
+    terms |= {f"{attribute.name} = {attribute.label(code)}": (codes == code).astype(np.float64) for code in indicated}
+    if not terms:
         raise QuestionError(f"{attribute.name!r} has one value, which says nothing in a regression; leave it out")
-    return _Terms(
-        tuple(names), (column,), np.array([*values, *((codes == code).astype(np.float64) for code in indicated)])
-    )
+    return terms

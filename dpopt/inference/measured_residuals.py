@@ -10,15 +10,17 @@ All values are released ones: it costs no privacy.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.inference.interactions import predicted_counts
+from dpopt.models.noise_budgets.residual_allocation import prices
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.queries.residuals import cell_variances
+from dpopt.queries.residuals import cell_variances, residuals_of
 from dpopt.schema.domains import Domains
 
 Numbers = NDArray[np.float64]
@@ -154,6 +156,37 @@ def _together(
         size=size,
         gaussian=gaussian,
     )
+
+
+def shrunken_residuals(measured: MeasuredResiduals) -> MeasuredResiduals:
+    """Return posterior means and variances of residuals of two and more attributes, as if they were measurements.
+
+    Of each set with d directions of noise of variance s^2, let a_A be the residual less that of the counts that the sets
+    within it predict (`dpopt.inference.interactions`). Empirical Bayes takes its directions as normal around 0, of variance
+
+        t^2 = max(0, |a_A|^2 / d - s^2) + s^2 sqrt(2 / d),
+
+    which is the estimate by moments and one standard deviation of it where nothing is there: without that, sets of few
+    directions would often be said to hold nothing for certain. The posterior mean keeps t^2 / (t^2 + s^2) of a_A, and so does
+    the variance of s^2. What noise in smaller sets does to predictions is left out.
+    """
+    result, sets = measured, measured.sets
+    for width in range(2, int(sets.widths().max(initial=0)) + 1):
+        several, within = measured.known(width), measured.known(width - 1)
+        if not len(several):
+            break
+        counts = np.concatenate([result.table(within.attributes_of(one)).ravel() for one in range(len(within))])
+        predicted = residuals_of(several, predicted_counts(several, within, np.maximum(counts, 0.0), measured.size))
+        places = np.array([measured.places[several.attributes_of(one)] for one in range(len(several))])
+        own, variances = np.isin(np.arange(len(sets)), places).repeat(sets.cells()), measured.variances[places]
+        apart, directions = measured.estimates[own] - predicted, prices(several) * several.cells()
+        squares = np.add.reduceat(apart**2, several.starts[:-1]) / directions
+        strengths = np.maximum(squares - variances, 0.0) + variances * np.sqrt(2 / directions)
+        kept = strengths / (strengths + variances)
+        estimates, spread = result.estimates.copy(), result.variances.copy()
+        estimates[own], spread[places] = predicted + kept.repeat(several.cells()) * apart, kept * variances
+        result = replace(result, estimates=estimates, variances=spread)
+    return result
 
 
 def residuals_of_counts(

@@ -6,18 +6,7 @@ number u(x) of each record's codes x, is sum_i l_i y_i with
     minimize    sum_i v_i l_i^2                                                          (BL-1)
     subject to  sum of the l_i of the cells that x lies in = u(x), for every x.           (BL-2)
 
-All counts of one marginal M have the same variance v_M. Let w_A = u summed over the attributes not in A, divided by how many
-codes these have together, P w_A the same centred along each axis, N(S) the number of cells over S, and x_MA = 1 / (v_M N(M -
-A)) the precision that M gives to the residual of A. The optimum needs no solver,
-and answers (`dpopt.answers.estimates`) compute no l, but what the l add up to:
-
-    l_i = sum over A in M of x_MA / x_A (P w_A)(codes of i in A),   x_A = sum over M of x_MA,            (BL-3)
-
-and its variance is
-
-    sum over A of |P w_A|^2 / x_A                                                        (BL-4)
-
-unless P w_A is not 0 for a set A that no marginal holds: then nothing measured determines the answer. Page:
+The optimum has a closed form (BL-3, BL-4), by which questions are answered (`dpopt.answers.estimates`). Page:
 models/best_linear_answer.
 """
 
@@ -27,13 +16,12 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpopt.errors import ProgramError
 from dpopt.models.model import Model
 from dpopt.models.noise_budgets.budget_program import workload_of
 from dpopt.programs.building import Builder
-from dpopt.queries.marginal_set import MarginalSet
 
 MOST_RECORDS = 100_000
 """Different records, one row each, at most."""
@@ -66,6 +54,8 @@ def best_linear_answer(
     >>> found.value["l"].round(4).tolist(), round(found.objective, 4)
     ([0.0, 0.75, 0.0, 0.25], 0.75)
     """
+    from dpopt.queries.counting.marginal_kernels import cells_of_records
+
     workload = workload_of(sizes, marginals, name="best_linear_answer")
     shape = tuple(workload.domains.counts.tolist())
     spread, u = (np.asarray(one, dtype=np.float64) for one in (variances, numbers))
@@ -76,7 +66,7 @@ def best_linear_answer(
         )
     if spread.shape != (len(workload),) or not ((spread > 0) & np.isfinite(spread)).all():
         raise ProgramError(f"best_linear_answer: expected a variance above 0 for each of {len(workload)} marginals")
-    cells = cells_of(workload)
+    cells = cells_of_records(workload, np.indices(shape, dtype=np.int32).reshape(len(shape), -1).T)
     build = Builder()
     l = build.variables("l", workload.number_of_cells, lower=-np.inf, start=0)  # noqa: E741  the page's letter
     build.rows(
@@ -96,14 +86,3 @@ def best_linear_answer(
         inside=lambda: map(str, range(l.size)),
     )
     return Model.of("best_linear_answer", build)
-
-
-def cells_of(marginals: MarginalSet) -> NDArray[np.int64]:
-    """Return in which cell of each marginal every record lies, (records, M)."""
-    shape = tuple(marginals.domains.counts.tolist())
-    codes, columns = np.indices(shape).reshape(len(shape), -1), []
-    for place in range(len(marginals)):
-        own = list(marginals.attributes_of(place))
-        inside = np.ravel_multi_index(tuple(codes[own]), tuple(shape[a] for a in own)) if own else 0 * codes[0]
-        columns.append(marginals.starts[place] + inside)
-    return np.stack(columns, axis=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -56,13 +56,7 @@ class Condition:
             raise reader.problem("'and', 'or', or the end")
         columns = list(dict.fromkeys(schema.index(one.attribute) for one in literals_of(formula)))
         domains = Domains.of(schema, occurring=False)
-        shape = tuple(int(domains.counts[one]) for one in columns)
-        if prod(shape) > MOST_CELLS:
-            raise QuestionError(
-                f"{text!r} needs {prod(shape):,} cells; at most {MOST_CELLS:,}: ask about fewer columns"
-            )
-        places = np.indices(shape).reshape(len(columns), -1)
-        codes = {one: domains.codes_of(one)[at] for one, at in zip(columns, places, strict=True)}
+        codes = codes_of_cells(text, domains, columns)
         marginal = MarginalSet(domains, np.array([columns], dtype=np.int32))
         return cls(text.strip(), marginal, freeze(cells_where(formula, text, schema, codes)))
 
@@ -70,6 +64,20 @@ class Condition:
     def columns(self) -> tuple[int, ...]:
         """The positions of its columns in the schema."""
         return tuple(self.marginal.attributes[0].tolist())
+
+
+def codes_of_cells(
+    text: str, domains: Domains, columns: Sequence[int], groups: Iterable[int] = ()
+) -> dict[int, NDArray[np.int32]]:
+    """Return the codes of each column in all cells of some columns, (cells,) each, the last column running fastest.
+
+    Raises QuestionError, about the text, if these and the columns that make groups have too many cells together.
+    """
+    if (many := prod(int(domains.counts[one]) for one in {*groups, *columns})) > MOST_CELLS:
+        raise QuestionError(f"{text!r} needs {many:,} cells; at most {MOST_CELLS:,}: ask about fewer columns")
+    shape = tuple(int(domains.counts[one]) for one in columns)
+    places = np.indices(shape).reshape(len(columns), prod(shape))
+    return {one: domains.codes_of(one)[at] for one, at in zip(columns, places, strict=True)}
 
 
 def cells_where(

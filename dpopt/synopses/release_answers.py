@@ -5,22 +5,22 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from dpopt.algorithms.replay import finished_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
-from dpopt.answers.answer import FIGURES, Estimated, answers_of
+from dpopt.answers.answer import FIGURES, MEASURED, SHRUNKEN, Estimated, Row, answers_of
 from dpopt.answers.estimates import CountedCells, Measured, RowTables
 from dpopt.answers.questions import parse_question
 from dpopt.answers.regression import Regression, regress
 from dpopt.constraints import Number
 from dpopt.errors import QuestionError
-from dpopt.inference.measured_residuals import MeasuredResiduals, pooled
+from dpopt.inference.measured_residuals import MeasuredResiduals, pooled, shrunken_residuals
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.releases.measured_size import size_deviation
 from dpopt.schema.domains import Domains
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 AnyRelease = SyntheticRelease | Synopsis | str | os.PathLike[str]
-Row = dict[str, object]
-
 
 MOST_BINS = 2_000
 """Bins of a histogram that is asked, at most: the covariances of all are computed."""
@@ -59,36 +57,32 @@ class Answering:
         Raises QuestionError if they have not the same schema and number of records, or are a synopsis that has no counts of
         cells.
         """
-        if not releases:
-            raise QuestionError("found no release; expected one, or several of one table")
-        synopses = [made for one in releases if (made := _synopsis(one)) is not None]
-        if synopses and len(releases) > 1:
+        opened = list(map(_opened, releases))
+        finished = [one for one in opened if isinstance(one, SyntheticRelease)]
+        if len(opened) == 1 and isinstance(opened[0], Synopsis):
+            return cls._of_histogram(opened[0])
+        if len(finished) < len(opened):
             raise QuestionError("found a synopsis beside other releases; ask each by itself")
-        if synopses:
-            return cls._of_histogram(synopses[0])
-        finished = [finished_release(one) for one in releases if not isinstance(one, Synopsis)]
-        first = finished[0]
+        if not finished:
+            raise QuestionError("found no release; expected one, or several of one table")
+        first, written = finished[0], finished[0].written
         schema, size = first.job.schema, float(first.job.plan.size)
         found = [measured for one in finished if (measured := one.measured()) is not None]
         numbers = {one.records for one in found if one.records_variance == 0}
-        if any(one.job.schema.to_json() != schema.to_json() for one in finished) or len(numbers) > 1:
+        units = {_rows_per_person(one.statement["privacy"]) for one in finished}
+        if any(one.job.schema.to_json() != schema.to_json() for one in finished) or max(len(numbers), len(units)) > 1:
             raise QuestionError(
-                "found releases with other columns or another number of records; expected releases of one table: ask each "
-                "by itself"
+                "found releases with other columns, another number of records or of rows per person; expected releases of "
+                "one table: ask each by itself"
             )
         if any(np.array_equal(one.estimates, two.estimates) for one, two in combinations(found, 2)):
             raise QuestionError("found the same noisy values twice, of a copy or a replay; name each release once")
         variance = size_deviation(first.job.plan.budget) ** 2
         nothing = MeasuredResiduals.nothing(Domains.of(schema, occurring=False), size, variance)
-        measured = pooled(found) if found else nothing
-        written = first.written
+        measured = pooled(found or [nothing])
         answers = RecordAnswers(written.held, written.multiplicity.astype(np.float64))
-        return cls(
-            schema,
-            measured,
-            RowTables(answers, measured.domains, schema.sizes, size),
-            _of_persons(first.statement["privacy"]),
-        )
+        rows = RowTables(answers, measured.domains, schema.sizes, size)
+        return cls(schema, measured, rows, units != {None})
 
     @classmethod
     def _of_histogram(cls, made: Synopsis) -> Answering:
@@ -106,7 +100,7 @@ class Answering:
         below = (ranges[0] + ranges[0][:, None] - ranges) / 2  # covariances of the counts below edges
         covariance = np.diff(np.diff(below, axis=0), axis=1)
         cells = CountedCells(Domains.of(schema, occurring=False), made.least_squares, covariance, made.plan.gaussian)
-        return cls(schema, cells, None, _of_persons(made.privacy))
+        return cls(schema, cells, None, _rows_per_person(made.privacy) is not None)
 
     def answers(
         self,
@@ -115,6 +109,7 @@ class Answering:
         confidence: float = 0.95,
         simultaneous: bool = False,
         population: bool = False,
+        shrunken: bool = False,
     ) -> list[Row]:
         """Return the answers to questions, each once, one after the other; see `answer`."""
         Number("the confidence", above=0, below=1)(confidence, QuestionError)
@@ -123,9 +118,19 @@ class Answering:
                 "this release protects persons, whose records are not independent, so that the error of sampling does not "
                 "follow from them; leave --population out"
             )
+        if shrunken and (population or not isinstance(self.measured, MeasuredResiduals)):
+            raise QuestionError(
+                "shrunken answers are of the table, from releases of records; leave --shrunken or --population out, and ask "
+                "histograms without it"
+            )
         asked = [self._asked(text, population=population) for text in dict.fromkeys(map(str.strip, questions))]
         together = sum(map(len, asked)) if simultaneous else 1
-        return [found.row() for one in asked for found in one.answers(confidence, together)]
+        rows = [found for one in asked for found in one.answers(confidence, together)]
+        if shrunken and isinstance(self.measured, MeasuredResiduals):
+            posterior = replace(self, measured=shrunken_residuals(self.measured))
+            beside = posterior.answers(questions, confidence=confidence, simultaneous=simultaneous)
+            rows = [_beside(one, two) for one, two in zip(rows, beside, strict=True)]
+        return rows
 
     def _asked(self, text: str, *, population: bool) -> Estimated | Regression:
         if "~" not in re.sub(QUOTED, "", text):
@@ -145,6 +150,7 @@ def answer(
     confidence: float = 0.95,
     simultaneous: bool = False,
     population: bool = False,
+    shrunken: bool = False,
 ) -> pd.DataFrame:
     """Answer questions from what a release measured, each with an interval that holds the figure of the table.
 
@@ -163,16 +169,17 @@ def answer(
         Whether all intervals of this call hold together with this probability.
     population
         Whether intervals hold the figure of the population that the table was drawn from, record by record.
+    shrunken
+        Whether posterior means and intervals stand beside: biased towards columns that are unrelated, with less error.
 
     Returns
     -------
     DataFrame
-        A row for each figure: "question", the values of the columns that make groups, "value" (of a share of values), or
-        "term" (of a regression: numbers count as they are, a bin as its representative, and an outcome of two values as 0
-        and 1; of other columns, and of "factor(COLUMN)", each value but the first has a coefficient); "estimate", "low",
-        "high", "standard_error", for a mean "least" and "greatest" (ends for the mean of the numbers themselves, wherever
-        in their bins they are), and "how" it was found. An end is infinite where noise may hide a denominator, or how the
-        terms of a regression depend on each other.
+        A row for each figure: "question", the values of the columns that make groups, "value" (of a share of values) or
+        "term" (of a regression); "estimate", "low", "high", "standard_error", for a mean "least" and "greatest" (ends for
+        the mean of the numbers themselves, wherever in their bins they are), where they are asked for "shrunken",
+        "shrunken_low", "shrunken_high" (not of regressions), and "how" it was found. An end is infinite
+        where noise may hide a denominator, or how the terms of a regression depend on each other.
 
     Raises
     ------
@@ -188,49 +195,35 @@ def answer(
     >>> bool(found.low[0] <= 500 <= found.high[0])
     True
     """
-    single = isinstance(release, SyntheticRelease | Synopsis | str | os.PathLike)
-    answering = Answering.of([release] if single else list(release))  # type: ignore[arg-type,list-item]  # by that type
+    releases = [release] if isinstance(release, SyntheticRelease | Synopsis | str | os.PathLike) else list(release)
     texts = [questions] if isinstance(questions, str) else list(questions)
-    how = {"confidence": confidence, "simultaneous": simultaneous, "population": population}
-    return frame(answering.answers(texts, **how))  # type: ignore[arg-type]  # of the names' types
-
-
-def regression(
-    release: AnyRelease | Sequence[AnyRelease], formula: str, *, confidence: float = 0.95, simultaneous: bool = False
-) -> pd.DataFrame:
-    """Return the coefficients of a linear regression, each with its interval: the `answer` to a formula.
-
-    Examples
-    --------
-    >>> import dpopt, pandas
-    >>> schema = dpopt.Schema(tuple(dpopt.Attribute(name, dpopt.AttributeKind.BOOLEAN) for name in ("smoker", "ill")))
-    >>> table = pandas.DataFrame({"smoker": [True, False] * 500, "ill": [True, False, False, False] * 250})
-    >>> made = dpopt.release(table, schema, n0=1000, epsilon=5)
-    >>> found = dpopt.regression(made, "ill ~ smoker", confidence=0.9999)
-    >>> list(found.term), bool(found.low[1] <= 0.5 <= found.high[1])
-    (['constant', 'smoker = true'], True)
-    """
-    if "~" not in formula:
-        raise QuestionError(f"found the regression {formula!r}; expected OUTCOME ~ COLUMN + COLUMN")
-    return answer(release, formula, confidence=confidence, simultaneous=simultaneous)
+    how = {"simultaneous": simultaneous, "population": population, "shrunken": shrunken}
+    return frame(Answering.of(releases).answers(texts, confidence=confidence, **how))
 
 
 def frame(rows: list[Row]) -> pd.DataFrame:
     """Return rows as a table, what names a figure first."""
     import pandas as pd
 
-    behind = ("value", *FIGURES)
-    names = list(dict.fromkeys(name for row in rows for name in row if name not in behind))
-    names += [name for name in behind if any(name in row for row in rows)]
-    return pd.DataFrame(rows, columns=names)
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pd.DataFrame(rows, columns=sorted(names, key=lambda name: name in FIGURES and 1 + FIGURES.index(name)))
 
 
-def _synopsis(one: AnyRelease) -> Synopsis | None:
-    """Return a synopsis, or that of a file; None of a release of records and of a folder."""
-    if isinstance(one, SyntheticRelease | Synopsis):
-        return one if isinstance(one, Synopsis) else None
-    return read_synopsis(one) if Path(one).is_file() else None
+def _beside(row: Row, shrunken: Row) -> Row:
+    """Return an answer with the shrunken one beside it; a coefficient, and what was not measured, have none."""
+    if "term" in row or row["how"] != MEASURED:
+        return row
+    return row | {name: shrunken[of] for name, of in zip(SHRUNKEN, ("estimate", "low", "high"), strict=True)}
 
 
-def _of_persons(privacy: Mapping[str, Any]) -> bool:
-    return privacy["budget"].get("rows_per_person") is not None
+def _opened(one: AnyRelease) -> SyntheticRelease | Synopsis:
+    """Return a release or a synopsis as it is, or that of a folder or file."""
+    if isinstance(one, Synopsis):
+        return one
+    return (
+        read_synopsis(one) if not isinstance(one, SyntheticRelease) and Path(one).is_file() else finished_release(one)
+    )
+
+
+def _rows_per_person(privacy: Mapping[str, Any]) -> int | None:
+    return cast("int | None", privacy["budget"].get("rows_per_person"))

@@ -11,7 +11,7 @@ from typing import Any
 
 from experiments import documents
 from experiments.answers_cover.examples import EXAMPLES, examples
-from experiments.answers_cover.measuring import measured
+from experiments.answers_cover.measuring import measured, shrunken
 from experiments.answers_cover.questions import COUNTS, KINDS, MEANS, OUTER, SHARES
 from experiments.answers_cover.releases import released
 from experiments.answers_cover.widths import BESIDE, widths
@@ -25,6 +25,8 @@ WHOLE = (("car", 0.1, 1_000), ("german-credit", 1.0, 250), ("titanic", 1.0, 400)
 """Settings that are played often as a whole, with their number of plays: precisions follow from noise there."""
 WIDTHS = ("car", "compas", "german-credit", "titanic")
 """Tables that dense least squares is tried on."""
+SHRUNKEN, PLAYED = ("bank", "car", "compas", "german-credit", "titanic"), (10, 20)
+"""Tables that posterior intervals are tried on, the number of plays, and of redraws of each."""
 EXAMPLE = 1.0
 """Epsilon of the ten answers."""
 
@@ -33,6 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure what is not on file."""
     parser = over_tables("answers_cover", TABLES, EPSILONS, runs=10)
     measures = {"rows": _rows, "plays": _plays, "releases": _releases, "widths": _widths, "examples": _examples}
+    measures["shrunken"] = _shrunken
     return carry_out(parser, arguments, measures, markdown, continues=True)
 
 
@@ -59,6 +62,13 @@ def _releases(options: argparse.Namespace, known: list[Result]) -> Iterator[Resu
 
 def _widths(options: argparse.Namespace, known: list[Result]) -> Iterator[Result]:
     yield from _one_each(options, known, widths, WIDTHS)
+
+
+def _shrunken(options: argparse.Namespace, known: list[Result]) -> Iterator[Result]:
+    held = {(row["table"], row["epsilon"]) for row in known}
+    pairs = itertools.product(*_settings(options, SHRUNKEN))
+    wanted = [(name, epsilon, *PLAYED, 2) for epsilon, name in pairs if (name, epsilon) not in held]
+    yield from in_processes(options, shrunken, [] if options.quick else wanted)
 
 
 def _examples(options: argparse.Namespace, known: list[Result]) -> Iterator[Result]:
@@ -102,6 +112,8 @@ def markdown(report: Report) -> Iterator[str]:
         yield from documents.captioned(caption, titles, _whole(report["plays"]))
     yield ""
     yield from _against_bootstrap(report["releases"])
+    yield ""
+    yield from _beside(report.get("shrunken", []))
     yield ""
     yield from _wide(report["widths"])
     for example in report["examples"]:
@@ -157,6 +169,26 @@ def _against_bootstrap(rows: Sequence[Result]) -> Iterator[str]:
     titles = ["figures", "epsilon", "measured", "answers hold", "bootstrap holds", "width over that of answers"]
     titles += ["not measured", "bootstrap holds"]
     yield from documents.captioned("Whole releases, and a bootstrap on their rows:", titles, entries)
+
+
+def _beside(rows: Sequence[Result]) -> Iterator[str]:
+    """Yield what posterior intervals hold beside the unbiased ones, of all tables and of the one where they hold least."""
+    entries: list[list[object]] = []
+    for kind, epsilon in itertools.product(KINDS, sorted({row["epsilon"] for row in rows})):
+        own = [(row["table"], row["kinds"][kind]) for row in rows if row["epsilon"] == epsilon and kind in row["kinds"]]
+        if not own:
+            continue
+        of = sum(one["of"] for _, one in own)
+        held, plain = (sum(one[name] for _, one in own) / of for name in ("held", "unbiased"))
+        least, table = min((one["held"] / one["of"], name) for name, one in own)
+        squares = [sum(one["squares"][place] for _, one in own) for place in (0, 1)]
+        width = statistics.median(one["width"] for _, one in own)
+        shown = [f"{one:.3f}" for one in (held, plain)]
+        shown += [f"{least:.3f} ({table})", f"{width:.2f}", f"{(squares[0] / squares[1]) ** 0.5:.2f}"]
+        entries.append([kind, f"{epsilon:g}", f"{of:,}", *shown])
+    titles = ["figures", "epsilon", "intervals", "hold", "unbiased hold", "least of a table", "width", "error"]
+    caption = "Shrunken answers of groups of at least 1 %; width (median) and error over those of the unbiased ones:"
+    yield from documents.captioned(caption, titles, entries)
 
 
 def _wide(rows: Sequence[Result]) -> Iterator[str]:

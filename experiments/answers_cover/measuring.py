@@ -17,7 +17,7 @@ import dpopt
 from dpopt.algorithms.measured.known import Known
 from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.errors import AccuracyWarning
-from dpopt.inference.measured_residuals import MeasuredResiduals
+from dpopt.inference.measured_residuals import MeasuredResiduals, shrunken_residuals
 from dpopt.queries.counting.kernels import shares_on_records
 from dpopt.queries.residuals import Residuals, residuals_of
 from dpopt.queries.workloads.workload import Workload
@@ -193,6 +193,40 @@ def measured(setting: tuple[str, float, int, int, int]) -> Result:
             for kind in KINDS
         },
     }  # fmt: skip
+
+
+def shrunken(setting: tuple[str, float, int, int, int]) -> Result:
+    """Return how often posterior intervals of redrawn noise hold figures of large groups.
+
+    Of each kind of figures: how many intervals hold, "held", of the "unbiased" ones, and "of" how many; the median of their
+    "width" over the unbiased one; and "squares", sums of squared errors of both in half widths of the unbiased interval.
+    """
+    name, epsilon, plays, redraws, seed = setting
+    table, questions = load(name), [one for one in questions_of(name) if one.of.kind != COEFFICIENTS]
+    draws, schema = Draws.of(table, epsilon, questions), schema_of(name)
+    rng, rows = np.random.default_rng([seed, round(1000 * epsilon), *name.encode()]), rows_of(schema, table.codes[:50])
+    found = defaultdict[str, list[NDArray[np.float64]]](list)
+    for _ in range(plays):
+        _, known, first = draws.play(rng)
+        asked = [one for one in questions if one.large.any() and is_measured(one, known)]
+        for _ in range(redraws):
+            again = draws.redrawn(known, first, rng)
+            both = [Answering(schema, one, rows, persons=False) for one in (again, shrunken_residuals(again))]
+            for one in asked:
+                own, other = (one.answers(each) for each in both)
+                width, truth = own.high - own.low, one.truths
+                held = [(each.low <= truth) & (truth <= each.high) for each in (other, own)]
+                errors = [2 * (each.estimates - truth) / width for each in (other, own)]
+                found[one.of.kind].append(np.array([*held, (other.high - other.low) / width, *errors])[:, one.large])
+    kinds = {}
+    for kind, each in found.items():
+        held, plain, width, *errors = np.concatenate(each, axis=1)
+        bounded = np.isfinite(width) & np.isfinite(errors).all(axis=0)
+        kinds[kind] = {
+            "held": int(held.sum()), "unbiased": int(plain.sum()), "of": held.size, "width": float(np.median(width[bounded])),
+            "squares": [float((one[bounded] ** 2).sum()) for one in errors],
+        }  # fmt: skip
+    return {"table": name, "epsilon": epsilon, "plays": plays, "redraws": redraws, "kinds": kinds}
 
 
 def is_measured(one: Asked, found: MeasuredResiduals) -> bool:

@@ -71,7 +71,10 @@ def test_measures_groups_and_differences_are_read() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "at the end: expected count, share of ..., mean(column), median(column) or quantile(column, 0.9)"),
+        (
+            "",
+            "at the end: expected count, share of ..., mean(column), median(column), quantile(column, 0.9) or outcome ~ column",
+        ),
         ("meen(income)", "at 'meen(income)': expected count"),
         ("mean(incom)", "did you mean 'income'?"),
         ("mean income", "expected '('"),

@@ -112,12 +112,33 @@ def test_releases_of_one_table_are_taken_together() -> None:
         dpopt.answer([several[0], other], "count")
 
 
+def test_shrunken_answers_stand_beside_in_python_and_from_the_shell(tmp_path: Path) -> None:
+    """Of what was measured alone, and the same everywhere; a regression has none."""
+    made = released("residuals", epsilon=1, out=tmp_path / "release")
+    asked = ["share of ill by smoker", "ill ~ smoker"]
+    found, plain = made.answer(asked, shrunken=True), made.answer(asked)
+    pd.testing.assert_frame_equal(found.drop(columns=["shrunken", "shrunken_low", "shrunken_high"]), plain)
+    known = found.how.eq(MEASURED) & found.term.isna()
+    assert known.tolist() == [True] * 4 + [False] * 2
+    assert (found.shrunken_low < found.shrunken)[known].all()
+    assert ((found.shrunken_high - found.shrunken_low) < (found.high - found.low))[known].all()
+    assert found.shrunken[~known].isna().all()
+    rows = told("answer", tmp_path / "release", *asked, "--shrunken")["answers"]
+    assert [row["shrunken"] for row in rows[:4]] == pytest.approx(found.shrunken[known].tolist())
+    assert "shrunken low" in succeed("answer", tmp_path / "release", *asked, "--shrunken")
+    assert "leave --shrunken or --population out" in flat(
+        refuse("answer", tmp_path / "release", "count", "--shrunken", "--population")
+    )
+
+
 def test_persons_have_no_error_of_sampling() -> None:
     table = TABLE.assign(person=np.arange(len(TABLE)) // 2)
     made = dpopt.release(table, SCHEMA, "marginals:2", epsilon=4, predict=False, person="person", rows_per_person=2)
     assert len(made.answer("count")) == 1
     with pytest.raises(QuestionError, match="persons"):
         made.answer("count", population=True)
+    with pytest.raises(QuestionError, match="rows per person"):
+        dpopt.answer([released("residuals"), made], "count")
 
 
 def test_the_shell_reads_files_and_writes_tables(tmp_path: Path) -> None:

@@ -79,9 +79,8 @@ def _asked(schema: Schema, texts: Sequence[str], target: str | None) -> list[Que
 
 def _half_width(question: Question, schema: Schema, even: MeasuredResiduals, part: float = 1.0) -> tuple[float, float]:
     """Return the half width of the widest interval, and the largest estimate, with so many times as many records."""
-    answers = answers_of(question, schema, replace(even, records=part * even.size), None).answers()
-    found = [one.interval for one in answers]
-    return max((one.high - one.low) / 2 for one in found), max(one.estimate for one in found)
+    found = answers_of(question, schema, replace(even, records=part * even.size), None).answers()
+    return max((one["high"] - one["low"]) / 2 for one in found), max(one["estimate"] for one in found)
 
 
 def predict_widths(plan: MeasuredPlan, workload: Workload) -> list[dict[str, Any]]:

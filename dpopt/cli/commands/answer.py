@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated
 
@@ -37,6 +39,9 @@ def answer(
     population: Annotated[
         bool, "Intervals hold the figure of the population that the table was drawn from, record by record."
     ] = False,
+    shrunken: Annotated[
+        bool, "Also posterior means and intervals, with less error, biased towards columns that are unrelated."
+    ] = False,
     out: Annotated[Path | None, "-o", "--out", "New file for the answers (.csv)."] = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -45,15 +50,12 @@ def answer(
     Answers estimate the figures of the table without bias. If columns were not measured together, the synthetic rows
     answer, without an interval.
     """
+    from dpopt.answers.questions import read_questions
     from dpopt.releases.folder_files import check_new, write_whole
     from dpopt.synopses.release_answers import Answering, frame
 
-    folders = []
-    for one in given:
-        if not Path(one).exists():
-            break
-        folders.append(one)
-    asked = given[len(folders) :] + _lines(file) + (regress or [])
+    folders = list(takewhile(os.path.exists, given))
+    asked = [*given[len(folders) :], *(read_questions(file) if file else ()), *(regress or ())]
     if not folders:
         fail(f"found no release at {given[0]!r}; name the folder of a release first, then questions")
     if not asked:
@@ -64,8 +66,9 @@ def answer(
         if as_json:
             fail("--out writes a table (.csv), and --json prints: leave one of them out, or give --json > FILE")
         check_new(out)
-    answering = Answering.of(folders)
-    rows = answering.answers(asked, confidence=confidence, simultaneous=simultaneous, population=population)
+    rows = Answering.of(folders).answers(
+        asked, confidence=confidence, simultaneous=simultaneous, population=population, shrunken=shrunken
+    )
     if out is not None:
         write_whole(out, partial(frame(rows).to_csv, index=False), "answers")
         typer.echo(f"{len(rows):,} answers written to {out}")
@@ -76,23 +79,16 @@ def answer(
         _show(rows, f"{100 * confidence:g} % intervals{' that hold all together' if simultaneous else ''}, for {whose}")
 
 
-def _lines(file: Path | None) -> list[str]:
-    from dpopt.answers.questions import read_questions
-
-    return [] if file is None else list(read_questions(file))
-
-
 def _show(rows: list[dict[str, object]], title: str) -> None:
     """Print answers, a table for each question."""
     from itertools import groupby
 
-    from dpopt.cli.reports.reports import console, print_table
-    from dpopt.html_pages.shown import figure
+    from dpopt.cli.reports.reports import console
+    from dpopt.cli.reports.rows import print_rows
 
     console().print(title)
     for asked, group in groupby(rows, key=lambda row: str(row["question"])):
-        found = [{name: one for name, one in row.items() if name != "question"} for row in group]
-        how = {str(row.pop("how")) for row in found}
-        names = [name.replace("_", " ") for name in found[0]]
-        shown = [[one if isinstance(one, str) else figure(one) for one in row.values()] for row in found]
-        print_table(names, shown, title=f"{asked} ({', '.join(sorted(how))})")
+        found = list(group)
+        how = sorted({str(row["how"]) for row in found})
+        shown = [{name: one for name, one in row.items() if name not in {"question", "how"}} for row in found]
+        print_rows(shown, title=f"{asked} ({', '.join(how)})", most=len(shown))
