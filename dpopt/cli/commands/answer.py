@@ -43,7 +43,8 @@ def answer(
     The answers are those of the table as it was counted, without bias. Questions about columns that were not measured
     together are answered by the synthetic rows, without an interval.
     """
-    from dpopt.releases.folder_files import check_new, write_whole
+    from dpopt.files.written_files import check_new
+    from dpopt.releases.folder_files import write_whole
     from dpopt.synopses.release_answers import Answering, frame
 
     folders = []
