@@ -21,14 +21,12 @@ FIRST_FOR_DUALS = ("mathopt-highs", "glop", "highs")
 FORMULATIONS = "dpopt.formulations"
 """The group of entry points of formulations from outside: functions of a model (`OwnFormulation`)."""
 
-TIGHTEST = ("clique", "per-literal")
-
 
 def formulation_named(name: str | None) -> Formulation:
     """Return the formulation of that name; without a name the one with the tightest relaxation."""
     names = [known.value for known in Formulation]
     if name is None:
-        name = next(known for known in TIGHTEST if known in names)
+        return Formulation.CLIQUE
     if name not in names:
         near = difflib.get_close_matches(name, names, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""

@@ -7,18 +7,20 @@ from math import log
 from statistics import fmean
 from typing import Any
 
-from experiments.papers import DUALQUERY, Beside, report_of, span
+from experiments.papers import DUALQUERY, Beside, Report, span
 from experiments.wide_data.document import found, listed, mean, seconds
 from experiments.wide_data.parts import TRIVIAL
 
 PAPER = DUALQUERY
+PARTS = {"Figure 1": "--figures 2", **{f"Figure {number}": f"--figures {number}" for number in (2, 3, 4)}}
+"""What measures each place, where that is not all."""
 STATED = "T = 170 as in the paper"
 Results = list[dict[str, Any]]
 
 
-def beside() -> Iterator[Beside]:
+def beside(report: Report) -> Iterator[Beside]:
     """Yield what the text says of Figures 1 to 4, beside ours."""
-    results: Results = report_of("wide_data")["results"]
+    results: Results = report["results"]
     yield from _figure2(results)
     yield from _figure3(results)
     yield from _figure4(results)
