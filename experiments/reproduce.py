@@ -105,7 +105,7 @@ def _reproduce(one: Repeated, folder: Path, *, full: bool) -> int:
         print(errors.getvalue().strip())
         document.unlink()
         return NO_RESULT
-    now = _measured(one, json.loads(results.read_text(encoding="utf-8")), full=full)
+    now = measured(one, json.loads(results.read_text(encoding="utf-8")), full=full)
     head = [f"# {one.place} of {one.paper.cited}", "", *_table(one, now, full=full), "", "## Tables of this run", ""]
     document.write_text("\n".join(head) + document.read_text(encoding="utf-8"), encoding="utf-8")
     print(document.read_text(encoding="utf-8"))
@@ -123,12 +123,12 @@ def _table(one: Repeated, now: Mapping[str, str], *, full: bool) -> Iterator[str
         yield "The quick run shows that it still runs. --full measures on the tables of DPOPT_DATA, which can take hours."
 
 
-def _measured(one: Repeated, fresh: Report, *, full: bool) -> dict[str, str]:
+def measured(one: Repeated, fresh: Report, *, full: bool) -> dict[str, str]:
     """Return our figures of new results, by what they are of; what a quick run does not measure is left out."""
     module, found = import_module(f"experiments.{one.experiment}.paper"), dict[str, str]()
     with suppress(*(() if full else NOT_MEASURED)):
         for entry in module.beside(_with_other_parts(report_of(one.experiment), fresh)):
-            if entry.place == one.place:
+            if entry.place == one.place and entry.ours.strip() and "nan" not in entry.ours.split():
                 found[entry.what] = entry.ours
     return found
 

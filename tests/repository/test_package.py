@@ -223,12 +223,16 @@ def test_a_figure_is_reproduced_outside_a_checkout(wheel: zipfile.ZipFile, tmp_p
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-P", "-m", "dpopt", "reproduce", *arguments]
-        return subprocess.run(command, cwd=tmp_path, env=environment, check=False, capture_output=True, encoding="utf-8")
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, check=False, capture_output=True, encoding="utf-8"
+        )
 
     assert "| dualquery:figure3 |" in run("--list").stdout
     done = run("learning:theorem7.3", "-o", "made")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("# Theorem 7.3 of Blum, Ligett and Roth (2013)\n\n| what | paper | ours, kept | agree |")
+    assert done.stdout.startswith(
+        "# Theorem 7.3 of Blum, Ligett and Roth (2013)\n\n| what | paper | ours, kept | agree |"
+    )
     assert {"README.md", "two_neighbours.svg"} < {path.name for path in (tmp_path / "made").iterdir()}
     missing = run("dualquery:figure5", "--full", "-o", "full")
     assert (missing.returncode, missing.stdout) == (2, "")
