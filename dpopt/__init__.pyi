@@ -28,6 +28,7 @@ from dpopt.algorithms.replay import replay as replay
 from dpopt.algorithms.synthesizer import Synthesizer as Synthesizer
 from dpopt.algorithms.synthetic_release import SyntheticRelease as SyntheticRelease
 from dpopt.comparison.comparing import compare as compare
+from dpopt.comparison.papers import reproduce as reproduce
 from dpopt.comparison.parts import Comparison as Comparison
 from dpopt.comparison.plans import sweep as sweep
 from dpopt.comparison.releases import ReleaseComparison as ReleaseComparison

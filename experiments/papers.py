@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+Report = dict[str, Any]
 HERE = Path(__file__).resolve().parent
 PART = "beside the paper"
 RESTORED = " (formula restored)"
@@ -21,17 +22,18 @@ RESTORED = " (formula restored)"
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper: how it is cited, and the name of the file of its text."""
+    """A paper: its short name, how it is cited, and the name of the file of its text."""
 
+    name: str
     cited: str
     file: str
 
 
-DUALQUERY = Paper("Gaboardi, Gallego Arias, Hsu, Roth and Wu (2014)", "gaboardi-et-al-2014-dualquery.txt")
-CONSISTENCY = Paper("Hay, Rastogi, Miklau and Suciu (2010)", "hay-et-al-2010-consistency.txt")
-LEARNING = Paper("Blum, Ligett and Roth (2013)", "blum-ligett-roth-learning-theory.txt")
-MARGINALS = Paper("Thaler, Ullman and Vadhan (2012)", "thaler-ullman-vadhan-2012-marginals.txt")
-LECTURE = Paper("Nikolov (2017), lecture 6", "nikolov-2017-lecture-6-private-multiplicative-weights.txt")
+DUALQUERY = Paper("dualquery", "Gaboardi, Gallego Arias, Hsu, Roth and Wu (2014)", "gaboardi-et-al-2014-dualquery.txt")
+CONSISTENCY = Paper("consistency", "Hay, Rastogi, Miklau and Suciu (2010)", "hay-et-al-2010-consistency.txt")
+LEARNING = Paper("learning", "Blum, Ligett and Roth (2013)", "blum-ligett-roth-learning-theory.txt")
+MARGINALS = Paper("marginals", "Thaler, Ullman and Vadhan (2012)", "thaler-ullman-vadhan-2012-marginals.txt")
+LECTURE = Paper("lecture", "Nikolov (2017), lecture 6", "nikolov-2017-lecture-6-private-multiplicative-weights.txt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,11 @@ class Beside:
     quote: str
     """Words of the paper, as the file of its text has them."""
 
+    @property
+    def place(self) -> str:
+        """Figure, table or theorem alone."""
+        return self.where.split(" (")[0]
+
 
 EXPERIMENTS = (
     "figure5",
@@ -71,15 +78,16 @@ EXPERIMENTS = (
 VERDICTS = {True: "yes", False: "**no**", None: "–"}
 
 
-def report_of(name: str) -> dict[str, Any]:
-    """Return the results of an experiment."""
-    return dict(json.loads((HERE / name / "results.json").read_text(encoding="utf-8")))
+def report_of(name: str) -> Report:
+    """Return the results of an experiment that are kept; none where it has only what follows from theory."""
+    file = HERE / name / "results.json"
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else {}
 
 
 def compared(name: str) -> tuple[Paper, list[Beside]]:
     """Return the paper that an experiment repeats, and what it compares."""
     module = import_module(f"experiments.{name}.paper")
-    return module.PAPER, list(module.beside())
+    return module.PAPER, list(module.beside(report_of(name)))
 
 
 def table(name: str) -> Iterator[str]:
@@ -100,7 +108,7 @@ def overview() -> Iterator[str]:
     yield "| experiment | paper | what it repeats | compared | agree | disagree | not decided |"
     yield "|---|---|---|---|---|---|---|"
     for name, (paper, found) in every.items():
-        places = sorted({one.where.split(" (")[0] for one in found})
+        places = sorted({one.place for one in found})
         counts = (sum(one.agrees is verdict for one in found) for verdict in (True, False, None))
         yield (
             f"| [{name}]({name}/README.md) | {paper.cited} | {'; '.join(places)} | {len(found)} | "

@@ -60,7 +60,7 @@ def data_folder() -> Path:
     """
     folder = Path(os.environ.get("DPOPT_DATA", ROOT.parent / "shared" / "data"))
     if not folder.is_dir():
-        raise MissingDataError(f"no data sets in {folder}; set DPOPT_DATA to their folder, or use --quick")
+        raise MissingDataError(f"no data sets in {folder}; set DPOPT_DATA to their folder; a quick run needs none")
     return folder.resolve()
 
 

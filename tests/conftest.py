@@ -43,11 +43,11 @@ def _python_files(folder: Path, named: str = "") -> dict[str, Path]:
 def _differing_files(tested: Path) -> list[str]:
     """Return the Python files in which the tested copy differs from the checkout.
 
-    An installed copy holds the catalogue `models/` of the checkout as its folder `pages`.
+    An installed copy holds the catalogue `models/` of the checkout as its folder `pages`, and `experiments/` in `papers`.
     """
     there, here = _python_files(tested), _python_files(ROOT / "dpopt")
     if tested != ROOT / "dpopt":
-        here |= _python_files(ROOT / "models", "pages/")
+        here |= _python_files(ROOT / "models", "pages/") | _python_files(ROOT / "experiments", "papers/experiments/")
     changed = {name for name in there.keys() & here if not filecmp.cmp(there[name], here[name], shallow=False)}
     return sorted((there.keys() ^ here) | changed)
 

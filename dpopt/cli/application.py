@@ -53,7 +53,7 @@ ORDER = (
     "demo", "schema", "budget", "plan", "release", "resume", "replay", "certify", "reweight", "evaluate", "answer", "report",
     "inspect",
     "count", "histogram", "prefixes", "grid", "intervals", "halfspaces", "degrees", "sorted", "summary", "lists", "polynomial",
-    "studio", "model", "compare", "bench", "solvers",
+    "studio", "model", "compare", "bench", "reproduce", "solvers",
 )  # fmt: skip
 """Commands in the order of their use."""
 

@@ -7,6 +7,7 @@ Out      a `Comparison`: one row for each pair, with exact values and a verdict 
 |---|---|
 | compare.py | cases from files and transcripts; every contestant on every case, each in a process of its own |
 | comparing.py | `dpopt.compare`: the same from Python |
+| papers.py | `dpopt.reproduce`: figures of papers, by the experiments in a process of their own |
 | plans.py | `dpopt.sweep`: plans for several rounds, draws and steps, side by side |
 | releases.py | whole releases of one public table, by each solver with common random numbers |
 | problems.py | what is compared on: weighted clauses or a model, each solved and assessed in its own way |

@@ -24,6 +24,7 @@ from dpopt.comparison.parts import Case, CaseFacts, Comparison, Contestant, Row,
 from dpopt.comparison.problems import Assessed, ClosedForm, Problem, posed
 from dpopt.errors import DpoptError, PlanError, ProgramError
 from dpopt.models.best_responses.best_response import round_program
+from dpopt.models.catalogue import instances
 from dpopt.models.model import CLOSED_FORM
 from dpopt.programs.certificate import rounded_down
 from dpopt.programs.results import SolveLimits, SolveResult
@@ -34,7 +35,7 @@ from dpopt.solvers.registry import BREAKDOWNS
 
 
 def cases_from_instances(places: Sequence[Path], *, note: Callable[[str], None] = lambda text: None) -> list[Case]:
-    """Return the instances in files and folders (with all below them), by path.
+    """Return the instances in files and folders (with all below them), by path; or by their names in the catalogue.
 
     Parameters
     ----------
@@ -43,10 +44,11 @@ def cases_from_instances(places: Sequence[Path], *, note: Callable[[str], None] 
         be one.
     """
     cases: dict[str, Case] = {}
-    seen: set[Path] = set()
-    for place in places:
+    seen, known = set[Path](), instances()
+    for named in places:
+        place = named if named.exists() else known.get(str(named), named)
         if not place.exists():
-            raise PlanError(f"{place} does not exist; name files *.toml or folders of instances")
+            raise PlanError(f"{place} does not exist; name instances of the catalogue, files *.toml or their folders")
         for path in [place] if place.is_file() else sorted(place.rglob("*.toml")):
             try:
                 if path.resolve() in seen:

@@ -8,5 +8,5 @@ moved to its place, so that nobody finds half of it.
 | reading.py, array_files.py | the one way to read a file: bytes and text, JSON, arrays; with limits |
 | codec.py | dataclasses as JSON objects, and back, strictly: the one way to give a value a form on file |
 | json_files.py | JSON files, strictly read and safely written |
-| written_files.py | how files are written: whole or not at all, and with which permissions |
+| written_files.py | how files are written: whole or not at all, and with which permissions; whether a new one can be |
 """

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,6 +56,40 @@ def whole_file(path: str | os.PathLike[str], *, private: bool = False) -> Iterat
         temporary.unlink(missing_ok=True)
         raise
     flush_folder(target.parent)
+
+
+def check_new(path: Path, held: str = "a release that was paid for") -> None:
+    """Refuse a file that is there, whose folder is not, or that cannot be written; nothing is left behind.
+
+    It is asked before any budget is spent on what is to be in the file. That it can be written is tried, with an empty
+    file under another name, as the writers use one: what may be written is not always what the file's mode says
+    (read-only file systems, names that are too long, the superuser).
+
+    Parameters
+    ----------
+    held
+        What a file that is there may hold, in words.
+    """
+    try:
+        there, has_folder = os.path.lexists(path), path.parent.is_dir() and bool(path.name)
+    except OSError as problem:
+        raise _unwritable(path, problem) from problem
+    if there:
+        raise ReleaseFolderError(f"{path} exists already, and may hold {held}; choose another name")
+    if not has_folder:
+        raise ReleaseFolderError(f"there is no folder {path.parent}; make it, or choose another name")
+    try:
+        with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent):
+            pass
+    except OSError as problem:
+        raise _unwritable(path, problem) from problem
+
+
+def _unwritable(path: Path, problem: OSError) -> ReleaseFolderError:
+    return ReleaseFolderError(
+        f"{path} cannot be written: {problem.strerror or problem}; choose a folder that can be written, and a shorter "
+        f"name if that is why"
+    )
 
 
 def check_replaceable(path: str | os.PathLike[str], beginning: bytes, what: str) -> None:

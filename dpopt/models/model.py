@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
-from dpopt.files.written_files import whole_file
+from dpopt.files.written_files import check_new, whole_file
 from dpopt.programs.building import Block, Builder
 from dpopt.programs.certificate import PointCertificate, certify_point
 from dpopt.programs.conic import ConicProgram, PointProgram
@@ -283,12 +283,13 @@ class Model:
     def write(self, path: str | Path) -> None:
         """Write the model to a file: .lp or .mps, linear or quadratic; .pbtxt for CP-SAT; .opb, in whole numbers.
 
-        A best response can also be a .wcnf, for MaxSAT solvers.
+        A best response can also be a .wcnf, for MaxSAT solvers. A file that is there is not replaced.
 
         Numbers are written so that they read back as the same doubles. Files have `(`, `)`, `~` and `_` in names where
         names here have signs that a reader does not take; long names are cut, and those that would be alike get a
         number.
         """
+        check_new(Path(path), "a model that somebody changed")
         text = self.text(Path(path).suffix)
         with whole_file(path) as stream:
             stream.write(text)

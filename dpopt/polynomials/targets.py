@@ -45,10 +45,12 @@ class Target:
             raise PolynomialError(f"the values are not those of {self.name!r} with k = {self.width}")
         if not self.weights:
             object.__setattr__(self, "weights", (Fraction(1),) * len(self.values))
-        fractions = all(type(weight) is Fraction and weight >= 0 for weight in self.weights)
-        if not fractions or len(self.weights) != len(self.values) or not any(self.weights):
+        if not all(type(weight) is Fraction for weight in self.weights):
+            raise PolynomialError("the weights of errors are Fractions; use Target.weighted for other numbers")
+        if len(self.weights) != len(self.values) or min(self.weights) < 0 or not any(self.weights):
             raise PolynomialError(
-                f"expected {len(self.values)} weights of errors, of at least 0, one above 0 (Fractions, or Target.weighted)"
+                f"expected {len(self.values)} weights of errors, for 0, ..., {self.width}, none below 0 and not all 0; "
+                f"found {', '.join(map(str, self.weights))[:80]}"
             )
 
     @property
@@ -65,7 +67,7 @@ class Target:
         """Return the target with these weights of errors at 0, 1, ..., k; 0 where any value will do."""
         found = exact_numbers(weights, "weight")
         if not found:
-            raise PolynomialError("found no weights of errors; expected one for each of 0, ..., k")
+            raise PolynomialError(f"found no weights of errors; expected one for each of 0, ..., {self.width}")
         return replace(self, weights=found)
 
     @classmethod

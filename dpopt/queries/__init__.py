@@ -30,7 +30,6 @@ from __future__ import annotations
 
 from dpopt.queries.clauses import Clauses as Clauses
 from dpopt.queries.marginal_set import MarginalSet as MarginalSet
-from dpopt.queries.ranges.grids import rectangle_sums as rectangle_sums
 from dpopt.queries.workloads.workload import Workload as Workload
 from dpopt.queries.workloads.workload import parse_workload as parse_workload
 from dpopt.queries.workloads.workload import workload_from_json as workload_from_json

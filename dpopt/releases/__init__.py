@@ -5,7 +5,7 @@ In: finished records, plans as JSON. Out: files.
 | file | what it holds |
 |---|---|
 | ledgers.py | makes every ledger: reserves within the budget of the plan, and in the owner's budget |
-| folder_files.py | the names of the files of a release folder, and how they are written; whether a new file can be |
+| folder_files.py | the names of the files of a release folder, and how they are written |
 | kept_records.py | what a round released, and how its record is kept |
 | rows.py | the rows without weights that stand for weighted records |
 | table_output.py | synthetic records and noisy answers as files |

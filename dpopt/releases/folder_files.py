@@ -1,14 +1,10 @@
-"""The files of a release folder: their names, the folder's making and unmaking, JSON written whole.
-
-Whether a new file can be written is asked before any budget is spent on what is to be in it (`check_new`).
-"""
+"""The files of a release folder: their names, the folder's making and unmaking, JSON written whole."""
 
 from __future__ import annotations
 
 import errno
 import json
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -18,37 +14,6 @@ from typing import IO, Any
 from dpopt.errors import ReleaseFolderError
 from dpopt.files.json_files import json_object, read_json_value
 from dpopt.files.written_files import unfinished_files, whole_file
-
-
-def check_new(path: Path) -> None:
-    """Refuse a file that is there, whose folder is not, or that cannot be written; nothing is left behind.
-
-    That it can be written is tried, with an empty file under another name, as the writers use one: what may be written
-    is not always what the file's mode says (read-only file systems, names that are too long, the superuser).
-    """
-    try:
-        there, has_folder = os.path.lexists(path), path.parent.is_dir() and bool(path.name)
-    except OSError as problem:
-        raise _unwritable(path, problem) from problem
-    if there:
-        raise ReleaseFolderError(
-            f"{path} exists already, and may hold a release that was paid for; choose another name"
-        )
-    if not has_folder:
-        raise ReleaseFolderError(f"there is no folder {path.parent}; make it, or choose another name")
-    try:
-        with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent):
-            pass
-    except OSError as problem:
-        raise _unwritable(path, problem) from problem
-
-
-def _unwritable(path: Path, problem: OSError) -> ReleaseFolderError:
-    return ReleaseFolderError(
-        f"{path} cannot be written: {problem.strerror or problem}; choose a folder that can be written, and a shorter "
-        f"name if that is why"
-    )
-
 
 PLAN, SCHEMA, WORKLOAD, TRANSCRIPT, RELEASE = (
     "plan.json",

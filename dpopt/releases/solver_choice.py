@@ -13,24 +13,20 @@ from dpopt.models.best_responses.presolved import Presolved
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.programs.solver import Capability, Solver
 from dpopt.solvers import registry
-from dpopt.solvers.outside import outsider, tried
+from dpopt.solvers.outside import tried
 
 FIRST_FOR_DUALS = ("mathopt-highs", "glop", "highs")
 """Simplex methods end at a vertex, whose duals have small denominators; they are asked first."""
 
 FORMULATIONS = "dpopt.formulations"
 """The group of entry points of formulations from outside: functions of a model (`OwnFormulation`)."""
-FOR_BOUNDS = "glop"
-"""Solves the relaxations of rounds: on first rounds in the shape of KDD Cup two to three times as fast as HiGHS."""
-
-TIGHTEST = ("clique", "per-literal")
 
 
 def formulation_named(name: str | None) -> Formulation:
     """Return the formulation of that name; without a name the one with the tightest relaxation."""
     names = [known.value for known in Formulation]
     if name is None:
-        name = next(known for known in TIGHTEST if known in names)
+        return Formulation.CLIQUE
     if name not in names:
         near = difflib.get_close_matches(name, names, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
@@ -75,14 +71,13 @@ def registered_formulation(name: str) -> OwnFormulation:
 def clause_solver(given: str | Solver) -> Solver:
     """Return what answers the rounds of a release: the local search, or an exact solver helped by it (`Portfolio`).
 
-    A solver from outside is asked in every round: no relaxation settles one before. Raises as `solver_and_formulation`.
+    Raises as `solver_and_formulation`.
     """
     solver, formulation = solver_and_formulation(given)
     taking = accepting_max_csp(solver) if formulation is None else accepting_max_csp(solver, formulation)
     if not isinstance(taking, Presolved):
         return taking
-    relaxes = registry.get_solver(FOR_BOUNDS) if outsider(solver) is None else None
-    return Presolved(Portfolio(taking.inner, registry.get_solver(registry.DEFAULT), relaxes))
+    return Presolved(Portfolio(taking.inner, registry.get_solver(registry.DEFAULT)))
 
 
 def require_solver(given: str | Solver, takes: Capability = Capability.MAX_CSP) -> None:

@@ -22,6 +22,7 @@ from dpopt.models.optimal_mechanism import least_loss, losses_of, optimal_mechan
 from dpopt.private.curators.matrix_curator import MatrixCurator
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.condition import Condition
+from dpopt.releases.descriptions.verdict import Note
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import whole_amount
 from dpopt.synopses.release import Request, RequestKeywords, Reserved, Running
@@ -76,6 +77,21 @@ class CountPlan(SynopsisPlan):
     def expected_error(self) -> float:
         """The expected loss for the worst count."""
         return float(max(losses_of(self.weights, losses(self.loss, self.most)).tolist()))
+
+    def notes(self) -> list[Note]:
+        """Return that the draw is at less than the epsilon that was asked for, where the budget counts it as rho."""
+        asked = self.budget.epsilon
+        if asked is None or self.budget.accountant is Accountant.PURE:
+            return []
+        alone = min(whole_amount(replace(self.budget, delta=0.0, accountant=Accountant.PURE)), MOST_EPSILON)
+        if alone <= self.epsilon:
+            return []
+        text = (
+            f"the one draw is pure, at epsilon {self.epsilon:.3g}: the most whose rho is within the {self.budget.amount:.3g} "
+            f"that epsilon {asked:g} at delta {self.budget.delta:g} is worth beside other releases. With delta 0 the draw is "
+            f"at epsilon {alone:.3g}, errs less, and costs up to rho {alone**2 / 2:.3g}"
+        )
+        return [Note(text, f"drawn at epsilon {self.epsilon:.3g}")]
 
 
 def losses(loss: str, most: int) -> NDArray[np.float64]:
@@ -142,6 +158,10 @@ class OptimalCount(PlannedSynopsis):
 
     def _contents(self) -> list[str]:
         return [repr(self.where), str(self.answer())]
+
+    def notes(self) -> list[Note]:
+        """Return what a reader is warned of: also that the draw has less than the epsilon that was asked for."""
+        return [*super().notes(), *self.plan.notes()]
 
     def _error(self) -> tuple[str, float, bool]:
         away = losses_of(self.plan.weights, losses("absolute", self.plan.most))

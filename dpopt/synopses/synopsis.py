@@ -24,6 +24,7 @@ from dpopt.errors import DpoptError, PlanError, ReleaseFolderError, TranscriptEr
 from dpopt.files.array_files import ArrayFile, open_arrays
 from dpopt.files.codec import decode, encode
 from dpopt.files.json_files import json_list, json_object, parse_json, refuse_unknown_keys
+from dpopt.files.written_files import check_new
 from dpopt.html_pages.shown import Shown
 from dpopt.models.model import Solution
 from dpopt.programs.solver import Solver
@@ -31,7 +32,7 @@ from dpopt.queries.ranges.bins import as_today
 from dpopt.releases.declared_size import Total, contradiction
 from dpopt.releases.descriptions.description import notes_of
 from dpopt.releases.descriptions.verdict import Note, verdict_of_answers
-from dpopt.releases.folder_files import check_new, write_whole
+from dpopt.releases.folder_files import write_whole
 from dpopt.synopses.solved import Inference, Solved, solved_by
 
 _PLAN = "the plan"

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import log, sqrt
 
-from experiments.papers import MARGINALS, RESTORED, Beside, report_of, span
+from experiments.papers import MARGINALS, RESTORED, Beside, Report, span
 
 PAPER = MARGINALS
 
 
-def beside() -> Iterator[Beside]:
+def beside(report: Report) -> Iterator[Beside]:
     """Yield the forms of the paper's degrees, with the constant 1, beside constructions and least degrees."""
-    report = report_of("approximate_degree")
     widest = max(one["k"] for one in report["small_errors"])
     small = [one for one in report["small_errors"] if one["k"] == widest]
     for key, name, says in (

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.papers import MARGINALS, Beside, report_of, span
+from experiments.papers import MARGINALS, Beside, Report, span
 
 PAPER = MARGINALS
 
 
-def beside() -> Iterator[Beside]:
+def beside(report: Report) -> Iterator[Beside]:
     """Yield the promise of the paper, and what its variables cost, beside ours."""
-    results = report_of("decision_lists")["results"]
+    results = report["results"]
     over = [one["worst"] / one["predicted"] for one in results]
     yield Beside(
         "Theorem 1.3 (section 1.1)",

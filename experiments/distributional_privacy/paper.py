@@ -8,12 +8,12 @@ from math import exp
 
 from experiments.distributional_privacy.exact import far_apart, share_of_one_pair
 from experiments.documents import rows
-from experiments.papers import HERE, LEARNING, Beside, span
+from experiments.papers import HERE, LEARNING, Beside, Report, span
 
 PAPER = LEARNING
 
 
-def beside() -> Iterator[Beside]:
+def beside(_: Report) -> Iterator[Beside]:
     """Yield what the theorems print, beside exact numbers."""
     attacks = [row for row in rows(HERE / "distributional_privacy" / "README.md") if row.get("printed", "–") != "–"]
     over = [float(row["expected largest error"]) / float(row["printed"]) for row in attacks]

@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.queries import rectangle_sums
+from dpopt.queries.ranges.grids import sums_before, sums_of_boxes
 from experiments.documents import table
 from experiments.dpbench.hdmm import hdmm
 from experiments.dpbench.ours import DIVIDED, LEAST_SQUARES, answered, in_rounds, scales
@@ -87,13 +87,13 @@ def measure(name: str, cells: Numbers, workload: str, epsilon: float, runs: int,
     `kept` is an earlier result, whose peers are not run again.
     """
     starts, stops = asked(cells.shape, workload)
-    truth = rectangle_sums(cells, starts, stops)
+    truth = sums_of_boxes(sums_before(cells), starts, stops)
     corners = np.ascontiguousarray(np.stack((starts, stops), axis=2).reshape(len(starts), -1))
     squares: dict[str, list[float]] = {}
     covered: dict[str, list[float]] = {}
 
     def seen(method: str, found: Numbers) -> Numbers:
-        answers = rectangle_sums(np.ascontiguousarray(found, dtype=np.float64), starts, stops)
+        answers = sums_of_boxes(sums_before(np.ascontiguousarray(found, dtype=np.float64)), starts, stops)
         squares.setdefault(method, []).append(float(((answers - truth) ** 2).mean()))
         return answers
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from statistics import fmean
 
-from experiments.papers import DUALQUERY, Beside, report_of
+from experiments.papers import DUALQUERY, Beside, Report
 
 PAPER = DUALQUERY
 ERRORS = ("mean_error", "max_error")
@@ -14,9 +14,9 @@ OTHER = "dualquery, paper's s and T"
 WHERE = "Figure 5 (section 7, Comparison with MWEM)"
 
 
-def beside() -> Iterator[Beside]:
+def beside(report: Report) -> Iterator[Beside]:
     """Yield what the text says of Figure 5, beside all runs."""
-    results = report_of("figure5")["results"]
+    results = report["results"]
     runs = {(one["algorithm"], one["epsilon"], one["run"]): one for one in results}
     budgets = sorted({one["epsilon"] for one in results})
     for name, reason in (

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from math import ceil, log, log10, sqrt
 
 from experiments.halfspaces.points import COLUMNS, MARGIN
-from experiments.papers import LEARNING, Beside, report_of
+from experiments.papers import LEARNING, Beside, Report
 
 PAPER = LEARNING
 CONFIDENCE, RECORDS = 0.95, 100_000
 
 
-def beside() -> Iterator[Beside]:
+def beside(report: Report) -> Iterator[Beside]:
     """Yield what the printed parameters ask for at the error that is predicted here, beside ours."""
-    results = [one for one in report_of("halfspaces")["results"] if one["budget"] == "epsilon 1" and one.get("T")]
+    results = [one for one in report["results"] if one["budget"] == "epsilon 1" and one.get("T")]
     best = min(results, key=lambda one: float(one["worst"]))
     alpha = best["predicted"]
     # ReleaseHalfspaces: zeta = gamma / 4, tau = alpha / 8, T = 20 zeta^-2 ln(1 / tau), m = 16 alpha^-2 d (...), U a net.

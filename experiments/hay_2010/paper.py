@@ -13,17 +13,29 @@ from experiments.hay_2010 import unattributed as sequences
 from experiments.hay_2010 import universal as histograms
 from experiments.hay_2010 import wavelets
 from experiments.hay_2010.theory import USEFULNESS, largest_error_bound, records_of_blum
-from experiments.papers import CONSISTENCY, RESTORED, Beside, report_of, span
+from experiments.papers import CONSISTENCY, RESTORED, Beside, Report, span
 
 PAPER = CONSISTENCY
+PARTS = {
+    "Figure 3": "--parts example",
+    "Figure 5": "--parts unattributed",
+    "Figure 6": "--parts universal",
+    "Figure 7": "--parts positions",
+    "Theorem 2": "--parts bound",
+    "Theorem 4": "--parts theorem_4",
+    "Appendix E": "--parts universal",
+    "Proposition 3": "--parts unattributed degrees",
+    "Section 1": "--parts example",
+    "Section 6": "--parts wavelets",
+}
+"""What measures each place."""
 Results = list[dict[str, Any]]
 WIDE = 5
 """How many of the widest sizes are "larger ranges"."""
 
 
-def beside() -> Iterator[Beside]:
+def beside(report: Report) -> Iterator[Beside]:
     """Yield what the text says of figures and theorems, beside ours."""
-    report = report_of("hay_2010")
     yield from _sequences(report)
     yield from _ranges(report["universal"])
     yield from _theory(report)

@@ -7,6 +7,7 @@ from math import log, sqrt
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dpopt.inference.histograms.tree_least_squares import TreeGains, range_variances
 from dpopt.queries.ranges.tree import Tree
@@ -76,3 +77,25 @@ def records_of_blum(bins: int, epsilon: float, usefulness: float) -> float:
     """Return the number of records from which Blum et al.'s method is useful, with the constant 1, which they leave open."""
     names = log(log(bins)) + log(1.0 / (usefulness * FAILURE))
     return log(bins) * names / (epsilon * usefulness**3)
+
+
+def expected_error_bound(multiplicities: ArrayLike, variance: float) -> float:
+    """Return what E sum_k (s_k - true_k)^2 of `isotonic` cannot exceed: variance * sum_r (1 + 1/2 + ... + 1/n_r).
+
+    For any independent noise of one distribution with this variance; n_r is how often the r-th distinct value occurs.
+    The bound is reached as the distinct values move apart, so it is far off where the noise hides the differences
+    between them.
+
+    Proof: the projection onto a convex set comes no further from the truth than the projection of the noise onto the
+    tangent cone there, which is a product of monotone cones, one for each block of equal values; for n exchangeable
+    steps the squared slopes of the convex minorant add up to variance * (1 + 1/2 + ... + 1/n) in expectation.
+    """
+    from scipy.special import digamma
+
+    numbers = np.asarray(multiplicities, dtype=np.float64)
+    if numbers.ndim != 1 or (numbers < 1).any() or not np.isfinite(numbers).all():
+        raise ValueError("multiplicities are how often each distinct value occurs: numbers of at least 1")
+    if not variance >= 0:
+        raise ValueError(f"a variance is at least 0, found {variance}")
+    harmonic = digamma(numbers + 1) + np.euler_gamma
+    return float(variance * harmonic.sum())

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.inference.histograms.sorted.isotonic import expected_error_bound, isotonic, isotonic_median
+from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_median
 from dpopt.inference.histograms.sorted.monotone_posterior import monotone_posterior
 from experiments.hay_2010.draws import discrete_laplace, generator, variance
 from experiments.hay_2010.sets import SortedCounts
+from experiments.hay_2010.theory import expected_error_bound
 
 Result = dict[str, Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from experiments.intervals.printed import ALPHA, DELTA
-from experiments.papers import LEARNING, Beside, report_of
+from experiments.papers import LEARNING, Beside, Report
 
 PAPER = LEARNING
 SAYS = (
@@ -18,9 +18,9 @@ SAYS = (
 )
 
 
-def beside() -> Iterator[Beside]:
+def beside(report: Report) -> Iterator[Beside]:
     """Yield the error that the theorem promises, beside what came out at three sizes."""
-    for one, says in zip(report_of("intervals")["printed"], SAYS, strict=True):
+    for one, says in zip(report["printed"], SAYS, strict=True):
         yield Beside(
             "Theorem 4.3 (section 4)",
             f"worst range with {one['records']:,} records: {one['size']}",

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import log
 
-from experiments.papers import LECTURE, Beside, report_of
+from experiments.papers import LECTURE, Beside, Report
 
 PAPER = LECTURE
+PARTS = dict.fromkeys(("Section 1", "Corollary 3"), "--parts parities")
+"""What measures each place, where that is not all."""
 UNIVERSE = 2**20
 """Records of the 20 bits of the part "parities"."""
 
 
-def beside() -> Iterator[Beside]:
+def beside(report: Report) -> Iterator[Beside]:
     """Yield error and rounds of the lecture beside ours."""
-    results = [one for one in report_of("multiplicative_weights")["results"] if one["algorithm"].startswith("pmw")]
+    results = [one for one in report["results"] if one["algorithm"].startswith("pmw")]
     for one in results:
         alpha = one["bound"] / 4
         yield Beside(

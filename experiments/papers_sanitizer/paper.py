@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.papers import MARGINALS, RESTORED, Beside, report_of, span
+from experiments.papers import MARGINALS, RESTORED, Beside, Report, span
 
 PAPER = MARGINALS
 THROUGH = ", through or"
 PLACE = ("attributes", "budget", "queries")
 
 
-def beside() -> Iterator[Beside]:
+def beside(report: Report) -> Iterator[Beside]:
     """Yield the promises of the paper beside measured errors."""
-    results = report_of("papers_sanitizer")["results"]
+    results = report["results"]
     printed = [one for one in results if one["release"] == "as printed" and one["theorem"] is not None]
     for theorem, budget in (("3.1", "epsilon = 1"), ("3.2", "rho = 0.1")):
         chosen = [one for one in printed if one["budget"] == budget]

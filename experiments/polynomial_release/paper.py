@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.papers import MARGINALS, Beside, report_of, span
+from experiments.papers import MARGINALS, Beside, Report, span
 
 PAPER = MARGINALS
 
 
-def beside() -> Iterator[Beside]:
+def beside(report: Report) -> Iterator[Beside]:
     """Yield what the paper promises of error and size beside ours."""
-    report = report_of("polynomial_release")
     over = [
         max(one["all"]["random_worst"], one["all"]["largest_worst"]) / one["predicted"] for one in report["releases"]
     ]

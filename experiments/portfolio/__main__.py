@@ -1,4 +1,4 @@
-"""`python -m experiments.portfolio`: value and bound over time of exact solvers, alone and helped by search and relaxation."""
+"""`python -m experiments.portfolio`: value and bound over time of exact solvers, alone and helped by the search."""
 
 from __future__ import annotations
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.papers import LEARNING, Beside, report_of, span
+from experiments.papers import LEARNING, Beside, Report, span
 
 PAPER = LEARNING
 
 
-def beside() -> Iterator[Beside]:
+def beside(report: Report) -> Iterator[Beside]:
     """Yield the promise of the mechanism, and what its draws cost, beside what came out."""
-    report = report_of("small_databases")
     drawn = [one for one in report["accuracy"] if one["algorithm"] == "smalldb"]
     yield Beside(
         "Theorem 3.10 (section 3)",

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import log
+from math import log, nan
 from statistics import fmean
 from typing import Any
 
-from experiments.papers import DUALQUERY, Beside, report_of, span
+from experiments.papers import DUALQUERY, Beside, Report, span
 from experiments.wide_data.document import found, listed, mean, seconds
 from experiments.wide_data.parts import TRIVIAL
 
 PAPER = DUALQUERY
+PARTS = {"Figure 1": "--figures 2", **{f"Figure {number}": f"--figures {number}" for number in (2, 3, 4)}}
+"""What measures each place, where that is not all."""
 STATED = "T = 170 as in the paper"
 Results = list[dict[str, Any]]
 
 
-def beside() -> Iterator[Beside]:
+def beside(report: Report) -> Iterator[Beside]:
     """Yield what the text says of Figures 1 to 4, beside ours."""
-    results: Results = report_of("wide_data")["results"]
+    results: Results = report["results"]
     yield from _figure2(results)
     yield from _figure3(results)
     yield from _figure4(results)
@@ -53,7 +55,7 @@ def _figure2(results: Results) -> Iterator[Beside]:
         )
     curves = {
         table: {
-            epsilon: mean(_runs(results, figure=2, table=table, epsilon=epsilon), "max_error") or 0.0
+            epsilon: mean(_runs(results, figure=2, table=table, epsilon=epsilon), "max_error") or nan
             for epsilon in listed(results, "epsilon", figure=2, table=table, algorithm="dualquery")
         }
         for table in tables
@@ -104,7 +106,7 @@ def _figure3(results: Results) -> Iterator[Beside]:
         "cut to two digits it is the same; the random queries are others than the paper's",
         "it has an average error of",
     )
-    means, largest = ([mean(runs[size], name) or 0.0 for size in sizes] for name in ("mean_error", "max_error"))
+    means, largest = ([mean(runs[size], name) or nan for size in sizes] for name in ("mean_error", "max_error"))
     yield Beside(
         "Figure 3 (section 7, Comparison with a Simple Baseline)",
         "mean error of DualQuery, all numbers of queries",
@@ -124,7 +126,7 @@ def _figure3(results: Results) -> Iterator[Beside]:
         f"{largest[-1] / largest[0] - 1:.0%}, being taken over more of them",
         "both average and max error remain mostly stable",
     )
-    busy = [seconds(runs[size], "playing rounds", "processor_seconds") or 0.0 for size in sizes]
+    busy = [seconds(runs[size], "playing rounds", "processor_seconds") or nan for size in sizes]
     yield Beside(
         "Figure 3 (section 7, Scaling to More Queries)",
         f"seconds of the processor for the rounds from {sizes[0]:,} to {sizes[-1]:,} queries",
@@ -141,7 +143,7 @@ def _figure4(results: Results) -> Iterator[Beside]:
     widths = listed(results, "columns", figure=4)
     runs = {width: _runs(results, figure=4, columns=width) for width in widths}
     errors, minutes = (
-        [mean(runs[width], name) or 0.0 for width in widths] for name in ("mean_error", "process_seconds")
+        [mean(runs[width], name) or nan for width in widths] for name in ("mean_error", "process_seconds")
     )
     yield Beside(
         "Figure 4 (section 7, Scaling to Higher Dimensional Data)",

@@ -29,7 +29,8 @@ GROUPS = {
 COMMANDS = [
     [one]
     for one in words(
-        "demo plan release resume replay certify reweight evaluate answer report inspect polynomial studio compare solvers"
+        "demo plan release resume replay certify reweight evaluate answer report inspect polynomial studio compare "
+        "reproduce solvers"
     )
 ]
 COMMANDS += [[group, name] for group, names in GROUPS.items() for name in words(names)]

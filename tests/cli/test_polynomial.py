@@ -160,7 +160,15 @@ def test_errors_count_by_weights(tmp_path: Path) -> None:
     assert "0.307692 = 4/13, at s = 1, 2, 6" in text
     assert told("polynomial --k 6 --degree 2 --solver highs", "--point-weights", file)["error"] == "4/13"
     file.write_text("1 1 2")
-    assert "expected 7 weights of errors" in refuse("polynomial --k 6 --degree 2", "--point-weights", file)
+    assert "--point-weights: expected 7 weights" in refuse("polynomial --k 6 --degree 2", "--point-weights", file)
+    file.write_text("1 1 2 0 0 1 -1/2")
+    refused = refuse("polynomial --k 6 --degree 2", "--point-weights", file)
+    assert "none below 0 and not all 0; found 1, 1, 2, 0, 0, 1, -1/2" in refused
+    assert "Target" not in refused
+    for ignored in (("--point-weights", file), ("--given", file), ("--degree", 2)):
+        refused = refuse("polynomial --k 6", *ignored, "--least-degrees", tmp_path / "degrees.csv")
+        assert "leave --point-weights, --given and --degree out" in refused
+    assert not (tmp_path / "degrees.csv").exists()
 
 
 def test_tables_of_least_degrees_are_written(tmp_path: Path) -> None:

@@ -37,6 +37,13 @@ def test_a_file_and_a_folder_give_their_instances(tmp_path: Path) -> None:
     assert len(cases[0].problem.clauses) == 2
 
 
+def test_an_instance_of_the_catalogue_is_taken_by_name_unless_a_file_has_it(tmp_path: Path) -> None:
+    (case,) = cases_from_instances([Path("worked-example")])
+    assert (case.name, case.best_known) == ("worked-example", 2)
+    with pytest.raises(PlanError, match="worked-exampel does not exist; name instances of the catalogue"):
+        cases_from_instances([Path("worked-exampel")])
+
+
 def test_instances_of_one_name_are_distinguished_by_their_folders(tmp_path: Path) -> None:
     write(tmp_path / "a" / "x" / "one.toml")
     write(tmp_path / "b" / "x" / "one.toml")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpopt import models
 from dpopt.comparison.instances import Instance
-from dpopt.errors import ProgramError
+from dpopt.errors import ProgramError, ReleaseFolderError
 from dpopt.models.best_responses.rewarded_clauses import Formulation
 from dpopt.models.catalogue import CATALOGUE, build_model
 from dpopt.programs.conic import ConicProgram, PointProgram
@@ -99,7 +99,7 @@ for name, model in built.items():
         native = model.to_cp_sat()
     except models.ProgramError:
         continue
-    path = Path(sys.argv[1]) / "model.pbtxt"
+    path = Path(sys.argv[1]) / f"{name}.pbtxt"
     model.write(path)
     read = cp_model.CpModel()
     assert read.proto.parse_text_format(path.read_text())
@@ -117,7 +117,7 @@ import highspy
 from dpopt.programs.text import LP_REPLACES, MPS_REPLACES, unlike
 for name, model in built.items():
     for ending in () if model.cones else (".lp", ".mps"):
-        path = Path(sys.argv[1]) / f"model{ending}"
+        path = Path(sys.argv[1]) / f"{name}{ending}"
         model.write(path)
         solver = highspy.Highs()
         solver.setOptionValue("output_flag", False)
@@ -372,6 +372,17 @@ def test_a_form_that_cannot_hold_a_model_says_which_can(tmp_path: Path) -> None:
         cones.solve("osqp")
     with pytest.raises(ProgramError, match="no closed form"):
         models.minimax_polynomial("or", 3, degree=1).solve("closed-form")
+
+
+def test_a_model_on_file_is_not_replaced(tmp_path: Path) -> None:
+    """Somebody may have changed it, as how-to/models-in-hand shows."""
+    model, file = models.isotonic_regression([2, 1]), tmp_path / "model.lp"
+    model.write(file)
+    file.write_text(file.read_text() + "\\ mine")
+    with pytest.raises(ReleaseFolderError, match="exists already, and may hold a model that somebody changed"):
+        model.write(file)
+    assert file.read_text().endswith("mine")
+    assert [path.name for path in tmp_path.iterdir()] == ["model.lp"]
 
 
 class _Silent(Lying):

@@ -12,7 +12,8 @@ import pytest
 
 from dpopt.algorithms.release import resume
 from dpopt.errors import ReleaseFolderError
-from dpopt.releases.folder_files import check_empty, check_new, never_began, remove_unfinished
+from dpopt.files.written_files import check_new
+from dpopt.releases.folder_files import check_empty, never_began, remove_unfinished
 from tests.algorithms.small_runs import small_release, write_table
 
 

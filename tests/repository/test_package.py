@@ -185,9 +185,13 @@ def test_the_wheel_holds_exactly_the_files_of_dpopt(wheel: zipfile.ZipFile, chec
         for pattern in ("**/*.py", "__init__.pyi", "html_pages/*.html", "html_pages/studio_steps.*", "cli/*.mplstyle")
         for path in folder.glob(pattern)
     }
-    listed = subprocess.run(["git", "ls-files", "models"], cwd=checkout, check=True, capture_output=True)
-    pages = {f"dpopt/pages/{name.removeprefix('models/')}" for name in listed.stdout.decode().split()}
-    assert packed == source | pages | {"dpopt/py.typed"}
+    listed = subprocess.run(["git", "ls-files", "models", "experiments"], cwd=checkout, check=True, capture_output=True)
+    names = [name for name in listed.stdout.decode().split() if not name.endswith((".svg", ".png"))]
+    pages = {f"dpopt/pages/{name.removeprefix('models/')}" for name in names if name.startswith("models/")}
+    experiments = {f"dpopt/papers/{name}" for name in names if name.startswith("experiments/")}
+    assert len(experiments) > 100
+    assert packed == source | pages | experiments | {"dpopt/py.typed"}
+    assert sum(one.compress_size for one in wheel.infolist()) < 4_000_000
 
 
 def test_pages_and_instances_are_found_outside_a_checkout(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
@@ -207,6 +211,33 @@ def test_pages_and_instances_are_found_outside_a_checkout(wheel: zipfile.ZipFile
     assert "worked-example" in listed["instances"]
     solved = json.loads(run("solve", "best_response", "--instance", "worked-example", "--json"))
     assert solved["termination"] == "optimal"
+
+
+def test_a_figure_is_reproduced_outside_a_checkout(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    """Also where the folder at hand has experiments of its own."""
+    wheel.extractall(tmp_path / "installed")
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "reproduce.py").write_text("raise SystemExit(9)")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "installed")}
+    environment.pop("DPOPT_DATA", None)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-P", "-m", "dpopt", "reproduce", *arguments]
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, check=False, capture_output=True, encoding="utf-8"
+        )
+
+    assert "| dualquery:figure3 |" in run("--list").stdout
+    done = run("learning:theorem7.3", "-o", "made")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(
+        "# Theorem 7.3 of Blum, Ligett and Roth (2013)\n\n| what | paper | ours, kept | agree |"
+    )
+    assert {"README.md", "two_neighbours.svg"} < {path.name for path in (tmp_path / "made").iterdir()}
+    missing = run("dualquery:figure5", "--full", "-o", "full")
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert "set DPOPT_DATA to their folder" in missing.stderr
+    assert not (tmp_path / "full").exists()
 
 
 def test_the_wheel_holds_the_licence(wheel: zipfile.ZipFile, checkout: Path) -> None:

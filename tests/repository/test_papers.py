@@ -15,6 +15,7 @@ if not (ROOT / "experiments").is_dir():
 from experiments.__main__ import ANSWERS, QUOTED, documents, quoted
 from experiments.documents import cell, rows, with_results
 from experiments.papers import EXPERIMENTS, compared, report_of
+from experiments.reproduce import NO_RESULT, main, measured, repeated
 
 FOLDER = ROOT / "experiments"
 TABLES = (
@@ -94,6 +95,40 @@ def test_the_known_disagreements_are_stated_with_their_figures(name: str, where:
     assert len(found) == 1
     assert found[0].agrees is False
     assert ours in found[0].ours
+
+
+def test_everything_that_is_compared_has_a_name_of_its_own_and_known_parts() -> None:
+    known = repeated()
+    assert sum(len(one.kept) for one in known.values()) == sum(len(compared(name)[1]) for name in EXPERIMENTS)
+    for name in EXPERIMENTS:
+        parts = getattr(import_module(f"experiments.{name}.paper"), "PARTS", {})
+        assert set(parts) <= {one.place for one in known.values() if one.experiment == name}
+    assert known["dualquery:figure3"].options() == ["--figures", "3"]
+
+
+@pytest.mark.parametrize("name", repeated())
+def test_results_measured_in_full_are_set_beside_the_paper_as_those_on_file(name: str) -> None:
+    """For a figure of wide_data its rows alone are new."""
+    one = repeated()[name]
+    fresh = report_of(one.experiment)
+    if one.experiment == "wide_data":
+        figure = int(one.options()[-1])
+        fresh["results"] = [row for row in fresh["results"] if row["row"]["figure"] == figure]
+    assert measured(one, fresh, full=True) == {kept.what: kept.ours for kept in one.kept}
+
+
+def test_a_quick_run_states_no_figure_that_it_has_no_rows_for() -> None:
+    one = repeated()["dualquery:figure3"]
+    rows = [row for row in report_of("wide_data")["results"] if row["row"]["figure"] == 3]
+    fewer = {"results": [row for row in rows if row["row"]["algorithm"] != "dualquery"]}
+    assert measured(one, fewer, full=False) == {}
+    with pytest.raises(LookupError):
+        measured(one, fewer, full=True)
+
+
+def test_a_name_that_nothing_has_is_told_with_those_that_are_near(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dualquery:figur3"]) == NO_RESULT
+    assert "did you mean dualquery:figure3" in capsys.readouterr().out
 
 
 def test_a_figure_is_read_off_the_one_row_that_has_it(tmp_path: Path) -> None:

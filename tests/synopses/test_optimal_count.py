@@ -119,6 +119,22 @@ def test_what_is_no_count_is_refused_before_anything_is_drawn(
         dpopt.count(TABLE, SCHEMA, **asked)
 
 
+def test_a_draw_at_less_than_the_epsilon_that_was_asked_for_says_so(tmp_path: Path) -> None:
+    owner = dpopt.BudgetLedger.create(tmp_path / "owner.budget", epsilon=3, delta=1e-6)
+    made = dpopt.count(TABLE, SCHEMA, WHERE, most=6, epsilon=1, budget=owner)
+    (note,) = made.notes()
+    assert made.plan.epsilon == pytest.approx(0.173, abs=1e-3)
+    assert "at epsilon 0.173: the most whose rho is within the 0.015" in note.text
+    assert "With delta 0 the draw is at epsilon 1, errs less, and costs up to rho 0.5" in note.text
+    assert "drawn at epsilon 0.173" in repr(made)
+    alone = dpopt.count(TABLE, SCHEMA, WHERE, most=6, epsilon=1, delta=0, budget=owner)
+    assert (alone.plan.epsilon, alone.notes()) == (1.0, [])
+    assert alone.plan.expected_error < made.plan.expected_error
+    assert dpopt.count(TABLE, SCHEMA, WHERE, most=6, rho=0.015).notes() == []
+    with_much_delta = Budget(0.01, 0.4, None, Accountant.ZCDP)  # rho beyond epsilon^2 / 2
+    assert plan_count(with_much_delta, most=6, relation=ADD_REMOVE).notes() == []
+
+
 def test_a_budget_over_many_releases_pays_pure_counts_alone(tmp_path: Path) -> None:
     owner = dpopt.BudgetLedger.create(tmp_path / "owner.budget", epsilon=2, delta=0)
     dpopt.count(TABLE, SCHEMA, WHERE, most=6, epsilon=1, budget=owner)

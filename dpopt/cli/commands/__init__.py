@@ -3,6 +3,7 @@
 | file | what it holds |
 |---|---|
 | plan.py, release.py, demo.py | `dpopt plan`; `release` and `resume`; `demo` |
+| reproduce.py | `dpopt reproduce` |
 | schema.py | `dpopt schema infer` and `schema check`, and what the owner sees of rules |
 | answer.py | `dpopt answer` |
 | inspect.py | `dpopt replay`, `evaluate`, `report`, `inspect` and `solvers` |

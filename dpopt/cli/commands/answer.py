@@ -51,7 +51,8 @@ def answer(
     answer, without an interval.
     """
     from dpopt.answers.questions import read_questions
-    from dpopt.releases.folder_files import check_new, write_whole
+    from dpopt.files.written_files import check_new
+    from dpopt.releases.folder_files import write_whole
     from dpopt.synopses.release_answers import Answering, frame
 
     folders = list(takewhile(os.path.exists, given))

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dpopt.cli.application import application, command
-from dpopt.cli.commands.compare import Running
+from dpopt.cli.commands.compare import Running, instance_cases
 
 bench_group = typer.Typer(
     help="Run solvers on the benchmark; check submissions.", no_args_is_help=True, pretty_exceptions_enable=False
@@ -20,18 +20,16 @@ application.add_typer(bench_group, name="bench")
 def run(
     *,
     names: Annotated[
-        list[str] | None, typer.Argument(help="Names of instances, files or folders; left out: the whole benchmark.")
+        list[Path] | None, typer.Argument(help="Names of instances, files or folders; left out: the whole benchmark.")
     ] = None,
     running: Running,
 ) -> None:
     """Run solvers on the benchmark as `dpopt compare` does, with equal limits and a leaderboard."""
-    from dpopt.comparison.compare import cases_from_instances
     from dpopt.comparison.instances import read_instance
     from dpopt.models.catalogue import instances
 
-    known = instances()
-    chosen = names or [name for name, file in known.items() if "family" in read_instance(file).stated]
-    running.show(lambda: cases_from_instances([known.get(name, Path(name)) for name in chosen]))
+    whole = (file for file in instances().values() if "family" in read_instance(file).stated)
+    running.show(lambda: instance_cases(names or [*whole]))
 
 
 @command("check", group=bench_group)

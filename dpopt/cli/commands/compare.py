@@ -105,7 +105,7 @@ def compare(
     *,
     instances: Annotated[
         list[Path] | None,
-        typer.Argument(help="Instances of best responses: files *.toml, or folders that hold some at any depth."),
+        typer.Argument(help="Instances of best responses: names, files *.toml, or folders with some at any depth."),
     ] = None,
     transcript: Annotated[
         Path | None,
@@ -152,11 +152,18 @@ def compare(
         running.show(lambda: _cases(instances or [], transcript, rounds, models, numbers), of_models=models is not None)
 
 
+def instance_cases(places: list[Path]) -> list[Case]:
+    """Return the instances of names, files and folders; what is left out of a folder is told."""
+    from dpopt.comparison.compare import cases_from_instances
+
+    return cases_from_instances(places, note=lambda text: typer.echo(text, file=sys.stderr))
+
+
 def _cases(
     instances: list[Path], transcript: Path | None, rounds: str, models: str | None, numbers: Numbers
 ) -> list[Case]:
     from dpopt.algorithms.replay import read_release
-    from dpopt.comparison.compare import cases_from_instances, cases_of_rounds
+    from dpopt.comparison.compare import cases_of_rounds
 
     given = [bool(instances), transcript is not None, models is not None]
     if sum(given) != 1:
@@ -171,7 +178,7 @@ def _cases(
         raise PlanError("--data and --histogram belong to --model; name one")
     if transcript is not None:
         return cases_of_rounds(read_release(transcript), rounds)
-    return cases_from_instances(instances, note=lambda text: typer.echo(text, file=sys.stderr))
+    return instance_cases(instances)
 
 
 def _cases_of_models(names: list[str], numbers: Numbers) -> list[Case]:

@@ -92,12 +92,7 @@ def show(
 def export(
     *,
     source: Source,
-    out: Annotated[
-        Path,
-        "-o",
-        "--out",
-        "File to write: .lp, .mps, .opb, .pbtxt for CP-SAT, .wcnf of a best response. Replaced if it exists.",
-    ],
+    out: Annotated[Path, "-o", "--out", "New file: .lp, .mps, .opb, .pbtxt for CP-SAT, .wcnf of a best response."],
     as_json: _Json = False,
 ) -> None:
     """Write a model to a file that other solvers read."""

@@ -34,7 +34,7 @@ def plan(request: Request, *, matrix: MatrixOptions) -> shared.Output:
 
     budget = pure_unless_rho(request).noise(lambda given, _: planned_count(request, given, **asdict(matrix)), None)
     found = planned_count(request, budget, **asdict(matrix))
-    return shared.Output(found.to_json(), [_prediction(found)])
+    return shared.Output({**found.to_json(), "notes": [note.text for note in found.notes()]}, [_prediction(found)])
 
 
 @COUNT.releases(lambda released: _prediction(released.plan))
@@ -66,7 +66,8 @@ COUNT.exports_json()
 
 def _prediction(plan: CountPlan) -> str:
     delta = "".join(f" and delta {one.parameter:g}" for one in plan.charges()[1:])
+    notes = "".join(f" ({note.text})" for note in plan.notes())
     return (
         f"expected {plan.loss} loss at most {plan.expected_error:.6g}; no mechanism of epsilon {plan.epsilon:.6g}{delta} "
-        f"has less than {plan.bound:.6g} for the worst of the counts 0 to {plan.most}"
+        f"has less than {plan.bound:.6g} for the worst of the counts 0 to {plan.most}{notes}"
     )

@@ -157,7 +157,7 @@ def from_histogram(
 ) -> shared.Output:
     """Join the bins of a released histogram into the best intervals, with weights. Costs no privacy."""
     from dpopt.files.codec import encode
-    from dpopt.releases.folder_files import check_new
+    from dpopt.files.written_files import check_new
     from dpopt.synopses.intervals.joined_bins import join_bins, write_joined
 
     check_new(out)

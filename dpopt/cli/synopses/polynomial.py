@@ -87,7 +87,12 @@ class PolynomialOptions:
     def target(self) -> Target:
         """Return what is approximated."""
         target = _target(self.predicate, self.k)
-        return target if self.point_weights is None else target.weighted(_numbers(self.point_weights, "weights"))
+        if self.point_weights is None:
+            return target
+        try:
+            return target.weighted(_numbers(self.point_weights, "weights"))
+        except PolynomialError as error:
+            raise PolynomialError(f"--point-weights: {error}") from None
 
     def own(self) -> Polynomial | None:
         """Return the given polynomial."""
@@ -252,9 +257,11 @@ def _write_table(sought: PolynomialOptions, path: Path) -> None:
     from dpopt.cli.synopses.polynomial_report import write_degree_table
     from dpopt.polynomials.minimax import ERRORS
 
-    if sought.k is None or sought.predicate.startswith(TABLE):
+    others = (sought.point_weights, sought.given, sought.degree)
+    if sought.k is None or sought.predicate.startswith(TABLE) or any(one is not None for one in others):
         raise PolynomialError(
-            "--least-degrees needs --k, the largest number of literals, and one of or, and, atleast:R"
+            "--least-degrees needs --k, the largest number of literals, and one of or, and, atleast:R; leave "
+            "--point-weights, --given and --degree out"
         )
     allowed = _number(sought.error, "--error")
     entries = write_degree_table(

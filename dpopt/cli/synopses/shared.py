@@ -233,7 +233,7 @@ class Kind:
         def release(function: _Command[Synopsis], *, out: Path, terms: ReleaseBudgetOptions, **given: Any) -> None:
             from dpopt.cli.reports.progress import TerminalProgress
             from dpopt.cli.reports.reports import print_spent
-            from dpopt.releases.folder_files import check_new
+            from dpopt.files.written_files import check_new
 
             keywords = terms.keywords(given.get("schema"))
             check_new(out)
@@ -260,7 +260,7 @@ class Kind:
         """Register `export`: the function returns what writes a file, by the end of its name; `forms` is their help."""
 
         def export(function: _Command[Forms], *, file: Path, out: Path, **given: Any) -> None:
-            from dpopt.releases.folder_files import check_new
+            from dpopt.files.written_files import check_new
 
             writers = function(**given)
             if out.suffix not in writers:

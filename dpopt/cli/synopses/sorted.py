@@ -246,7 +246,7 @@ def _export(
     file: Path, written: TableOptions, what: str, n: int | None, *, graphical: options.ModelSolverOptions | None = None
 ) -> None:
     """Write an estimate of released sorted counts as tables."""
-    from dpopt.releases.folder_files import check_new
+    from dpopt.files.written_files import check_new
     from dpopt.synopses.histograms.sorted.sorted_counts import write_frequencies, write_sequence
 
     places = [written.out] if written.sequence is None else [written.out, written.sequence]

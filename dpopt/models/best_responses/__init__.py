@@ -9,7 +9,7 @@
 | row_names.py | the page of a best response, and the labels of its rows |
 | rewarded_clauses.py | the ways to write rows; rewarded clauses u_j |
 | presolved.py | presolve before any solver |
-| portfolio.py | an exact solver that begins from the record of a search and the bound of a relaxation |
+| portfolio.py | an exact solver that begins from the record of a search |
 | pairwise_lifting.py, relaxation_bound.py | bounds from linear programs |
 | column_pricing.py | the pricing of a projection as a best response |
 | rows/ | rows of clauses, cliques and rules |

@@ -150,35 +150,17 @@ def pair_tables(one: Indices, other: Indices, attribute_of_column: Indices, firs
     return PairTables(columns, pairs, left, right, left_starts, right_starts, firsts, attribute_of_column)
 
 
-def heaviest_pairs(keys: Indices, weights: Numbers, number: int | None) -> Indices:
-    """Return the pairs of attributes that weigh most, increasing; all of them if `number` is None.
-
-    Parameters
-    ----------
-    keys : (n,) int64
-        Pairs of attributes that clauses use, repeated.
-    weights : (n,) float64
-        Weight of the clause behind each.
-    number
-        How many pairs at most.
-    """
-    pairs, place = np.unique(keys, return_inverse=True)
-    if number is None or pairs.size <= number:
-        return pairs
-    total = np.bincount(place, weights=weights, minlength=pairs.size)
-    return np.sort(pairs[np.argsort(-total, kind="stable")[:number]])
-
-
 WIDEST = 8
 """Conjunctions and disjunctions of more literals keep their rows alone."""
 
 
-def pairwise_lifting(program: MaxCsp, *, attribute_pairs: int | None = None) -> MixedIntegerProgram:
+def pairwise_lifting(program: MaxCsp) -> MixedIntegerProgram:
     """Return the linear program; its optimum, and the value of any dual point, bounds the program's optimum from above.
 
-    Columns: those of `max_csp_as_mip` with CLIQUE, then y, then all_j. Parameters as of `lifting`.
+    Columns: those of `max_csp_as_mip` with CLIQUE, then y, then all_j. Reduce the problem first (`reduce_max_csp`), since
+    the size grows with the codes that clauses name.
     """
-    return lifting(program, attribute_pairs=attribute_pairs).program()
+    return lifting(program).program()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,22 +176,13 @@ class Lifting:
         return assembled(self.variables, self.blocks)
 
 
-def lifting(program: MaxCsp, *, attribute_pairs: int | None = None) -> Lifting:
-    """Return the linear program of `pairwise_lifting` in parts.
-
-    Parameters
-    ----------
-    program
-        The problem; reduce it first (`reduce_max_csp`), since the size grows with the codes that clauses name.
-    attribute_pairs
-        Lift only the clauses all of whose pairs of attributes are among so many, those of most weight; the bound stays
-        valid and gets weaker. None: all pairs.
-    """
+def lifting(program: MaxCsp) -> Lifting:
+    """Return the linear program of `pairwise_lifting` in parts."""
     parts = mip_parts(program, Formulation.CLIQUE)
     terms = _terms(program, parts.rewarded)
-    lifted = _lifted(parts.rewarded, terms, attribute_pairs)
+    lifted = _lifted(parts.rewarded, terms)
     base = parts.variables.objective.size
-    one, other, _ = _pairs(terms, lifted)
+    one, other = _pairs(terms, lifted)
     tables = pair_tables(one, other, terms.attribute_of_column, base)
     end = int(tables.first_cell[-1])
     first_clause = int(program.offsets()[-1])
@@ -264,29 +237,22 @@ def _terms(program: MaxCsp, rewarded: RewardedClauses) -> Terms:
     )
 
 
-def _lifted(rewarded: RewardedClauses, terms: Terms, attribute_pairs: int | None) -> Flags:
+def _lifted(rewarded: RewardedClauses, terms: Terms) -> Flags:
     """Return which clauses get pairs, (m,)."""
     narrow = (terms.widths == 2) | (terms.widths == 3)
     wide = (terms.widths > 3) & (terms.widths <= WIDEST)
     lifted: Flags = narrow | (wide & (rewarded.conjunctions() | rewarded.disjunctions()))
-    if attribute_pairs is None:
-        return lifted
-    one, other, clause = _pairs(terms, lifted)
-    keys = pair_keys(np.minimum(one, other), np.maximum(one, other), terms.attribute_of_column)
-    kept = heaviest_pairs(keys, terms.weights[clause], attribute_pairs)
-    lifted[clause[~np.isin(keys, kept)]] = False
     return lifted
 
 
-def _pairs(terms: Terms, lifted: Flags) -> tuple[Indices, Indices, Indices]:
-    """Return the two columns of every pair of literals of the lifted clauses, and the clause."""
-    one, other, clause = [_EMPTY], [_EMPTY], [_EMPTY]
+def _pairs(terms: Terms, lifted: Flags) -> tuple[Indices, Indices]:
+    """Return the two columns of every pair of literals of the lifted clauses."""
+    one, other = [_EMPTY], [_EMPTY]
     for i, k in combinations(range(min(terms.columns.shape[1], WIDEST)), 2):
         those = np.flatnonzero(lifted & (terms.widths > k))
         one.append(terms.columns[those, i])
         other.append(terms.columns[those, k])
-        clause.append(those)
-    return np.concatenate(one), np.concatenate(other), np.concatenate(clause)
+    return np.concatenate(one), np.concatenate(other)
 
 
 _EMPTY = np.zeros(0, dtype=np.int64)

@@ -244,23 +244,3 @@ def sums_of_boxes(before: NDArray[_Number], starts: NDArray[np.int64], stops: ND
         at = np.where(np.array(corner, dtype=bool), starts, stops)
         found += (-1) ** sum(corner) * before[tuple(at.T)]
     return found
-
-
-def rectangle_sums(cells: NDArray[_Number], starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[_Number]:
-    """Return the sum in each box of a grid, (c,), in time that does not depend on their sizes.
-
-    Parameters
-    ----------
-    cells : (n_1, ..., n_D) int64 or float64
-        A number for each cell: public counts, or those of a release (`GridHistogram.counts`).
-    starts, stops : (c, D) int64
-        The first bin of each rectangle along each axis, and the one after its last.
-
-    Examples
-    --------
-    >>> cells = np.arange(6).reshape(2, 3)
-    >>> rectangle_sums(cells, np.array([[0, 0], [0, 1]]), np.array([[2, 3], [2, 2]])).tolist()
-    [15, 5]
-    """
-    check_boxes(starts, stops, cells.shape)
-    return sums_of_boxes(sums_before(cells), starts, stops)

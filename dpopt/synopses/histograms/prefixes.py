@@ -24,6 +24,7 @@ from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.statement import privacy_statement, spending_in_words
 from dpopt.errors import BudgetError, PlanError, TranscriptError
+from dpopt.files.written_files import check_new
 from dpopt.html_pages.shown import Shown
 from dpopt.inference.histograms.prefix_factors import prefix_deviations, prefixes_of_rows, whole_coefficients
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
@@ -33,7 +34,6 @@ from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
 from dpopt.releases.descriptions.description import notes_of
 from dpopt.releases.descriptions.verdict import Note, verdict_of_answers
-from dpopt.releases.folder_files import check_new
 from dpopt.releases.ledgers import open_account, reserved_ledger
 from dpopt.releases.remembered_tables import remembered
 from dpopt.schema.schema import Schema

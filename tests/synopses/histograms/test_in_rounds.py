@@ -15,8 +15,8 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.inference.histograms.halves_in_rounds import Round, first_nodes, groups_of, halves_in_rounds, next_nodes
-from dpopt.queries import rectangle_sums
 from dpopt.queries.ranges.bins import Bins
+from dpopt.queries.ranges.grids import sums_before, sums_of_boxes
 from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
 from dpopt.synopses.histograms.grids.grid_plan import plan_grid
 from dpopt.synopses.histograms.histogram import Histogram
@@ -124,7 +124,9 @@ def test_no_box_is_stated_without_an_error_where_few_records_lie_beside_many() -
     starts, stops = ends.min(axis=0), ends.max(axis=0) + 1
     release = halves_in_rounds(shape, found)
     errors = np.sqrt(release.variances(starts, stops))
-    answers, truth = (rectangle_sums(one, starts, stops) for one in (release.cells, cells.astype(np.float64)))
+    answers, truth = (
+        sums_of_boxes(sums_before(one), starts, stops) for one in (release.cells, cells.astype(np.float64))
+    )
     missed = np.abs(answers - truth)
     assert errors.min() > 0.01
     assert (missed <= 1.96 * errors).mean() > 0.9

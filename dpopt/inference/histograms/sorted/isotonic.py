@@ -11,7 +11,7 @@ shift / w_k, where the shift is the root of a sum that rises with it.
 Everything here takes noisy values only: it costs no privacy.
 
 Source: Hay, Rastogi, Miklau and Suciu (2010), "Boosting the accuracy of differentially private histograms through
-consistency", section 3.2 and Theorem 1; sharper bound of the error: see `expected_error_bound`.
+consistency", section 3.2 and Theorem 1; sharper bound of the error: models/isotonic_regression.
 """
 
 from __future__ import annotations
@@ -95,28 +95,6 @@ def isotonic_median(
         middle = np.floor(middle + 0.5)
     found: NDArray[np.float64] = np.clip(middle, least, most)
     return found
-
-
-def expected_error_bound(multiplicities: ArrayLike, variance: float) -> float:
-    """Return what E sum_k (s_k - true_k)^2 of `isotonic` cannot exceed: variance * sum_r (1 + 1/2 + ... + 1/n_r).
-
-    For any independent noise of one distribution with this variance; n_r is how often the r-th distinct value occurs.
-    The bound is reached as the distinct values move apart, so it is far off where the noise hides the differences
-    between them.
-
-    Proof: the projection onto a convex set comes no further from the truth than the projection of the noise onto the
-    tangent cone there, which is a product of monotone cones, one for each block of equal values; for n exchangeable
-    steps the squared slopes of the convex minorant add up to variance * (1 + 1/2 + ... + 1/n) in expectation.
-    """
-    from scipy.special import digamma
-
-    numbers = np.asarray(multiplicities, dtype=np.float64)
-    if numbers.ndim != 1 or (numbers < 1).any() or not np.isfinite(numbers).all():
-        raise ProgramError("multiplicities are how often each distinct value occurs: numbers of at least 1")
-    if not variance >= 0:
-        raise ProgramError(f"a variance is at least 0, found {variance}")
-    harmonic = digamma(numbers + 1) + np.euler_gamma
-    return float(variance * harmonic.sum())
 
 
 def checked(values: ArrayLike, weights: ArrayLike | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
