@@ -148,7 +148,7 @@ def test_each_link_of_a_document_leads_somewhere(document: Path) -> None:
 
 def test_no_formula_loses_its_underscores() -> None:
     """Markdown takes those between two signs, as in "c^{(i)}_{a}", for emphasis, and the site shows none of them."""
-    code = re.compile(r"^```.*?^```|`[^`]*`|\$[^$]*\$|^    .*?$|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
+    code = re.compile(r"^```.*?^```|`[^`]*`|\$\$?[^$]*\$\$?|^    .*?$|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
     lost = {path: re.findall(r"\S*[)}\]]_[\w{]\S*", code.sub("", path.read_text("utf-8"))) for path in ALL_DOCUMENTS}
     assert {path: formulas for path, formulas in lost.items() if formulas} == {}
 
