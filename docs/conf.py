@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import dpopt  # noqa: E402 (the checkout is on the path only now)
-from docs import formulas  # noqa: E402
+from docs import formulas, plain_formulas  # noqa: E402
 from docs.generated import GENERATED  # noqa: E402
 
 project = "dpopt"
@@ -73,8 +73,9 @@ copybutton_only_copy_prompt_lines = True
 
 
 def complete(_: Sphinx, docname: str, source: list[str]) -> None:
-    """Append to a page what is made when the site is built, and keep labels of formulas such as GS-1 on one line."""
+    """Append to a page what is made when the site is built; mark formulas of models, their labels such as GS-1 on one line."""
     if docname.startswith("models/"):
+        source[0] = plain_formulas.with_formulas(source[0])
         label = r'| <span style="white-space: nowrap">\1</span> '
         source[0] = re.sub(r"^\| ([A-Z]{2}-\d+) ", label, source[0], flags=re.MULTILINE)
     if docname in GENERATED:

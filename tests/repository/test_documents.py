@@ -24,6 +24,7 @@ import pytest
 import dpopt
 from docs.formulas import mathml
 from docs.generated import command_line, meaning, public_names
+from docs.plain_formulas import with_formulas
 from tests.cli.command_line import call, demonstration, once
 from tests.source_code import ROOT, source_files
 
@@ -170,7 +171,9 @@ def test_the_site_shows_each_command_with_its_options() -> None:
         assert f"| [`{words}`](#{words.replace(' ', '-')}) | " in text
         assert f"\n### {words}\n" in text
     assert "| `--epsilon " in text
-    assert text.index("\n### dpopt release\n") < text.index("\n### dpopt bench run\n")  # what most people need comes first
+    assert text.index("\n### dpopt release\n") < text.index(
+        "\n### dpopt bench run\n"
+    )  # what most people need comes first
 
 
 def test_the_site_shows_each_public_name_once() -> None:
@@ -191,6 +194,13 @@ def test_a_formula_becomes_mathematics_that_a_line_may_break() -> None:
 
 def test_the_site_keeps_the_two_dashes_of_an_option() -> None:
     assert runpy.run_path(str(ROOT / "docs" / "conf.py"))["smartquotes"] is False
+
+
+def test_formulas_of_the_catalogue_are_marked_between_their_words() -> None:
+    table = "| | for | formula |\n|---|---|---|\n| AB-1 | each a, if any | minimize abs(x[a, v]) <= sum_{i <= r} d_i^(1/2), whole |"
+    found = with_formulas(table).splitlines()[-1]
+    shown = r"minimize $\vert x_{a , v} \vert \le \sum_{i \le r} d_{i}^{1 / 2}$, whole |"
+    assert found == "| AB-1 | each $a$, if any | " + shown
 
 
 def test_the_architecture_names_each_test_of_the_boundary() -> None:
