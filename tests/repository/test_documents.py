@@ -187,9 +187,8 @@ def test_options_in_a_meaning_are_code() -> None:
 
 def test_a_formula_becomes_mathematics_that_a_line_may_break() -> None:
     drawn = mathml(r"c_j \ge 1 - \sum_l (1 - l)")
-    assert re.findall("<mo[^>]*>([^<]*)</mo></mrow></math>", drawn) == ["≥", "−", ")"]
-    assert drawn.count("<math ") == 3
-    assert mathml(r"1 - x", display="block").count("<math ") == 1
+    assert [re.findall("<mo[^>]*>([^<]*)</mo></mrow></math>", part) for part in drawn] == [["≥"], ["−"], [")"]]
+    assert len(mathml(r"1 - x", display="block")) == 1
 
 
 def test_the_site_keeps_the_two_dashes_of_an_option() -> None:
@@ -197,10 +196,10 @@ def test_the_site_keeps_the_two_dashes_of_an_option() -> None:
 
 
 def test_formulas_of_the_catalogue_are_marked_between_their_words() -> None:
-    table = "| | for | formula |\n|---|---|---|\n| AB-1 | each a, if any | minimize abs(x[a, v]) <= sum_{i <= r} d_i^(1/2), whole |"
+    table = "| | for | formula |\n|---|---|---|\n| AB-1 | each a, if | minimize abs(x[a, v]) <= sum_{i <= r} d_i^(1/2), whole |"
     found = with_formulas(table).splitlines()[-1]
     shown = r"minimize $\vert x_{a , v} \vert \le \sum_{i \le r} d_{i}^{1 / 2}$, whole |"
-    assert found == "| AB-1 | each $a$, if any | " + shown
+    assert found == "| AB-1 | each $a$, if | " + shown
 
 
 def test_the_architecture_names_each_test_of_the_boundary() -> None:
