@@ -10,12 +10,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import dpopt  # noqa: E402 (the checkout is on the path only now)
+from docs import formulas, plain_formulas  # noqa: E402
 from docs.generated import GENERATED  # noqa: E402
 
 project = "dpopt"
@@ -38,7 +40,9 @@ exclude_patterns = ["docs/_build"]
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "sphinx_design"]
 
 # Markdown. Tests run the notebooks and compare what they print.
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_update_mathjax = False  # formulas are MathML, which browsers draw by themselves
+html_math_renderer = "mathml"
 myst_heading_anchors = 4
 smartquotes = False  # it makes one dash of the two of an option
 nb_execution_mode = "off"
@@ -69,8 +73,9 @@ copybutton_only_copy_prompt_lines = True
 
 
 def complete(_: Sphinx, docname: str, source: list[str]) -> None:
-    """Append to a page what is made when the site is built, and keep labels of formulas such as GS-1 on one line."""
+    """Append to a page what is made when the site is built; mark formulas of models, their labels such as GS-1 on one line."""
     if docname.startswith("models/"):
+        source[0] = plain_formulas.with_formulas(source[0])
         label = r'| <span style="white-space: nowrap">\1</span> '
         source[0] = re.sub(r"^\| ([A-Z]{2}-\d+) ", label, source[0], flags=re.MULTILINE)
     if docname in GENERATED:
@@ -83,7 +88,22 @@ def keep_bars(*told: Any) -> None:
     lines[:] = [line if line.startswith("    ") else line.replace("|", r"\|") for line in lines]
 
 
+LONGEST = 36  # characters of code that fit into the line of a telephone
+
+
+def keep_signs(_: Sphinx, document: nodes.document) -> None:
+    """Put a dash between a parameter and its meaning, where Sphinx writes two signs, and break no word of short code."""
+    for code in document.findall(nodes.literal):
+        if all(len(word) <= LONGEST for word in code.astext().split()):
+            code["classes"].append("whole")
+    for text in list(document.findall(nodes.Text)):
+        if text == " -- ":
+            text.parent.replace(text, nodes.Text(" – "))
+
+
 def setup(app: Sphinx) -> None:
     """Register the above with Sphinx."""
+    formulas.register(app)
+    app.connect("doctree-read", keep_signs)
     app.connect("source-read", complete)
     app.connect("autodoc-process-docstring", keep_bars)

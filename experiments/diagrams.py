@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dpopt.cli.pictures import COLOURS, picture
+from dpopt.cli.pictures import COLOURS
+from experiments.narrow import legend_below, narrow_picture
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 _BLUE, _RED, _GREEN, _PINK, _ORANGE, _SKY, _GREY = COLOURS
@@ -40,7 +40,7 @@ def _box(axes: Any, x: float, y: float, text: str, *, size: tuple[float, float],
     corner = (x - width / 2, y - height / 2)
     style = "round,pad=0,rounding_size=0.12"
     axes.add_patch(FancyBboxPatch(corner, width, height, boxstyle=style, facecolor="white", edgecolor=colour))
-    axes.text(x, y, text, ha="center", va="center", fontsize=9)
+    axes.text(x, y, text, ha="center", va="center")
 
 
 def _arrow(
@@ -53,90 +53,69 @@ def _arrow(
 
 
 def _two_sides(path: Path) -> None:
-    with picture(path, (9, 3.5)) as ((axes,),):
-        _blank(axes, 12, 4.6)
-        axes.axvspan(0, 5.1, color=_RED, alpha=0.07, linewidth=0)
-        axes.axvspan(6.9, 12, color=_BLUE, alpha=0.07, linewidth=0)
-        axes.text(0.2, 4.3, "private side: sees the table", color=_RED, va="center")
-        axes.text(11.8, 4.3, "public side: sees only what was released", color=_BLUE, va="center", ha="right")
-        _box(axes, 1.2, 2.6, "table", size=(1.5, 0.8), colour=_RED)
-        _box(axes, 3.7, 2.6, "count, then draw\nnoise or queries", size=(2.1, 0.8), colour=_RED)
-        _box(axes, 6.0, 2.6, "transcript", size=(1.5, 0.8), colour="#222222")
-        _box(axes, 6.0, 0.8, "ledger", size=(1.5, 0.8), colour="#222222")
-        _box(axes, 8.4, 2.6, "optimization\nmodel", size=(1.7, 0.8), colour=_BLUE)
-        _box(axes, 10.8, 2.6, "synthetic\nrecords", size=(1.6, 0.8), colour=_BLUE)
-        _box(axes, 8.4, 0.8, "any solver", size=(1.7, 0.8), colour=_BLUE)
-        _arrow(axes, (1.95, 2.6), (2.65, 2.6))
-        _arrow(axes, (4.75, 2.6), (5.25, 2.6))
-        _arrow(axes, (6.75, 2.6), (7.55, 2.6))
-        _arrow(axes, (9.25, 2.6), (10.0, 2.6))
-        _arrow(axes, (4.2, 2.2), (5.25, 1.0))
-        axes.text(3.5, 1.35, "each draw is charged\nbefore it is made", ha="center", fontsize=8)
-        _arrow(axes, (8.2, 2.2), (8.2, 1.2))
-        _arrow(axes, (8.6, 1.2), (8.6, 2.2))
-        axes.text(9.5, 0.8, "a wrong answer costs\naccuracy, never privacy", va="center", fontsize=8)
+    with narrow_picture(path, 3.9) as ((axes,),):
+        _blank(axes, 9.4, 7.8)
+        axes.axvspan(0, 4.2, color=_RED, alpha=0.07, linewidth=0)
+        axes.axvspan(5.2, 9.4, color=_BLUE, alpha=0.07, linewidth=0)
+        axes.text(0.2, 7.3, "private side:\nsees the table", color=_RED, va="center")
+        axes.text(9.2, 7.3, "public side: sees\nwhat was released", color=_BLUE, va="center", ha="right")
+        _box(axes, 2.1, 6.1, "table", size=(2.4, 0.9), colour=_RED)
+        _box(axes, 2.1, 4.4, "count, then draw\nnoise or queries", size=(3.4, 1.2), colour=_RED)
+        _box(axes, 4.7, 2.4, "transcript", size=(2.2, 0.9), colour="#222222")
+        _box(axes, 1.5, 2.4, "ledger", size=(1.9, 0.9), colour="#222222")
+        _box(axes, 7.4, 4.4, "optimization\nmodel", size=(2.8, 1.2), colour=_BLUE)
+        _box(axes, 7.4, 6.1, "synthetic records", size=(3.4, 0.9), colour=_BLUE)
+        _box(axes, 7.9, 2.4, "any solver", size=(2.4, 0.9), colour=_BLUE)
+        _arrow(axes, (2.1, 5.65), (2.1, 5.0))
+        _arrow(axes, (1.5, 3.8), (1.5, 2.85))
+        _arrow(axes, (3.0, 3.8), (4.3, 2.85))
+        _arrow(axes, (5.2, 2.85), (6.4, 3.8))
+        _arrow(axes, (7.4, 5.0), (7.4, 5.65))
+        _arrow(axes, (7.5, 3.8), (7.5, 2.85))
+        _arrow(axes, (8.3, 2.85), (8.3, 3.8))
+        axes.text(0.2, 1.1, "each draw is charged\nbefore it is made", va="center")
+        axes.text(9.3, 1.1, "a wrong answer costs\naccuracy, never privacy", va="center", ha="right")
 
 
 def _ledger(path: Path) -> None:
-    with picture(path, (9, 2.7)) as ((axes,),):
-        _blank(axes, 12, 3.6)
-        steps = (
-            "reserve the\nwhole plan",
-            "charge\none draw",
-            "draw",
-            "write it\nto the journal",
-            "hand it to the\npublic side",
-        )
-        places = [1.2, 3.7, 6.0, 8.3, 10.8]
-        for place, text, colour in zip(places, steps, (_GREY, _GREY, _RED, _GREY, _BLUE), strict=True):
-            _box(axes, place, 2.7, text, size=(1.8, 0.9), colour=colour)
-        for one, other in pairwise(places):
-            _arrow(axes, (one + 0.9, 2.7), (other - 0.9, 2.7))
-        _arrow(axes, (8.3, 2.2), (3.7, 2.2))
-        axes.text(6.0, 1.95, "until the plan is done", ha="center", va="center", fontsize=8)
-        shares = (
-            (0.01, _GREY, "number of records 1 %"),
-            (0.97, _BLUE, "counts 97 %"),
-            (0.02, _ORANGE, "numbers within bins 2 %"),
-        )
-        left = 0.3
-        for share, colour, _ in shares:
-            axes.barh(0.95, 11.4 * share, left=left, height=0.45, color=colour, edgecolor="white")
-            left += 11.4 * share
-        axes.text(6.0, 0.95, shares[1][2], ha="center", va="center", fontsize=8, color="white")
-        axes.text(0.3, 0.45, shares[0][2], fontsize=8, va="center")
-        axes.text(11.7, 0.45, shares[2][2], fontsize=8, va="center", ha="right")
+    with narrow_picture(path, 3.4) as ((axes,),):
+        _blank(axes, 9.4, 6.8)
+        above = (("reserve the\nwhole plan", _GREY), ("charge\none draw", _GREY), ("draw", _RED))
+        for place, (text, colour) in zip((1.5, 4.7, 7.9), above, strict=True):
+            _box(axes, place, 6.0, text, size=(2.5, 1.2), colour=colour)
+        _box(axes, 7.9, 3.7, "write it to\nthe journal", size=(2.5, 1.2), colour=_GREY)
+        _box(axes, 4.2, 3.7, "hand it to the\npublic side", size=(3.0, 1.2), colour=_BLUE)
+        _arrow(axes, (2.75, 6.0), (3.45, 6.0))
+        _arrow(axes, (5.95, 6.0), (6.65, 6.0))
+        _arrow(axes, (7.9, 5.4), (7.9, 4.3))
+        _arrow(axes, (6.65, 3.7), (5.7, 3.7))
+        _arrow(axes, (4.4, 4.3), (4.4, 5.4))
+        axes.text(4.2, 4.85, "until the plan is done", ha="right", va="center")
+        shares = ((0.01, _GREY), (0.97, _BLUE), (0.02, _ORANGE))
+        left = 0.2
+        for share, colour in shares:
+            axes.barh(1.9, 9.0 * share, left=left, height=0.8, color=colour, edgecolor="white")
+            left += 9.0 * share
+        axes.text(4.7, 1.9, "counts 97 %", ha="center", va="center", color="white")
+        axes.text(0.2, 1.0, "number of records 1 %", va="center")
+        axes.text(9.2, 0.4, "numbers within bins 2 %", va="center", ha="right")
 
 
 def _best_response(path: Path) -> None:
-    with picture(path, (9, 2.9)) as ((axes,),):
-        _blank(axes, 12, 3.9)
-        axes.axvspan(0, 3.9, color=_RED, alpha=0.07, linewidth=0)
-        axes.text(0.2, 3.6, "private side", color=_RED, va="center")
-        axes.text(11.8, 3.6, "public side", color=_BLUE, va="center", ha="right")
-        _box(
-            axes,
-            1.9,
-            2.4,
-            "queries that the records\nanswer badly weigh more;\ndraw some of them",
-            size=(3.1, 1.2),
-            colour=_RED,
-        )
-        _box(
-            axes,
-            6.2,
-            2.4,
-            "integer program:\nwhich one record satisfies\nthe most of these queries?",
-            size=(3.2, 1.2),
-            colour=_BLUE,
-        )
-        _box(axes, 10.3, 2.4, "best response:\na record of the\nsynthetic table", size=(2.5, 1.2), colour=_BLUE)
-        _arrow(axes, (3.45, 2.4), (4.6, 2.4))
-        _arrow(axes, (7.8, 2.4), (9.05, 2.4))
-        axes.annotate(
-            "", (1.9, 1.75), (10.3, 1.75), arrowprops={"arrowstyle": "->", "connectionstyle": "bar,fraction=-0.12"}
-        )
-        axes.text(6.1, 0.35, "the next round", ha="center", va="center", fontsize=8)
+    with narrow_picture(path, 3.0) as ((axes,),):
+        _blank(axes, 9.4, 6.0)
+        axes.axvspan(0, 4.5, color=_RED, alpha=0.07, linewidth=0)
+        axes.text(0.2, 5.6, "private side", color=_RED, va="center")
+        axes.text(9.3, 5.6, "public side", color=_BLUE, va="center", ha="right")
+        queries = "queries that the\nrecords answer badly\nweigh more;\ndraw some of them"
+        _box(axes, 2.1, 2.9, queries, size=(3.9, 2.3), colour=_RED)
+        program = "integer program:\nwhich record satisfies\nthe most queries?"
+        _box(axes, 7.2, 4.1, program, size=(4.2, 1.8), colour=_BLUE)
+        _box(axes, 7.2, 1.4, "best response:\na record of the\nsynthetic table", size=(4.2, 1.8), colour=_BLUE)
+        _arrow(axes, (4.05, 3.6), (5.1, 4.1))
+        _arrow(axes, (7.2, 3.2), (7.2, 2.3))
+        _arrow(axes, (5.1, 1.4), (4.05, 2.2))
+        axes.text(4.3, 1.2, "the next\nround", ha="right", va="center")
 
 
 def _projection(path: Path) -> None:
@@ -150,34 +129,36 @@ def _projection(path: Path) -> None:
         moved = (low + high) / 2
         low, high = (moved, high) if np.maximum(noisy - moved, 0).sum() > truth.sum() else (low, moved)
     fitted = np.maximum(noisy - low, 0)
-    with picture(path, (8, 3)) as ((axes,),):
+    with narrow_picture(path, 3.8) as panels:
+        axes = panels[0, 0]
         places = np.arange(truth.size)
         axes.bar(places, fitted, 0.6, color=_BLUE, alpha=0.75, label="counts of synthetic records")
         axes.plot(places, noisy, "x", color=_RED, markersize=7, label="noisy counts: all that is released")
-        axes.plot(places, truth, "_", color="black", markersize=22, label="truth: never leaves the private side")
+        axes.plot(places, truth, "_", color="black", markersize=22, label="truth: stays on the private side")
         axes.axhline(0, color="#222222", linewidth=0.8, linestyle="-")
         axes.set(xlabel="cell of a marginal", ylabel="records", xticks=places)
         axes.grid(visible=False, axis="x")
-        axes.legend()
+        legend_below(panels, 1)
 
 
 def _certificate(path: Path) -> None:
     seconds = np.array([0.1, 0.2, 0.4, 0.9, 1.8, 3.0, 5.0, 8.0])
     hand, bound = (np.array([61, 84, 92, 97, 97, 101, 101, 101]), np.array([140, 131, 122, 114, 111, 108, 104, 101]))
-    with picture(path, (7, 3)) as ((axes,),):
+    with narrow_picture(path, 4.0) as panels:
+        axes = panels[0, 0]
         axes.fill_between(seconds, hand, bound, step="post", color=_ORANGE, alpha=0.2, linewidth=0)
-        axes.step(seconds, bound, "--", where="post", color=_RED, label="proven bound: no record satisfies more")
-        axes.step(seconds, hand, "-", where="post", color=_BLUE, label="in hand, counted again outside the solver")
-        axes.text(1.1, 105, "gap: what is not known", ha="center", va="center", fontsize=8)
+        axes.step(seconds, bound, "--", where="post", color=_RED, label="proven bound: no record has more")
+        axes.step(seconds, hand, "-", where="post", color=_BLUE, label="in hand, counted outside the solver")
+        axes.annotate("gap: not known", (0.7, 108), (0.8, 40), arrowprops={"arrowstyle": "->"})
         axes.plot(8.0, 101, "o", color="black")
-        axes.annotate("certified optimum", (8.0, 101), (4.6, 84), arrowprops={"arrowstyle": "->"}, fontsize=8)
-        axes.set(xlabel="seconds of a solver (made-up figures)", ylabel="satisfied queries", ylim=(50, 145))
-        axes.legend(loc="lower right")
+        axes.annotate("certified optimum", (8.0, 101), (3.9, 78), arrowprops={"arrowstyle": "->"})
+        axes.set(xlabel="seconds of a solver (made-up figures)", ylabel="satisfied queries", ylim=(0, 145))
+        legend_below(panels, 1)
 
 
 def _tree(path: Path) -> None:
     """Draw a tree of counts over 16 bins, and the four nodes that answer a range of eleven bins."""
-    with picture(path, (8, 3.2)) as ((axes,),):
+    with narrow_picture(path, 3.0) as ((axes,),):
         start, stop = 3, 14
         chosen: set[tuple[int, int]] = set()
         left = start
@@ -202,14 +183,13 @@ def _tree(path: Path) -> None:
         axes.annotate("", (start, -0.75), (stop, -0.75), arrowprops={"arrowstyle": "<->", "color": _RED})
         axes.text(
             (start + stop) / 2,
-            -1.05,
-            f"range of {stop - start} bins: the sum of {len(chosen)} counts in place of {stop - start}",
+            -1.2,
+            f"range of {stop - start} bins: {len(chosen)} counts in place of {stop - start}",
             ha="center",
             va="center",
             color=_RED,
-            fontsize=9,
         )
-        axes.set(xlim=(-0.2, 16.2), ylim=(-1.4, 4.6))
+        axes.set(xlim=(-0.2, 16.2), ylim=(-1.6, 4.6))
         axes.set_yticks(range(5), ["bins", "pairs", "fours", "eights", "all"])
         axes.tick_params(left=False, bottom=False, labelbottom=False)
         axes.grid(visible=False)

@@ -7,6 +7,7 @@ import re
 import sys
 from typing import Any
 
+from experiments.accuracy_leader.picture import draw as draw_leader
 from experiments.approximate_degree.picture import draw as draw_degrees
 from experiments.benchmarks.cases import growth, random_bits
 from experiments.distributional_privacy.__main__ import draw as draw_neighbours
@@ -27,6 +28,7 @@ from experiments.wide_data.pictures import draw as draw_wide
 
 def main() -> int:
     """Draw all of them."""
+    draw_leader(_results("accuracy_leader")["results"], HERE / "accuracy_leader" / "errors.svg")
     draw_degrees(_results("approximate_degree"), HERE / "approximate_degree" / "degrees.svg")
     cases = _results("benchmarks")["cases"]
     growth.draw(cases["growth"]["rows"], growth.PLOT)

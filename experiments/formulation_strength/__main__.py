@@ -14,7 +14,7 @@ from typing import Any
 
 from dpopt.algorithms.replay import load
 from dpopt.algorithms.synthetic_release import SyntheticRelease
-from dpopt.cli.pictures import picture, series
+from dpopt.cli.pictures import COLOURS
 from dpopt.models.best_responses.best_response import round_program
 from dpopt.models.best_responses.max_csp_as_mip import AsMip, max_csp_as_mip
 from dpopt.models.best_responses.pairwise_lifting import pairwise_lifting
@@ -27,6 +27,7 @@ from dpopt.programs.results import SolveLimits
 from dpopt.solvers.registry import get_solver
 from experiments.documents import table
 from experiments.experiment import Report, Result, carry_out, parser_of
+from experiments.narrow import dots, legend_below, narrow_picture
 from experiments.transcripts import RECIPES, Recipe, make_transcript, third_of
 
 ROOT_ROUNDS, SOLVED_ROUNDS = (1, 2, 5, 10, 20, 30, 40, 50, 60), (1, 5, 15, 30, 50)
@@ -34,6 +35,13 @@ SOLVERS = ("highs", "cbc", "gscip")
 LP_SOLVER = "highs"
 LONG_SEARCH, QUICK_SEARCH = 400_000, 4_000  # sweeps: a hundred times the default, and the default
 THIRDS = ("first", "second", "last")
+STYLES = (
+    {"color": COLOURS[1], "marker": "D", "markersize": 6},
+    {"color": COLOURS[0], "marker": "o", "markersize": 10, "markerfacecolor": "none"},
+    {"color": COLOURS[2], "marker": "s", "markersize": 6, "markerfacecolor": "none"},
+    {"color": "black", "marker": "x", "markersize": 4},
+)
+"""Marks of the bounds, each of which is seen through the ones before it."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -185,16 +193,22 @@ def _ratio(one: float | None, other: float | None) -> str:
 
 
 def draw(report: dict[str, Any], path: Path) -> None:
-    """Draw the gaps of the relaxations against the round, one panel per table."""
+    """Draw the gaps of the relaxations by round: a column for each table, all gaps above, the small ones below."""
     tables = list(dict.fromkeys(row["table"] for row in report["roots"]))
-    with picture(path, (4.5 * len(tables), 3.4), 1, len(tables)) as (panels,):
-        for axes, table in zip(panels, tables, strict=True):
+    with narrow_picture(path, 5.0, 2, len(tables), sharex="col", sharey="row") as panels:
+        for (above, below), table in zip(panels.T, tables, strict=True):
             rows = [row for row in report["roots"] if row["table"] == table]
-            for number, name in enumerate(rows[0]["bounds"]):
+            rounds = [str(row["round"]) for row in rows]
+            for name, style in zip(rows[0]["bounds"], STYLES, strict=True):
                 gaps = [_gap(row["bounds"][name], row["best"], row["draws"]) for row in rows]
-                axes.plot([row["round"] for row in rows], gaps, label=name, **series(number))
-            axes.set(title=table, xlabel="round", ylabel="gap at the root / draws", ylim=(None, 0.26))
-            axes.legend(loc="upper right", ncols=2)
+                for axes in (above, below):
+                    dots(axes, rounds, gaps, style, label=name)
+            above.set(title=table, ylim=(-0.01, 0.2))
+            below.set(xlabel="round", ylim=(-0.0015, 0.032))
+            below.set_xticks(range(0, len(rounds), 2), rounds[::2])
+        panels[0, 0].set_ylabel("gap at the root / draws")
+        panels[1, 0].set_ylabel("the same, magnified\n(0: nothing is lost)")
+        legend_below(panels, 2)
 
 
 if __name__ == "__main__":

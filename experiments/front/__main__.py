@@ -14,10 +14,11 @@ import numpy as np
 import pandas as pd
 
 import dpopt
-from dpopt.cli.pictures import COLOURS, picture
+from dpopt.cli.pictures import COLOURS
 from experiments import documents
 from experiments.documents import table
 from experiments.experiment import Report, Result, carry_out, parser_of
+from experiments.narrow import narrow_picture
 from experiments.papers import HERE
 from experiments.tables import prepare
 
@@ -90,34 +91,33 @@ def draw(results: dict[str, Any], path: Path) -> None:
         and "mean error" in row
         and row["algorithm"] in names
     }
-    with picture(path, (11, 3.1), 1, 3) as ((left, middle, right),):
+    with narrow_picture(path, 5.2) as ((drawn,),):
+        drawn.figure.clear()
+        above, under = drawn.figure.subfigures(2, 1, height_ratios=(1, 1.05))
+        left, right = above.subplots(1, 2)
+        below = under.subplots()
         for shift, name, colour in ((-0.2, "real", "0.65"), (0.2, "synthetic", COLOURS[0])):
             ages, incomes = results["ages"][name], results["incomes"][name]
-            left.bar(np.arange(len(ages)) + shift, [100 * share for share in ages], 0.4, color=colour, label=name)
-            middle.bar(
-                np.arange(len(incomes)) + shift,
-                [100 * share for share in incomes.values()],
-                0.4,
-                color=colour,
-                label=name,
-            )
-        first = [f"{low}" for low in _YEARS[:-1]]
-        left.set_xticks(np.arange(len(first)) - 0.5, ["", *first[1:]])
-        left.set(title="age of the records, in per cent", xlabel="age")
-        middle.set_xticks(range(len(_EDUCATION)), list(_EDUCATION), rotation=25, ha="right")
-        middle.set_title("income above 50,000, in per cent, by education")
-        for axes in (left, middle):
-            axes.grid(visible=False, axis="x")
-            axes.legend()
+            left.bar(np.arange(len(ages)) + shift, [100 * share for share in ages], 0.4, color=colour)
+            heights = [100 * share for share in incomes.values()]
+            right.barh(np.arange(len(incomes)) + shift, heights, 0.4, color=colour)
+        left.set_xticks(np.arange(1, len(_YEARS) - 1, 3) - 0.5, [str(low) for low in _YEARS[1:-1:3]])
+        left.set(title="age, per cent", ylim=(0, 17))
+        left.text(10.5, 15.4, "real", color="0.4", ha="right")
+        left.text(10.5, 13.6, "synthetic", color=COLOURS[0], ha="right")
+        left.grid(visible=False, axis="x")
+        right.set_yticks(range(len(_EDUCATION)), list(_EDUCATION))
+        right.set_title("income above 50,000,\nper cent", loc="right")
+        right.invert_yaxis()
         order = sorted(errors, key=lambda label: -errors[label])
-        right.barh(
-            order,
-            [10_000 * errors[label] for label in order],
-            color=[COLOURS[0] if label == "dpopt" else "0.65" for label in order],
-        )
-        right.grid(visible=False, axis="y")
-        right.set_title("mean error of three-way marginals")
-        right.set_xlabel("records in 10,000 (Adult, 7 columns)")
+        widths = [10_000 * errors[label] for label in order]
+        bars = below.barh(order, widths, color=[COLOURS[0] if label == "dpopt" else "0.65" for label in order])
+        below.bar_label(bars, [f"{width:.1f}" for width in widths], padding=3)
+        below.set_title("mean error of three-way marginals,\nrecords in 10,000 (Adult, 7 columns)", loc="right")
+        below.set(xticks=[])
+        for axes in (right, below):
+            axes.grid(visible=False, axis="y")
+        below.spines["bottom"].set_visible(False)
 
 
 if __name__ == "__main__":

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from dpopt.cli.pictures import COLOURS, logarithmic, picture
+from dpopt.cli.pictures import COLOURS, logarithmic
 from dpopt.schema.schema import Schema
 from experiments.documents import table
 from experiments.experiment import Report, Result, carry_out, parser_of
+from experiments.narrow import narrow_picture
 from experiments.rules_cost_nothing.plain_checks import violations
 from experiments.runs import run_dpopt, spread, spread_text
 from experiments.tables import Table, prepare
@@ -153,23 +154,25 @@ def _cells(row: Result) -> list[object]:
 def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """Draw mean errors with and without rules, and the share of rows that break a rule."""
     names = list(dict.fromkeys(row["table"] for row in rows))
-    with picture(path, (8, 3), 1, 2) as ((left, right),):
-        for shift, variant, colour in ((-0.2, "with", COLOURS[0]), (0.2, "without", "0.6")):
+    with narrow_picture(path, 4.2, 2, 1) as ((above,), (below,)):
+        for shift, variant, colour in ((-0.15, "with", COLOURS[0]), (0.15, "without", COLOURS[1])):
             chosen = [row for row in rows if row["variant"] == variant]
             places = np.arange(len(names)) + shift
-            middle = np.array([row["mean_error"]["median"] for row in chosen])
-            low = middle - [row["mean_error"]["least"] for row in chosen]
-            high = [row["mean_error"]["largest"] for row in chosen] - middle
-            left.bar(places, middle, 0.38, yerr=[low, high], color=colour, label=f"{variant} rules")
-            shares = [row["violations"]["median"] / row["rows"] for row in chosen]
-            right.bar(places, shares, 0.38, color=colour, label=f"{variant} rules")
-        left.set_ylabel("mean error")
-        logarithmic(left.yaxis)
-        right.set_ylabel("share of rows that break a rule")
-        for axes in (left, right):
-            axes.set_xticks(range(len(names)), names)
-            axes.grid(visible=False, axis="x")
-            axes.legend()
+            middle, low, high = ([row["mean_error"][key] for row in chosen] for key in ("median", "least", "largest"))
+            above.hlines(places, low, high, color=colour, linewidth=2)
+            above.plot(middle, places, "o", color=colour, markersize=6)
+            above.text(1.25 * high[-1], places[-1], f"{variant} rules", color=colour, va="center")
+            shares = [100 * row["violations"]["median"] / row["rows"] for row in chosen]
+            below.barh(places, shares, 0.28, color=colour)
+            for place, share in zip(places, shares, strict=True):
+                below.text(share + 2, place, f"{share:.0f} %, {variant} rules", color=colour, va="center")
+        above.set(xlabel="mean error: median and range of runs (log)", xlim=(0.0005, 0.5), xscale="log")
+        logarithmic(above.xaxis, [0.001, 0.01, 0.1])
+        below.set(xlabel="rows that break a rule, per cent", xlim=(0, 160), xticks=range(0, 101, 25))
+        for axes in (above, below):
+            axes.set_yticks(range(len(names)), names)
+            axes.set_ylim(len(names) - 0.5, -0.5)
+            axes.grid(visible=False, axis="y")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,9 @@ from pathlib import Path
 import pytest
 
 import dpopt
-from docs.generated import command_line
+from docs.formulas import mathml
+from docs.generated import command_line, meaning, public_names
+from docs.plain_formulas import with_formulas
 from tests.cli.command_line import call, demonstration, once
 from tests.source_code import ROOT, source_files
 
@@ -147,7 +149,7 @@ def test_each_link_of_a_document_leads_somewhere(document: Path) -> None:
 
 def test_no_formula_loses_its_underscores() -> None:
     """Markdown takes those between two signs, as in "c^{(i)}_{a}", for emphasis, and the site shows none of them."""
-    code = re.compile(r"^```.*?^```|`[^`]*`|^    .*?$|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
+    code = re.compile(r"^```.*?^```|`[^`]*`|\$\$?[^$]*\$\$?|^    .*?$|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
     lost = {path: re.findall(r"\S*[)}\]]_[\w{]\S*", code.sub("", path.read_text("utf-8"))) for path in ALL_DOCUMENTS}
     assert {path: formulas for path, formulas in lost.items() if formulas} == {}
 
@@ -167,12 +169,37 @@ def test_the_site_shows_each_command_with_its_options() -> None:
     text = command_line()
     for words in ("dpopt release", "dpopt schema infer", "dpopt histogram answer"):
         assert f"| [`{words}`](#{words.replace(' ', '-')}) | " in text
-        assert f"\n## {words}\n" in text
+        assert f"\n### {words}\n" in text
     assert "| `--epsilon " in text
+    assert text.index("\n### dpopt release\n") < text.index(
+        "\n### dpopt bench run\n"
+    )  # what most people need comes first
+
+
+def test_the_site_shows_each_public_name_once() -> None:
+    shown = re.findall(r"auto(?:class|function):: dpopt\.(\w+)", public_names())
+    assert sorted(shown) == sorted(name for name in dir(dpopt) if callable(getattr(dpopt, name)))
+
+
+def test_options_in_a_meaning_are_code() -> None:
+    assert meaning("with --n0, see 'dpopt plan -o' | a_b") == r"with `--n0`, see `dpopt plan -o` \| a\_b"
+
+
+def test_a_formula_becomes_mathematics_that_a_line_may_break() -> None:
+    drawn = mathml(r"c_j \ge 1 - \sum_l (1 - l)")
+    assert [re.findall("<mo[^>]*>([^<]*)</mo></mrow></math>", part) for part in drawn] == [["≥"], ["−"], [")"]]
+    assert len(mathml(r"1 - x", display="block")) == 1
 
 
 def test_the_site_keeps_the_two_dashes_of_an_option() -> None:
     assert runpy.run_path(str(ROOT / "docs" / "conf.py"))["smartquotes"] is False
+
+
+def test_formulas_of_the_catalogue_are_marked_between_their_words() -> None:
+    table = "| | for | formula |\n|---|---|---|\n| AB-1 | each a, if | minimize abs(x[a, v]) <= sum_{i <= r} d_i^(1/2), whole |"
+    found = with_formulas(table).splitlines()[-1]
+    shown = r"minimize $\vert x_{a , v} \vert \le \sum_{i \le r} d_{i}^{1 / 2}$, whole |"
+    assert found == "| AB-1 | each $a$, if | " + shown
 
 
 def test_the_architecture_names_each_test_of_the_boundary() -> None:

@@ -114,10 +114,11 @@ def test_the_dependencies_are_what_the_code_imports(project: dict[str, Any]) -> 
 
 def test_the_extra_of_the_documents_is_what_their_site_is_made_of(project: dict[str, Any], checkout: Path) -> None:
     declared = {_name(requirement) for requirement in project["project"]["optional-dependencies"]["docs"]}
-    path = checkout / "docs" / "conf.py"
-    conf = path.read_text(encoding="utf-8")
-    assert [name for name in declared if f'"{name.replace("-", "_")}"' not in conf] == ["sphinx"]
-    assert "sphinx" in _outside([parse(path)])
+    paths = [checkout / "docs" / name for name in ("conf.py", "formulas.py")]
+    conf = paths[0].read_text(encoding="utf-8")
+    imported = {name for name in declared if f'"{name.replace("-", "_")}"' not in conf}
+    assert imported == {"sphinx", "latex2mathml"}
+    assert imported <= _outside([parse(path) for path in paths])
 
 
 def test_the_extra_of_the_tests_brings_every_other_extra(project: dict[str, Any]) -> None:
