@@ -11,7 +11,7 @@ from dpopt.cli.pictures import picture
 
 WIDTH = 4.7
 """Inches; a page of 400 pixels has 368 for a picture."""
-_LETTERS = 10.4
+LETTERS = 10.4
 """Points: 11.3 of these pixels."""
 
 
@@ -20,7 +20,7 @@ def narrow_picture(path: Path, height: float, rows: int = 1, columns: int = 1, *
     """Yield the panels of a narrow picture of this height in inches; write it once they are drawn."""
     import matplotlib as mpl
 
-    with mpl.rc_context({"font.size": _LETTERS}), picture(path, (WIDTH, height), rows, columns, **shared) as panels:
+    with mpl.rc_context({"font.size": LETTERS}), picture(path, (WIDTH, height), rows, columns, **shared) as panels:
         yield panels
 
 

@@ -25,6 +25,8 @@ import dpopt
 from docs.formulas import mathml
 from docs.generated import command_line, meaning, public_names
 from docs.plain_formulas import with_formulas
+from experiments.accuracy_leader.picture import draw as draw_leader
+from experiments.narrow import LETTERS
 from tests.cli.command_line import call, demonstration, once
 from tests.source_code import ROOT, source_files
 
@@ -200,6 +202,14 @@ def test_formulas_of_the_catalogue_are_marked_between_their_words() -> None:
     found = with_formulas(table).splitlines()[-1]
     shown = r"minimize $\vert x_{a , v} \vert \le \sum_{i \le r} d_{i}^{1 / 2}$, whole |"
     assert found == "| AB-1 | each $a$, if | " + shown
+
+
+def test_figures_that_are_kept_are_drawn_in_a_picture_that_telephones_show(tmp_path: Path) -> None:
+    file = ROOT / "experiments" / "accuracy_leader" / "results.json"
+    draw_leader(json.loads(file.read_text(encoding="utf-8"))["results"], tmp_path / "errors.svg")
+    size = re.search(r'<svg [^>]*width="([\d.]+)pt"', (tmp_path / "errors.svg").read_text(encoding="utf-8"))
+    assert size is not None
+    assert LETTERS * 368 / float(size[1]) >= 11  # pixels of its letters on a page of 400
 
 
 def test_the_architecture_names_each_test_of_the_boundary() -> None:
