@@ -289,7 +289,7 @@ def test_columns_that_cannot_be_used_are_left_out_with_a_reason(values: object, 
 
 
 def test_a_single_value_and_numbers_that_never_repeat_are_noted() -> None:
-    assert drafted(["a", "a"])[1] == ["x: a single value occurs; add the others that are possible"]
+    assert drafted(["a", "a"])[1] == ["x: only one value occurs; add the other possible values"]
     assert (
         drafted([103, 219, 341, 500, 805, 990])[1][0] == "x: no number occurs twice; if it is an identifier, remove it"
     )
@@ -700,9 +700,11 @@ def test_what_is_to_be_checked_is_said() -> None:
     skewed = [0] * 500 + [int(1.03**i) for i in range(200, 500)]
     assert "the wide top bin" in said("cost", skewed)
     assert "62% of them 0" in said("cost", skewed)
-    assert "ends 0 and 100 come from the table: set public ones" in said("age", [*range(100), *range(100)])
+    assert "ends 0 and 100 come from the table: replace them by publicly known ones" in said(
+        "age", [*range(100), *range(100)]
+    )
     debts = [int(1.06**i) - 400 for i in range(100, 260)]
-    assert "and all edges between them, come from the table: set public ones" in said("debt", debts)
+    assert "and all edges between them, come from the table: replace them by publicly known ones" in said("debt", debts)
     assert "values from the table: compare with the code book" in said("education", [1, 2, 3, 5] * 20)
     assert "code book" not in said("sex", ["f", "m"] * 20)
     assert "may be a survey weight" in said("PWGTP", [0.5 + i / 97 for i in range(200)])
