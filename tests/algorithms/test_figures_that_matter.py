@@ -223,7 +223,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"figures": [3]}, "expected text, a path, a sequence of text"),
     ({"figures": "nowhere.txt"}, "questions nowhere.txt cannot be read: No such file"),
     ({"figures": ["count"]}, "found no question that needs a column"),
-    ({"figures": ["age ~ sex"]}, "'age ~ sex' is a regression, which no figure buys"),
+    ({"figures": ["age ~ sex"]}, "'age ~ sex' is a regression, which figures= does not take"),
     ({"target": "nowhere"}, "target= is a column of the schema, found 'nowhere'"),
     ({"figures": [TRIPLE], "workload": "marginals:2"}, "3 columns together .sector, sex, age.*marginals:3"),
     ({"target": "sex", "workload": "marginals:1"}, "'share of sex by sector' needs 2 columns together"),
