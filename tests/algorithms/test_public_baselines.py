@@ -100,11 +100,11 @@ def test_a_plan_that_beats_one_error_only_is_pointed_out() -> None:
     asked = workload_from_json(SIGNED, WIDE)
     said = verdict(errors(0.0005, 0.01), SMALL, asked)
     assert said is not None
-    assert said.endswith("it has the smaller mean error beside this plan's 0.0005 and 0.01")
+    assert said.endswith("its mean error is smaller than this plan's (0.0005 and 0.01)")
     said = verdict(errors(0.2, 0.00001), {"zeros": errors(0.3, 0.1), "uniform": errors(0.125, 0.12)}, asked)
     assert said is not None
     assert "the uniform distribution has largest error 0.12" in said
-    assert "the smaller largest error" in said
+    assert "its largest error is smaller" in said
     assert "zeros" not in said
     alone = {"independence": errors(0.2, 0.1)}
     assert verdict(errors(0.2, 0.1), alone, parse_workload("marginals:1", WIDE)) is None  # it is the release

@@ -289,7 +289,7 @@ def test_columns_that_cannot_be_used_are_left_out_with_a_reason(values: object, 
 
 
 def test_a_single_value_and_numbers_that_never_repeat_are_noted() -> None:
-    assert drafted(["a", "a"])[1] == ["x: a single value occurs; add the others that are possible"]
+    assert drafted(["a", "a"])[1] == ["x: only one value occurs; add the other possible values"]
     assert (
         drafted([103, 219, 341, 500, 805, 990])[1][0] == "x: no number occurs twice; if it is an identifier, remove it"
     )
@@ -700,9 +700,9 @@ def test_what_is_to_be_checked_is_said() -> None:
     skewed = [0] * 500 + [int(1.03**i) for i in range(200, 500)]
     assert "the wide top bin" in said("cost", skewed)
     assert "62% of them 0" in said("cost", skewed)
-    assert "ends 0 and 100 come from the table: set public ones" in said("age", [*range(100), *range(100)])
+    assert "ends 0 and 100 come from the table: replace them by public" in said("age", [*range(100), *range(100)])
     debts = [int(1.06**i) - 400 for i in range(100, 260)]
-    assert "and all edges between them, come from the table: set public ones" in said("debt", debts)
+    assert "and all edges between them, come from the table: replace them by publicly known ones" in said("debt", debts)
     assert "values from the table: compare with the code book" in said("education", [1, 2, 3, 5] * 20)
     assert "code book" not in said("sex", ["f", "m"] * 20)
     assert "may be a survey weight" in said("PWGTP", [0.5 + i / 97 for i in range(200)])
@@ -720,7 +720,7 @@ def test_what_is_to_be_checked_is_said() -> None:
     assert "-1 in 30 rows stands apart: if it marks missing values, write " in said("days", [*range(100), *[-1] * 30])
     assert '"missing": "-1" and begin edges at 0' in said("days", [*range(100), *[-1] * 30])
     persons = [7 * i for i in range(60)] * 3
-    assert "60 different numbers in 180 rows, and by its name an identifier" in said("famID", persons)
+    assert "60 different numbers in 180 rows, and its name is that of an identifier" in said("famID", persons)
     assert "person=NAME" in said("subject", [f"S{i:03d}" for i in range(150)] * 2)
     assert "identifier" not in said("paid", persons) + said("year", range(1950, 2000))
     assert said("dose", [0, 0.32, 1, 3.2, 10] * 8).endswith("few different numbers")
@@ -729,7 +729,7 @@ def test_what_is_to_be_checked_is_said() -> None:
     assert "differ only in case or blanks" in said("t", ["North", "north", "s", "w"])
     assert "1 value in fewer than 5 rows" in said("t", ["a"] * 20 + ["b"] * 20 + ["c"])
     assert "allow them by max_values=150" in said("t", [f"kind {i}" for i in range(150)] * 3)
-    assert "99.0% of the rows hold numbers, others texts such as 'x'" in said("t", [*map(str, range(99)), "x"])
+    assert "99.0% of the rows hold numbers, the others texts such as 'x'" in said("t", [*map(str, range(99)), "x"])
 
 
 def test_dates_in_order_are_lengths_where_they_are_near_and_get_a_rule_elsewhere(tmp_path: Path) -> None:

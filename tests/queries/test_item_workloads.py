@@ -157,7 +157,7 @@ def test_names_that_are_numbers_of_other_columns_are_not_guessed(tmp_path: Path)
     [
         ("milk\nbread\n", "line 2: 'bread' is neither an attribute of the schema nor a column number from 0 to 3"),
         ("0\n4\n", "line 2: '4' is neither an attribute of the schema nor a column number from 0 to 3"),
-        ("0\nmilk\n-1\n", "line 3: '-1' is no attribute"),
+        ("0\nmilk\n-1\n", "line 3: '-1' is neither an attribute"),
         ("2\nmilk\n", "line 2: 'milk' is a name, and other lines are not, such as line 1; give names"),
         ("7\nmilk\n9\n", "line 3: '9' is neither an attribute of the schema nor a column number from 0 to 3"),
         ("\n\n", "are empty; expected one item per line"),

@@ -84,7 +84,7 @@ def test_a_draw_after_its_torn_line_is_refused(name: str, transcripts: dict[str,
     drawn = [number for number, entry in enumerate(whole) if entry["kind"] in DRAWN]
     assert drawn
     for number in drawn:
-        with pytest.raises((TranscriptError, PlanError), match="does not fit|torn"):
+        with pytest.raises((TranscriptError, PlanError), match="does not fit|interruption lost"):
             read(name, [*whole[:number], TORN, *whole[number:]])
 
 
@@ -104,7 +104,7 @@ def test_a_torn_line_loses_the_open_draw_and_nothing_else(
             walk.reserve(job)
             algorithm_of(job.plan).play(job, walk, None)
         except PlanError as error:
-            assert "torn" in str(error)  # noqa: PT017  the only draw is lost, and said to be
+            assert "an interruption lost" in str(error)  # noqa: PT017  the only draw is lost, and said to be
         except Exception as error:  # noqa: BLE001
             assert type(error).__name__ == "NotEnded"  # noqa: PT017
         assert walk.lost == (whole[number - 1]["kind"] == "charge")
