@@ -30,7 +30,7 @@ def short(text: str, most: int = 18) -> str:
 def column_chart(
     attribute: Attribute, own: Numbers | None, real: Numbers | None, low: Numbers | None, high: Numbers | None
 ) -> dict[str, Any]:
-    """Return the picture of a column: a histogram of numbers, or bars of values, the largest first, numbers in order.
+    """Return the picture of a column: a histogram of numbers, or bars of values, the largest first, ordered ones in order.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def column_chart(
         return _histogram(attribute, series)
     order = np.argsort(-np.nan_to_num(main), kind="stable")
     shown, rest = np.split(order, [MOST_BARS if attribute.size > MOST_BARS + MOST_REST else attribute.size])
-    if all(type(value) in (int, float) for value in attribute.values):
+    if attribute.ordered:
         shown = np.sort(shown)
     top = _top(*(None if one is None else one[shown] for one in series.values()))
     error = None if low is None or high is None else float(np.nanmax(high - low)) / 2

@@ -99,6 +99,9 @@ class Attribute:
         `dpopt.schema.arrow_names`.
     also_missing
         Further texts that are read as missing.
+    ordered
+        Whether the codes follow an order, a missing value aside. Left out: those of numbers that increase do, and those
+        of an Arrow type "ordered category". Categorical: True for a scale, False for numbers that name categories.
     Raises SchemaError if the declaration contradicts itself; the message names the attribute.
 
     Examples
@@ -132,6 +135,7 @@ class Attribute:
     digits: int | None = None
     arrow: str | None = None
     also_missing: tuple[str, ...] = ()
+    ordered: bool | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -156,6 +160,7 @@ class Attribute:
         self._check_missing()
         self._check_texts()
         self._check_arrow()
+        self._check_order()
         if not 1 <= self.size <= LARGEST_SIZE:
             raise self._refusal(f"{self.size} codes; between 1 and {LARGEST_SIZE:,} are possible: use coarser values")
         if self.occurring is not None:
@@ -168,10 +173,10 @@ class Attribute:
         return declared + (self.missing is not None)
 
     @property
-    def ordered(self) -> bool:
-        """Whether its codes follow an order, a missing value aside: those of numbers, or of an ordered category."""
-        numbers = all(isinstance(value, (int, float)) for value in self.values)
-        return self.kind is AttributeKind.NUMERIC or numbers or self.arrow == "ordered category"
+    def usually_ordered(self) -> bool:
+        """Whether its codes follow an order where its declaration says nothing of it."""
+        numbers = [value for value in self.values if isinstance(value, (int, float))]
+        return self.arrow == "ordered category" or (len(numbers) == len(self.values) and numbers == sorted(numbers))
 
     @property
     def missing_texts(self) -> tuple[str, ...]:
@@ -363,6 +368,15 @@ class Attribute:
             )
         if wanted is not None:
             raise self._refusal(f"'arrow' is {self.arrow!r}; expected {wanted}; or leave it out")
+
+    def _check_order(self) -> None:
+        if self.ordered is None:
+            object.__setattr__(self, "ordered", self.usually_ordered)
+        elif not isinstance(self.ordered, bool) or self.kind is not AttributeKind.CATEGORICAL:
+            if self.ordered is not self.usually_ordered:
+                raise self._refusal(
+                    f"'ordered' is true or false and belongs to categorical; found {self.ordered!r} for {self.kind.value}"
+                )
 
     def _check_values(self) -> None:
         if self.edges or self.representatives or self.integer:

@@ -5,6 +5,7 @@
 | infer_schema.py | from a table to a draft with a line for each column |
 | guess_reading.py | how a text file is written: proposed once, then declared |
 | guess_attribute.py | what a column is, why, and what to check |
+| scales.py | the order of answers on a scale, and of texts that begin with numbers |
 | few_rows.py | what fewer than five rows decide |
 | guess_dates.py | the form of dates, and bins by their span |
 | column_types.py | the type of a column, kept in the draft |
