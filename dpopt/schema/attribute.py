@@ -100,8 +100,8 @@ class Attribute:
     also_missing
         Further texts that are read as missing.
     ordered
-        Whether the codes follow an order, a missing value aside. Left out: those of numbers that increase do, and those
-        of an Arrow type "ordered category". Categorical: True for a scale, False for numbers that name categories.
+        Whether the codes follow an order, a missing value aside. Left out: those of numbers that increase do, those of
+        truth values, and those of an Arrow type "ordered category". Categorical: True for a scale, False for numbers that name categories.
     Raises SchemaError if the declaration contradicts itself; the message names the attribute.
 
     Examples
@@ -176,7 +176,8 @@ class Attribute:
     def usually_ordered(self) -> bool:
         """Whether its codes follow an order where its declaration says nothing of it."""
         numbers = [value for value in self.values if isinstance(value, (int, float))]
-        return self.arrow == "ordered category" or (len(numbers) == len(self.values) and numbers == sorted(numbers))
+        increase = len(numbers) == len(self.values) and numbers == sorted(numbers)
+        return increase or self.kind is AttributeKind.BOOLEAN or self.arrow == "ordered category"
 
     @property
     def missing_texts(self) -> tuple[str, ...]:
