@@ -69,6 +69,8 @@ class Regression:
     """Shape (p, p + 1, p, p + 1). The covariances of the entries of A, b in the last column; None: by the rows."""
     how: str
     gaussian: bool
+    unexplained: float = nan
+    """Sum of squares that the terms leave of the outcome."""
 
     def __len__(self) -> int:
         """Return the number of coefficients."""
@@ -82,6 +84,11 @@ class Regression:
             how += f"; leave out {' or '.join(weak)}, which noise hides beside the others"
         names = [(("question", self.formula), ("term", term)) for term in self.terms]
         return [Answer(name, interval, None, how) for name, interval in zip(names, found, strict=True)]
+
+    def sampling_errors(self) -> Numbers:
+        """Return the standard errors of the coefficients over random samples of independent records, (p,)."""
+        freedom = max(float(self.matrix[0, 0]) - self.beta.size, 1.0)
+        return np.sqrt(np.maximum(np.diag(np.linalg.inv(self.matrix)) * self.unexplained / freedom, 0.0))
 
     def _weak(self, z: float) -> list[str]:
         """Return the columns without any one of which all other coefficients have ends."""
@@ -185,7 +192,8 @@ def regress(formula: str, schema: Schema, measured: MeasuredResiduals, rows: Row
     names = tuple(name for one in terms[:-1] for name in one.names)
     owners = tuple(schema.names[one.column[0]] if one.column else "" for one in terms[:-1] for _ in one.names)
     shaped = None if noise is None else noise.reshape(right.size, width, right.size, width)
-    return Regression(formula, names, owners, matrix, right, beta, shaped, how, measured.gaussian)
+    unexplained = float(moments[-1, -1] - right @ beta)
+    return Regression(formula, names, owners, matrix, right, beta, shaped, how, measured.gaussian, unexplained)
 
 
 def _terms(formula: str, schema: Schema, measured: MeasuredResiduals) -> list[_Terms]:

@@ -101,7 +101,8 @@ class Attribute:
         Further texts that are read as missing.
     ordered
         Whether the codes follow an order, a missing value aside. Left out: those of numbers that increase do, those of
-        truth values, and those of an Arrow type "ordered category". Categorical: True for a scale, False for numbers that name categories.
+        truth values, and those of an Arrow type "ordered category". Categorical: True for a scale, False for numbers
+        that name categories.
     Raises SchemaError if the declaration contradicts itself; the message names the attribute.
 
     Examples
@@ -373,11 +374,12 @@ class Attribute:
     def _check_order(self) -> None:
         if self.ordered is None:
             object.__setattr__(self, "ordered", self.usually_ordered)
-        elif not isinstance(self.ordered, bool) or self.kind is not AttributeKind.CATEGORICAL:
-            if self.ordered is not self.usually_ordered:
-                raise self._refusal(
-                    f"'ordered' is true or false and belongs to categorical; found {self.ordered!r} for {self.kind.value}"
-                )
+            return
+        fits = self.kind is AttributeKind.CATEGORICAL or self.ordered is self.usually_ordered
+        if not fits or not isinstance(self.ordered, bool):
+            raise self._refusal(
+                f"'ordered' is true or false and belongs to categorical; found {self.ordered!r} for {self.kind.value}"
+            )
 
     def _check_values(self) -> None:
         if self.edges or self.representatives or self.integer:

@@ -23,7 +23,7 @@ from tests.algorithms.small_runs import small_release, write_table
 from tests.cli.command_line import refuse, succeed
 
 PUBLIC = ("glance", "spent", "accuracy", "figures", "mechanisms", "columns", "associations", "made", "cite")
-OWNERS = ("errors", "worst", "unseen", "numbers", "models", "nearness")
+OWNERS = ("errors", "unseen", "numbers", "models", "apart", "target")
 TURNED = chr(0x202E)
 HOSTILE = TURNED + '<img src=x onerror="alert(1)">\'"&\n</svg></style><script>alert(2)</script>' + "long " * 40
 SCHEMA = Schema(

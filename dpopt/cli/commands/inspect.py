@@ -67,9 +67,6 @@ def evaluate(
     table: options.AnyTableArgument,
     reading: options.LayoutOptions,
     engine: options.EngineOption = "memory",
-    details: Annotated[
-        bool, "Show also baselines, means and quartiles, and what no row of the table has, with rules against it."
-    ] = False,
     as_json: options.JsonOption = False,
 ) -> None:
     """Compare a release with its table. NOT private: the figures are computed from the exact answers.
@@ -89,7 +86,7 @@ def evaluate(
     if as_json:
         print_json(errors.to_json())
     else:
-        report_errors(errors, details=details)
+        report_errors(errors)
 
 
 @command("report")

@@ -122,7 +122,8 @@ def infer(
     of_details = ["distinct", "missing", "examples", "why"] if details else []
     headings = ["column", "drafted as", *of_details, "check"]
     title = f"{drafted.title}: {drafted.rows:,} rows (NOT private)"
-    print_table(headings, [[line[one] for one in headings] for line in lines], title=title)
+    if lines:
+        print_table(headings, [[line[one] for one in headings] for line in lines], title=title)
     if len(lines) < len(said):
         stand = "column to check stands" if len(said) == len(lines) + 1 else "columns to check stand"
         shown.print(f"{len(said) - len(lines):,} more {stand} on the page", markup=False)
@@ -164,9 +165,12 @@ def check(
 
     What is printed about TABLE is NOT private: it is for the owner's terminal and is stored nowhere.
     """
+    from dataclasses import replace
+
     from dpopt.algorithms.evaluation import changed_sheet
     from dpopt.private.evaluation import broken_rows, numeric_figures
     from dpopt.private.readers.read_table import fit_of_table, unused_columns
+    from dpopt.private.readers.table_reading import MOST_ROWS_PER_PERSON
     from dpopt.releases.rule_conflicts import feasible_record
     from dpopt.schema.declared import declared_words
     from dpopt.schema.finer import rough_differences
@@ -197,6 +201,8 @@ def check(
         if rough is not None:
             console().print(f"note: {visible(rough)}")
         return
+    if reading.person is not None and reading.rows_per_person is None:  # which is what is asked about
+        reading = replace(reading, rows_per_person=MOST_ROWS_PER_PERSON)
     how = reading.reading(declared)
     dataset, fit = fit_of_table(table, declared, how)
     report = broken_rows(dataset, declared.circuit())

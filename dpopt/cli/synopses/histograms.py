@@ -182,9 +182,7 @@ def release_histogram(
     """Release the histogram of a column of TABLE, or of counts, as one file that answers any range."""
     from dpopt.synopses.histograms.release_histogram import histogram
 
-    return histogram(
-        table, schema, column, counts=counts, **asdict(measured), **asdict(solving), **how
-    )
+    return histogram(table, schema, column, counts=counts, **asdict(measured), **asdict(solving), **how)
 
 
 @GRID.releases(lambda released: f"{_sides(released.plan.shape)} cells, some {released.total:,.0f} records")

@@ -101,9 +101,7 @@ def release(
     from dpopt.synopses.intervals.release_intervals import intervals
 
     names = shared.named_columns(columns)
-    return intervals(
-        table, schema, names, counts=counts, n0=n0, **asdict(shape), **asdict(solving), **how
-    )
+    return intervals(table, schema, names, counts=counts, n0=n0, **asdict(shape), **asdict(solving), **how)
 
 
 @INTERVALS.shows("answer")

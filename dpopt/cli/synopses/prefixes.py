@@ -34,12 +34,7 @@ TimeOption = Annotated[str, "The column that says when, declared in --schema; it
 
 
 @PREFIXES.plans()
-def plan(
-    request: Request,
-    *,
-    column: shared.ColumnOption = None,
-    where: shared.BinOptions,
-) -> shared.Output:
+def plan(request: Request, *, column: shared.ColumnOption = None, where: shared.BinOptions) -> shared.Output:
     """Show how exact the counts up to the steps would be, before any table is read."""
     from dpopt.synopses.histograms.prefixes import planned_prefixes
 

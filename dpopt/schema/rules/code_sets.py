@@ -82,7 +82,9 @@ class Columns:
         if condition.relation in ORDERS:
             one = attribute.kind is AttributeKind.CATEGORICAL and attribute.ordered
             at = self.set_of(condition.attribute, (condition.value,)) if one else None  # type: ignore[arg-type]
-            return position, _codes_in_order(attribute, condition) if at is None else _values_in_order(attribute, condition, at)
+            return position, _codes_in_order(attribute, condition) if at is None else _values_in_order(
+                attribute, condition, at
+            )
         listed = condition.value if condition.relation in MEMBERSHIPS else (condition.value,)
         codes = self.set_of(condition.attribute, listed)  # type: ignore[arg-type]  # a tuple, checked by Literal
         return position, every ^ codes if condition.relation in ("!=", "not in") else codes
