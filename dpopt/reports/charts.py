@@ -13,8 +13,8 @@ from dpopt.schema.attribute import Attribute, AttributeKind
 
 Numbers = NDArray[np.float64]
 
-MOST_BARS, MOST_REST, MOST_BINS = 10, 6, 48
-"""Bars of values, and how many more are shown where these are all; bars of a histogram."""
+MOST_BARS, MOST_REST, MOST_IN_ORDER, MOST_BINS = 10, 6, 32, 48
+"""Bars of values, and how many more are shown where these are all; bars of ordered values; bars of a histogram."""
 WIDTH, HEIGHT = 360, 120
 MISSING, LETTER = 56, 6.5
 """Of a histogram, in units of its picture, as are what is kept at its right for missing values, and a letter."""
@@ -43,7 +43,8 @@ def column_chart(
     if attribute.kind is AttributeKind.NUMERIC:
         return _histogram(attribute, series)
     order = np.argsort(-np.nan_to_num(main), kind="stable")
-    shown, rest = np.split(order, [MOST_BARS if attribute.size > MOST_BARS + MOST_REST else attribute.size])
+    most = MOST_IN_ORDER if attribute.ordered else MOST_BARS + MOST_REST
+    shown, rest = np.split(order, [MOST_BARS if attribute.size > most else attribute.size])
     if attribute.ordered:
         shown = np.sort(shown)
     top = _top(*(None if one is None else one[shown] for one in series.values()))

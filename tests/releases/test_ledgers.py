@@ -34,7 +34,7 @@ from tests.algorithms.small_runs import ROWS, SCHEMA, write_table
 from tests.source_code import source_files
 
 HALF = Budget(0.5, 0.0, None, Accountant.PURE)
-HALVES: dict[str, Any] = {"epsilon": 0.5, "ordered": True}
+HALVES: dict[str, Any] = {"epsilon": 0.5}
 CELLS: dict[str, Any] = {**HALVES, "n0": ROWS}
 SHARES: dict[str, Any] = {"epsilon": 0.5, "n0": ROWS}
 ASKED: dict[str, Any] = {

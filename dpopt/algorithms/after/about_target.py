@@ -95,16 +95,24 @@ def _formula(schema: Schema, measured: MeasuredResiduals | None, target: str) ->
     outcomes = [name for name in (target, *numbers) if _is_outcome(schema.attributes[schema.index(name)])]
     if not outcomes:
         return None
-    chosen: list[int] = [schema.index(outcomes[0])]
+    columns = _explaining(schema, measured, schema.index(outcomes[0]))
+    if len(columns) < 3:  # too few were measured together: by the rows, without intervals
+        columns = _explaining(schema, None, columns[0])
+    outcome, *terms = (f'"{schema.names[place]}"' for place in columns)
+    return f"{outcome} ~ {' + '.join(terms)}" if terms else None
+
+
+def _explaining(schema: Schema, measured: MeasuredResiduals | None, outcome: int) -> list[int]:
+    """Return the outcome and the first columns with few terms; all pairs of them were measured, if that counts."""
+    numbers, chosen = [numbers_of(one) for one in schema.attributes], [outcome]
     for place, one in enumerate(schema.attributes):
-        explains = _named(one) and one.date_format is None and (one.size <= FEW_VALUES or numbers_of(one) is not None)
+        explains = _named(one) and one.date_format is None and (one.size <= FEW_VALUES or numbers[place] is not None)
         pairs = [(other, place) for other in chosen]
         if place in chosen or not explains or len(chosen) > MOST_TERMS:
             continue
         if measured is None or all(measured.missing(pair) is None for pair in pairs):
             chosen.append(place)
-    outcome, *terms = (f'"{schema.names[place]}"' for place in chosen)
-    return f"{outcome} ~ {' + '.join(terms)}" if terms else None
+    return chosen
 
 
 def _is_outcome(one: Attribute) -> bool:

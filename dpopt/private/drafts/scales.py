@@ -49,7 +49,7 @@ not applicable | n/a | unknown | other | not stated | not sure | weiß nicht | k
 """
 _BELOW, _ABOVE = ("<", "≤", "under", "less", "below"), (">", "≥", "over", "more", "above")
 _NUMBERED = re.compile(
-    r"\W*(?:(under|less than|below|<|≤|over|more than|above|>|≥|up to|at least|from|grade|class|level|stage)[\s=]*)?[$€£]?"
+    r"[\s(\[]*(?:(under|less than|below|<|≤|over|more than|above|>|≥|up to|at least|from|grade|class|level|stage)[\s=]*)?[$€£]?"
     r"(\d[\d,]*(?:\.\d+)?)(?!\w|[.,]\d)",
     re.IGNORECASE,
 )
