@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.after.judgement import Judgement
-from dpopt.algorithms.dualquery.rounds_table import round_rows
 from dpopt.algorithms.evaluate import answers_of_records, are_numbers, figures_of_records, names_of
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.inference.measured_residuals import MeasuredResiduals
@@ -70,20 +69,6 @@ def column_charts(
 def _one_way(schema: Schema, answers: RecordAnswers, number: int) -> list[Numbers]:
     marginals = MarginalSet(Domains.of(schema, occurring=False), np.arange(number, dtype=np.int32)[:, None])
     return np.split(answers.on(marginals, schema.sizes), marginals.starts[1:-1])
-
-
-def rounds_section(finished: SyntheticRelease) -> dict[str, Any] | None:
-    """Return what is to be said of the rounds of DualQuery; None where there are none."""
-    found = round_rows(finished.played, finished.job.plan.solver)
-    if not found:
-        return None
-    return {
-        "number": len(found),
-        "draws": found[0]["draws"],
-        "gap": sum(row["gap"] / row["draws"] for row in found) / len(found),
-        "fallbacks": sum(row["fallback"] is not None for row in found),
-        "answered": sorted({row["answered_by"] for row in found}),
-    }
 
 
 def association_maps(finished: SyntheticRelease, judged: Judgement | None) -> list[dict[str, Any]]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpopt.algorithms.after.about_target import compare_regression, figures_within_groups
-from dpopt.algorithms.evaluate import Judged, compare_release, compared_columns, dataset_of, exact_figures
+from dpopt.algorithms.evaluate import compare_release, dataset_of, exact_figures
 from dpopt.algorithms.evaluation import Evaluation
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.private.evaluation import TableAnswers
-from dpopt.private.marginal_comparison import NonPrivateMarginal, compare_marginals
+from dpopt.private.marginal_comparison import NonPrivateMarginal
 from dpopt.private.readers.open_table import AnyTable
 from dpopt.private.readers.read_binary_table import AnyBinaryTable
 from dpopt.private.record_comparison import (
@@ -33,17 +33,17 @@ class Judgement:
 
     evaluation: Evaluation
     """As of `dpopt.evaluate`."""
-    columns: Sequence[NonPrivateMarginal]
-    pairs: Sequence[NonPrivateMarginal]
-    """All that are compared; none without records."""
-    prediction: NonPrivatePrediction | None
-    propensity: NonPrivatePropensity | None
-    groups: Sequence[Mapping[str, Any]]
-    """Means or shares of the target within groups, as of `exact_figures`."""
-    regression: Sequence[Mapping[str, Any]]
-    """As of `compare_regression`."""
     left_out: Sequence[str]
     """Why parts are missing, a sentence each."""
+    columns: Sequence[NonPrivateMarginal] = ()
+    pairs: Sequence[NonPrivateMarginal] = ()
+    """All that are compared; none without records."""
+    prediction: NonPrivatePrediction | None = None
+    propensity: NonPrivatePropensity | None = None
+    groups: Sequence[Mapping[str, Any]] = ()
+    """Means or shares of the target within groups, as of `exact_figures`."""
+    regression: Sequence[Mapping[str, Any]] = ()
+    """As of `compare_regression`."""
 
 
 def judge(
@@ -67,19 +67,16 @@ def judge(
     progress("reading the table")
     dataset = dataset_of(job, table)
     progress("comparing answers, columns and pairs")
-    evaluation, _, pairs = compare_release(finished, dataset)
-    judged = Judged.of_release(finished)
-    if judged.records is None:
+    evaluation, columns, pairs = compare_release(finished, dataset)
+    if not columns:
         why = "the release holds no records that decode, so that there are no columns, pairs or models to compare"
-        return Judgement(evaluation, [], [], None, None, [], [], [why])
-    ones, _ = compared_columns(schema)
-    columns = compare_marginals(dataset, schema, ones, judged.records, keep=True)
+        return Judgement(evaluation, [why])
     left_out = []
-    if len(ones) < len(schema):
-        left_out.append(f"the first {len(ones):,} of {len(schema):,} columns are compared")
+    if len(columns) < len(schema):
+        left_out.append(f"the first {len(columns):,} of {len(schema):,} columns are compared")
     if len(schema) > WIDEST_RECORDS or schema.is_binary:
         left_out.append("the table is too wide for models")
-        return Judgement(evaluation, columns, pairs, None, None, [], [], left_out)
+        return Judgement(evaluation, left_out, columns, pairs)
     records = finished.written.table(weighted=finished.job.rows is None)
     progress("training models")
     prediction = propensity = None
@@ -97,4 +94,4 @@ def judge(
     answers = TableAnswers(dataset)
     groups = exact_figures(finished, answers, figures_within_groups(finished, schema.names[column]))
     regression = compare_regression(finished, answers, schema.names[column])
-    return Judgement(evaluation, columns, pairs, prediction, propensity, groups, regression, left_out)
+    return Judgement(evaluation, left_out, columns, pairs, prediction, propensity, groups, regression)
