@@ -160,10 +160,13 @@ def test_columns_that_the_schema_does_not_name_are_listed_and_not_read(table: Pa
     content = HEADER.replace("id", "id,note").encode() + b"1,\xff,F,5\n"
     assert "line 2: b'\\xff' is no text" in refusal(table, content)
     assert read(table, content.replace(b"\xff", b"?")) == [[0], [0]]
-    assert unused_columns(table, SCHEMA) == ("id", "note")
-    assert unused_columns(pd.DataFrame({"sex": [], "x": [], "age": []}), SCHEMA) == ("x",)
-    assert unused_columns(pd.DataFrame({"sex": [], "x": []}), SCHEMA) == ()  # reading it says what is wanting
-    assert unused_columns(table, SCHEMA, TableReading(column_names=("a", "b", "sex", "age"))) == ("a", "b")
+    ignored = "columns that the schema does not name, ignored: "
+    people = "id, note; if id names people with several rows, use --person and --rows-per-person"
+    assert unused_columns(table, SCHEMA) == ignored + people
+    assert unused_columns(table, SCHEMA, TableReading(person="id", rows_per_person=2)) == f"{ignored}note"
+    assert unused_columns(pd.DataFrame({"sex": [], "x": [], "age": []}), SCHEMA) == f"{ignored}x"
+    assert unused_columns(pd.DataFrame({"sex": [], "x": []}), SCHEMA) == ""  # reading it says what is wanting
+    assert unused_columns(table, SCHEMA, TableReading(column_names=("a", "b", "sex", "age"))) == f"{ignored}a, b"
 
 
 def test_problems_name_line_value_number_of_rows_expectation_and_remedy(table: Path) -> None:

@@ -32,14 +32,11 @@ def figures_within_groups(finished: SyntheticRelease, target: str) -> list[dict[
         return found
     for text in questions_about(target, schema):
         question = parse_question(text, schema)
-        answered = answers_of(question, schema, measured, None) if _few(schema, question.by[0]) else None
+        few = schema.attributes[schema.index(question.by[0])].size <= FEW_VALUES
+        answered = answers_of(question, schema, measured, None) if few else None
         if answered is not None and answered.how == MEASURED and len(found) + len(answered) <= MOST_IN_GROUPS:
             found += [one.row() for one in answered.answers()]
     return found
-
-
-def _few(schema: Schema, name: str) -> bool:
-    return schema.attributes[schema.index(name)].size <= FEW_VALUES
 
 
 def compare_regression(finished: SyntheticRelease, table: TableAnswers, target: str) -> list[dict[str, Any]]:
@@ -106,7 +103,7 @@ def _explaining(schema: Schema, measured: MeasuredResiduals | None, outcome: int
     """Return the outcome and the first columns with few terms; all pairs of them were measured, if that counts."""
     numbers, chosen = [numbers_of(one) for one in schema.attributes], [outcome]
     for place, one in enumerate(schema.attributes):
-        explains = _named(one) and one.date_format is None and (one.size <= FEW_VALUES or numbers[place] is not None)
+        explains = _can_be_named(one) and (one.size <= FEW_VALUES or numbers[place] is not None)
         pairs = [(other, place) for other in chosen]
         if place in chosen or not explains or len(chosen) > MOST_TERMS:
             continue
@@ -116,14 +113,9 @@ def _explaining(schema: Schema, measured: MeasuredResiduals | None, outcome: int
 
 
 def _is_outcome(one: Attribute) -> bool:
-    return (
-        _named(one)
-        and one.missing is None
-        and one.date_format is None
-        and (numbers_of(one) is not None or one.size == 2)
-    )
+    return _can_be_named(one) and one.missing is None and (numbers_of(one) is not None or one.size == 2)
 
 
-def _named(one: Attribute) -> bool:
-    """Return whether a formula can name a column."""
-    return not {"~", "+", '"'} & {*one.name}
+def _can_be_named(one: Attribute) -> bool:
+    """Return whether a formula can name a column; dates have no numbers that it could take."""
+    return one.date_format is None and not {"~", "+", '"'} & {*one.name}

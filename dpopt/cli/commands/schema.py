@@ -208,8 +208,8 @@ def check(
     report = broken_rows(dataset, declared.circuit())
     console().print(summary)
     tell()
-    if ignored := () if declared.is_binary else unused_columns(table, declared, how):
-        console().print(f"columns that the schema does not name, ignored: {visible(', '.join(ignored))}")
+    if ignored := unused_columns(table, declared, how):
+        console().print(ignored)
     report_fit(table, fit, changed_sheet(numeric_figures(dataset), {}))
     if fit.bounds:
         rows = [tuple(f"{number:,}" for number in row) for row in fit.bounds]

@@ -362,9 +362,14 @@ def _postal_digits(name: str, texts: list[str]) -> int:
     return longest if longest in _POSTAL_LENGTHS else 0
 
 
+def names_persons(name: str) -> bool:
+    """Return whether a column may name people, or other units, by its own name."""
+    return bool(_PERSON_NAME.search(name) or _ID_NAME.search(name))
+
+
 def _is_identifier(name: str, found: int, rows: int) -> bool:
     """Return whether so many different numbers or texts are identifiers, by the name of their column."""
-    if _PERSON_NAME.search(name) or _ID_NAME.search(name):
+    if names_persons(name):
         return True
     often = found > _MANY and rows <= _ROWS_OF_A_NUMBER * found
     return often and _NUMBERED.search(name) is not None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpopt.errors import PrivateDataError, SchemaError
+from dpopt.errors import PrivateDataError, SchemaError, visible
 from dpopt.private.readers.open_table import AnyTable, named_by, open_table
 from dpopt.private.readers.table_reading import MOST_ROWS_PER_PERSON, OnInvalid, TableReading
 from dpopt.private.readers.table_sources import MemorySource, TableSource, WatchedFiles
@@ -169,13 +169,19 @@ def refuse_without_rows(source: TableSource, rows: int, how: TableReading) -> No
         raise PrivateDataError(f"{source.title} has no rows; expected at least one record")
 
 
-def unused_columns(table: AnyTable, schema: Schema, reading: TableReading | None = None) -> tuple[str, ...]:
-    """Return the columns of a table that the schema does not name, in the order of the table. No records are read.
+def unused_columns(table: AnyTable, schema: Schema, reading: TableReading | None = None) -> str:
+    """Return which columns of a table the schema does not name, in words; "" if none. No records are read.
 
-    None where the table lacks a column of the schema: reading it says so.
+    Nor is a column named where the table lacks one of the schema: reading it says so.
     """
-    used = {*schema.names, None if reading is None else reading.person}
+    from dpopt.private.drafts.guess_attribute import names_persons
+
     how = (reading or TableReading()).for_schema(schema)
-    names = open_table(table, how).names
-    there = {*schema.names} <= {*names}
-    return tuple(name or "(no name)" for name in names if there and name not in used)
+    names = [] if schema.is_binary else open_table(table, how).names
+    unused = [name for name in names if {*schema.names} <= {*names} and name not in {*schema.names, how.person}]
+    if not unused:
+        return ""
+    persons = [name for name in unused if how.person is None and names_persons(name)]
+    protect = f"; if {persons[0]} names people with several rows, use --person and --rows-per-person" if persons else ""
+    listed = ", ".join(name or "(no name)" for name in unused)
+    return visible(f"columns that the schema does not name, ignored: {listed}{protect}")
