@@ -12,11 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpopt.errors import PrivateDataError
+from dpopt.private.drafts.unused_columns import unused_columns
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.readers import csv_source
 from dpopt.private.readers.csv_source import CsvFile, CsvFilesSource
 from dpopt.private.readers.open_table import open_table
-from dpopt.private.readers.read_table import read_table, unused_columns
+from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.schema import Attribute, AttributeKind, Schema

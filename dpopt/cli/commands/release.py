@@ -54,7 +54,7 @@ def release(
     """Release differentially private synthetic records of TABLE into a new folder."""
     from dpopt.algorithms.planned import read_planned
     from dpopt.algorithms.release import release
-    from dpopt.private.readers.read_table import unused_columns
+    from dpopt.private.drafts.unused_columns import unused_columns
 
     if plan is None or schema is not None or binary_columns is not None:
         declared = declared_schema(schema, binary_columns, names)

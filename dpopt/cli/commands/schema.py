@@ -168,8 +168,9 @@ def check(
     from dataclasses import replace
 
     from dpopt.algorithms.evaluation import changed_sheet
+    from dpopt.private.drafts.unused_columns import unused_columns
     from dpopt.private.evaluation import broken_rows, numeric_figures
-    from dpopt.private.readers.read_table import fit_of_table, unused_columns
+    from dpopt.private.readers.read_table import fit_of_table
     from dpopt.private.readers.table_reading import MOST_ROWS_PER_PERSON
     from dpopt.releases.rule_conflicts import feasible_record
     from dpopt.schema.declared import declared_words

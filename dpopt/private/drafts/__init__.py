@@ -12,5 +12,6 @@
 | column_values.py | the values of a column, and the unit of one of durations |
 | guess_lengths.py | dates that follow others: lengths, or a rule |
 | guess_rules.py | what holds in every row: rules, sums and orders to be accepted |
+| unused_columns.py | columns that a schema does not name, and may name people |
 | edges.py | bins that follow the shape of the numbers |
 """

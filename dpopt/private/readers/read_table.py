@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpopt.errors import PrivateDataError, SchemaError, visible
+from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.readers.open_table import AnyTable, named_by, open_table
 from dpopt.private.readers.table_reading import MOST_ROWS_PER_PERSON, OnInvalid, TableReading
 from dpopt.private.readers.table_sources import MemorySource, TableSource, WatchedFiles
@@ -167,21 +167,3 @@ def refuse_without_rows(source: TableSource, rows: int, how: TableReading) -> No
     """Refuse, by PrivateDataError, a table without rows, unless the reading is total: that there are none is private then."""
     if rows == 0 and not how.repairs.is_total:
         raise PrivateDataError(f"{source.title} has no rows; expected at least one record")
-
-
-def unused_columns(table: AnyTable, schema: Schema, reading: TableReading | None = None) -> str:
-    """Return which columns of a table the schema does not name, in words; "" if none. No records are read.
-
-    Nor is a column named where the table lacks one of the schema: reading it says so.
-    """
-    from dpopt.private.drafts.guess_attribute import names_persons
-
-    how = (reading or TableReading()).for_schema(schema)
-    names = [] if schema.is_binary else open_table(table, how).names
-    unused = [name for name in names if {*schema.names} <= {*names} and name not in {*schema.names, how.person}]
-    if not unused:
-        return ""
-    persons = [name for name in unused if how.person is None and names_persons(name)]
-    protect = f"; if {persons[0]} names people with several rows, use --person and --rows-per-person" if persons else ""
-    listed = ", ".join(name or "(no name)" for name in unused)
-    return visible(f"columns that the schema does not name, ignored: {listed}{protect}")
