@@ -260,8 +260,8 @@ def report_release(
     out.print("            (for you alone; without the table the report may be published)")
 
 
-def report_accuracy(accuracy: Mapping[str, Any], size: int, queries: int, *, details: bool = False) -> None:
-    """Print the predicted mean error of a plan, in records of so many; with `details` as a share, too."""
+def report_accuracy(accuracy: Mapping[str, Any], size: int, queries: int) -> None:
+    """Print the predicted mean error of a plan, in records of so many."""
     if (errors := accuracy.get("predicted")) is None:
         return
     mean, low, high = (errors.get(name) for name in ("mean_error", "low", "high"))
@@ -270,9 +270,6 @@ def report_accuracy(accuracy: Mapping[str, Any], size: int, queries: int, *, det
         f"accuracy:   off by about {_rows(mean * size)} of {size:,} records, averaged over the {queries:,} "
         f"counts it is made for{between} (tried on public data)"
     )
-    if details:
-        between = "" if low is None else f", {low:.2g} to {high:.2g}"
-        console().print(f"            predicted mean error {mean:.2g} of the records{between}")
 
 
 def _rows(number: float) -> str:

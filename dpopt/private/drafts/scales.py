@@ -47,13 +47,11 @@ _NO_ANSWERS = """
 don't know | do not know | dont know | no answer | no opinion | prefer not to say | prefer not to answer | refused | \
 not applicable | n/a | unknown | other | not stated | not sure | weiß nicht | keine angabe
 """
-_BELOW, _ABOVE = ("<", "≤", "under", "less", "below"), (">", "≥", "over", "more", "above")
+_BELOW, _ABOVE = ("<", "≤", "under", "less than", "below"), (">", "≥", "over", "more than", "above")
 _NUMBERED = re.compile(
     r"[\s(\[]*(?:(under|less than|below|<|≤|over|more than|above|>|≥|up to|at least|from|grade|class|level|stage)[\s=]*)?[$€£]?"
-    r"(\d[\d,]*(?:\.\d+)?)(?!\w|[.,]\d)",
-    re.IGNORECASE,
+    r"(\d[\d,]*(?:\.\d+)?)(?!\w|[.,]\d)"
 )
-FEWEST = 3
 
 
 def in_their_order(values: Sequence[str]) -> tuple[str, ...] | None:
@@ -71,7 +69,7 @@ def in_their_order(values: Sequence[str]) -> tuple[str, ...] | None:
     plain = {text: " ".join(text.replace("_", " ").replace("’", "'").split()).casefold() for text in values}
     without = _NO_ANSWERS.strip().split(" | ")
     answers = [text for text in values if plain[text] not in without]
-    if len(answers) < FEWEST:
+    if len(answers) < 3:
         return None
     found: list[list[Any]] = [_numbers(answers), *([ranks.get(plain[text]) for text in answers] for ranks in _RANKS)]
     places = next((some for some in found if None not in some and len({*some}) == len(some)), None)
@@ -83,10 +81,8 @@ def in_their_order(values: Sequence[str]) -> tuple[str, ...] | None:
 
 def _numbers(texts: Sequence[str]) -> list[tuple[float, int] | None]:
     """Return the numbers that texts begin with, and whether what is below or above is meant: -1 or 1, else 0."""
-    found = (_NUMBERED.match(text) for text in texts)
-    return [None if one is None else (float(one[2].replace(",", "")), _side(one[1])) for one in found]
-
-
-def _side(word: str | None) -> int:
-    first = (word or "none").casefold().split()[0]
-    return (first in _ABOVE) - (first in _BELOW)
+    found = (_NUMBERED.match(text.casefold()) for text in texts)
+    return [
+        None if one is None else (float(one[2].replace(",", "")), (one[1] in _ABOVE) - (one[1] in _BELOW))
+        for one in found
+    ]
