@@ -109,8 +109,8 @@ class Attribute:
     --------
     >>> import dpopt
     >>> age = dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=(0, 18, 65, 120), integer=True)
-    >>> age.size, age.label(1), age.ordered
-    (3, '[18, 65)', True)
+    >>> age.size, age.label(1), age.ordered, age.usually_ordered
+    (3, '[18, 65)', True, True)
     >>> age.midpoints(), age.missing_code, age.other_code
     ((9.0, 41.0, 92.0), None, None)
     >>> dpopt.Attribute("a", dpopt.AttributeKind.BOOLEAN, missing="NA", also_missing=("?",)).missing_texts
