@@ -31,7 +31,7 @@ ATTRIBUTES: list[dict[str, Any]] = [
      "representatives": ["02-01-2020"], "other": "02-01-2020"},
     {"name": "stay", "type": "numeric", "edges": [0, 7, 30], "integer": True, "after": "day", "unit": "days",
      "missing": ""},
-    {"name": "code", "type": "categorical", "values": ["A1", "B2"], "prefix": 2, "missing": "?", "other": "A1"},
+    {"name": "code", "type": "categorical", "values": ["A1", "B2"], "ordered": True, "prefix": 2, "missing": "?", "other": "A1"},
     {"name": "zip", "type": "categorical", "values": ["01", "90"], "prefix": 2, "digits": 5},
     {"name": "waited", "type": "duration", "unit": "minutes", "edges": [0, 60, 240]},
     {"name": "sex", "type": "boolean", "false": "f", "true": "m", "missing": "?", "other": "f"},
