@@ -32,7 +32,7 @@ QUIET, LOUD = (0,), (80, -80)
 VALUES = ("--values-share", 0.5)
 ROUNDS: dict[str, tuple[object, ...]] = {
     "histogram in rounds": ("histogram", "people.csv", "--column", "age", "--measure", "rounds"),
-    "grid in rounds": ("grid", "people.csv", "--columns", "colour,age", "--ordered", "--shapes", "rounds"),
+    "grid in rounds": ("grid", "people.csv", "--columns", "colour,age", "--shapes", "rounds"),
     "degrees of unknown nodes": ("degrees", "edges.txt", "--nodes", "noisy"),
 }
 ANSWERS = {**{name: words for name, (words, _) in SYNOPSES.items()}, **ROUNDS}

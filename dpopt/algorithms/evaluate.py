@@ -141,12 +141,15 @@ def compare_release(
 ) -> Compared:
     """Return what `evaluate` does, and the columns and pairs that it compared; none without records."""
     found, ones, twos = _compared(Judged.of_release(finished), dataset, progress)
-    return replace(found, intervals=interval_sheet(exact_figures(finished, TableAnswers(dataset)))), ones, twos
+    figures = exact_figures(finished, TableAnswers(dataset), finished.figures())
+    return replace(found, intervals=interval_sheet(figures)), ones, twos
 
 
-def exact_figures(release: SyntheticRelease, table: TableAnswers) -> list[dict[Any, Any]]:
-    """Return `release.figures()`, each with that of its table as counted, "real", and whether it is "held". NOT private."""
-    shown, schema = release.figures(), release.job.schema
+def exact_figures(
+    release: SyntheticRelease, table: TableAnswers, shown: Sequence[dict[Any, Any]]
+) -> list[dict[Any, Any]]:
+    """Return figures of a release, each with that of its table as counted, "real", and whether it is "held". NOT private."""
+    schema = release.job.schema
     domains, size = Domains.of(schema, occurring=False), float(table.records)
     nothing, rows = MeasuredResiduals.nothing(domains, size), RowTables(table, domains, schema.sizes, size)
     asked = [parse_question(text, schema) for text in dict.fromkeys(str(one["question"]) for one in shown)]

@@ -54,6 +54,8 @@ def questions_about(target: str | None, schema: Schema) -> list[str]:
     name, attribute = _quoted(target), schema.attributes[schema.index(target)]
     numbers = attribute.kind is AttributeKind.NUMERIC and attribute.date_format is None
     asked = f"mean({name})" if numbers else f"share of {name}"
+    if len(attribute.values) == 2 and attribute.missing is None:  # the other share follows
+        asked += f" = {_quoted(attribute.label(1))}"
     return [f"{asked} by {_quoted(other)}" for other in schema.names if other != target]
 
 

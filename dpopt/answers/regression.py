@@ -52,6 +52,8 @@ class Regression:
     """Shape (p, p + 1, p, p + 1). The covariances of the entries of A, b in the last column; None: by the rows."""
     how: str
     gaussian: bool
+    unexplained: float = nan
+    """Sum of squares that the terms leave of the outcome."""
 
     def __len__(self) -> int:
         """Return the number of coefficients."""
@@ -67,6 +69,11 @@ class Regression:
             row_of({"question": self.formula, "term": term}, one, None, how)
             for term, one in zip(self.terms, found, strict=True)
         ]
+
+    def sampling_errors(self) -> Numbers:
+        """Return the standard errors of the coefficients over random samples of independent records, (p,)."""
+        freedom = max(float(self.matrix[0, 0]) - self.beta.size, 1.0)
+        return np.sqrt(np.maximum(np.diag(np.linalg.inv(self.matrix)) * self.unexplained / freedom, 0.0))
 
     def _weak(self, z: float) -> list[str]:
         """Return the columns without any one of which all other coefficients have ends."""
@@ -156,7 +163,10 @@ def regress(formula: str, schema: Schema, measured: MeasuredResiduals, rows: Row
     except np.linalg.LinAlgError:
         raise QuestionError(f"{formula!r}: the terms depend on each other; leave one of them out") from None
     noise = _noise(values, measured) if known else None
-    return Regression(formula, tuple(names), tuple(owners), matrix, right, beta, noise, how, measured.gaussian)
+    unexplained = float(moments[-1, -1] - right @ beta)
+    return Regression(
+        formula, tuple(names), tuple(owners), matrix, right, beta, noise, how, measured.gaussian, unexplained
+    )
 
 
 def _moments(values: Mapping[int, Numbers], tables: MeasuredResiduals | RowTables) -> Numbers:

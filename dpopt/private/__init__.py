@@ -15,7 +15,7 @@ theorem and the test that checks it, and a kind of charge in `dpopt.accounting`.
 | measurements/ | what is to be measured with noise, and its exact value |
 | mechanisms/ | random draws: noise, exponential mechanisms, randomness |
 | readers/ | reading private tables, each record independently |
-| record_comparison.py | the same: train on synthetic, test on real; nearest records |
+| record_comparison.py | the same: train on synthetic, test on real; real and synthetic told apart |
 | selections/ | exact scores and weights that exponential mechanisms select by |
 | tables/ | tables as curators hold them, closed to everyone else |
 """

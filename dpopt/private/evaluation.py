@@ -352,50 +352,6 @@ def numeric_figures(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class NonPrivateAnswer:
-    """A query whose answer is far off: its position, and its exact and its released answer."""
-
-    query: int
-    real: float
-    own: float
-
-
-def worst_answers(
-    dataset: PrivateDataset, queries: Clauses | MarginalSet, answers: Answers | TableAnswers, *, number: int
-) -> list[NonPrivateAnswer]:
-    """Return the queries with the largest errors, the worst first: exact, not private, for the owner only.
-
-    Marginals with more than four million cells are left aside.
-    """
-    sizes = dataset._schema.sizes
-    found: list[NonPrivateAnswer] = []
-    if isinstance(queries, MarginalSet):
-        runs = [run for run in runs_of(queries.starts, CELLS) if _cells_of(queries, run) <= CELLS]
-    else:
-        runs = [(0, len(queries))]
-    for first, last in runs:
-        begin, group = first, queries
-        if isinstance(queries, MarginalSet):
-            begin, group = int(queries.starts[first]), queries.take(np.arange(first, last))
-        exact = exact_counts(dataset, group) / dataset._rows
-        end = begin + exact.size
-        if isinstance(answers, np.ndarray):
-            own = answers[begin:end]
-        elif isinstance(group, MarginalSet) or isinstance(answers, TableAnswers):
-            own = answers.on(group, sizes)  # type: ignore[arg-type]  # tables answer clauses too
-        else:
-            own = _array(answers)
-        apart = np.abs(own - exact)
-        worst = np.argsort(-apart, kind="stable")[:number].tolist()
-        found += [NonPrivateAnswer(begin + one, float(exact[one]), float(own[one])) for one in worst]
-    return sorted(found, key=lambda one: -abs(one.own - one.real))[:number]
-
-
-def _cells_of(marginals: MarginalSet, run: tuple[int, int]) -> int:
-    return int(marginals.starts[run[1]] - marginals.starts[run[0]])
-
-
 _BLOCK_BYTES = 2**24  # of codes and truth values at a time
 
 

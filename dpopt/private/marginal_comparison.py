@@ -73,8 +73,7 @@ class NonPrivateMarginal:
     """Pearson's, of two columns of numbers that are not constant; where numbers are not known, bins are taken at their
     representatives."""
     real: Numbers | None = None
-    own: Numbers | None = None
-    """Shares, (n,) or (n, m), where they were asked for."""
+    """Shares of the table, (n,), of one column."""
     unseen: tuple[tuple[tuple[int, ...], float], ...] = ()
     shuffled: float | None = None
     """Of two columns: the distance of the table from the synthetic records with each column shuffled on its own, in the
@@ -92,7 +91,6 @@ def compare_marginals(
     synthetic: RecordAnswers | TableAnswers,
     *,
     correlations: Correlations = (None, None),
-    keep: bool = False,
 ) -> list[NonPrivateMarginal]:
     """Return marginals over one or two columns each, real beside synthetic, in the order given.
 
@@ -105,8 +103,6 @@ def compare_marginals(
     correlations
         Of the numbers of pairs of columns by their positions, of the table and of the records; None of each: those of
         bins.
-    keep
-        Whether shares are returned too.
     """
     rows, asked = dataset._rows, np.array(list(sets), dtype=np.int32)
     if rows == 0:
@@ -125,7 +121,7 @@ def compare_marginals(
             shape = [column.size for column in columns]
             both = real[cells].reshape(shape), own[cells].reshape(shape)
             known = [one.get(attributes) if one else None for one in correlations]
-            found.append(_compared(attributes, columns, both, rows, known, keep=keep))
+            found.append(_compared(attributes, columns, both, rows, known))
     return found
 
 
@@ -135,19 +131,14 @@ def _compared(
     both: tuple[Numbers, Numbers],
     rows: int,
     correlations: Sequence[float | None],
-    *,
-    keep: bool,
 ) -> NonPrivateMarginal:
     real, own = both
     distance = float(np.abs(real - own).sum()) / 2
     spread = real * (1 - real)
     sampling = float(np.minimum(np.sqrt(2 * spread / (pi * rows)), 2 * spread).sum()) / 2
-    kept = both if keep else (None, None)
     if len(columns) == 1:
         score = 1 - (_cumulative(columns[0], real, own) if _is_numeric(columns[0]) else distance)
-        return NonPrivateMarginal(
-            attributes, distance, sampling, score, real=kept[0], own=kept[1], unseen=_unseen(real, own)
-        )
+        return NonPrivateMarginal(attributes, distance, sampling, score, real=real, unseen=_unseen(real, own))
     if None in correlations:
         correlations = [correlation(columns[0], columns[1], shares) for shares in both]
     score = 1 - distance
@@ -162,8 +153,6 @@ def _compared(
         cramers_v(own),
         correlations[0],
         correlations[1],
-        real=kept[0],
-        own=kept[1],
         unseen=_unseen(real, own),
         shuffled=float(np.abs(real - np.outer(own.sum(axis=1), own.sum(axis=0))).sum()) / 2,
         dependence=chi_square(real, rows),

@@ -1,4 +1,4 @@
-"""Train on synthetic records, test on real ones; and how near synthetic records are to real ones. NOT private."""
+"""Train on synthetic records, test on real ones; and how well the two are told apart. NOT private."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Codes = NDArray[np.int32]
 Numbers = NDArray[np.float64]
 
 MOST_RECORDS = 50_000
-"""Records that a model is trained on, or that are searched for near ones: rows at equal distances of a larger table."""
+"""Records that a model is trained on: rows at equal distances of a larger table."""
+MOST_TOLD_APART, _FEWEST, _FOLDS, _PERMUTATIONS = 10_000, 30, 3, 3
 _TESTED, _TREES = 0.3, 50
 _SCATTER = np.uint64(2_654_435_761)  # 2^32 over the golden ratio
 _MOST_CATEGORIES = 255  # of a column that scikit-learn takes as categories
-_DISTANCES, _AT_ONCE = 500, 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,40 +157,48 @@ def _regression(
 
 
 @dataclass(frozen=True, slots=True)
-class NonPrivateNearness:
-    """In how many columns records differ from the nearest real one: shares of sampled records by that number, (d + 1,)."""
+class NonPrivatePropensity:
+    """How well a classifier tells synthetic records from real ones, by the bins and values of all columns."""
 
-    synthetic: tuple[float, ...]
-    """Of synthetic records."""
-    real: tuple[float, ...]
-    """Of real ones, from the nearest other one."""
-    searched: int
-    """Real records among which the nearest one was looked for."""
+    score: float
+    """pMSE: the mean of (p - 1/2)^2, p the probability that a record is synthetic, as of records not trained on; 0 to 1/4."""
+    expected: float
+    """The same, on average, where nothing tells the two apart: real and synthetic are exchanged at random."""
+    area: float
+    """The share of pairs of a real and a synthetic record in which the synthetic one gets the larger probability."""
+    records: int
+    """Of each kind."""
 
 
-def compare_nearness(dataset: PrivateDataset, schema: Schema, synthetic: Codes) -> NonPrivateNearness | None:
-    """Return how near synthetic records (r, d), and real ones, are to real ones; None for fewer than two real records."""
-    real = _sample(dataset, schema, MOST_RECORDS)
-    if len(real) < 2:
+def compare_propensity(
+    dataset: PrivateDataset, schema: Schema, synthetic: Codes, weights: Numbers
+) -> NonPrivatePropensity | None:
+    """Return how well real and synthetic records, as of `compare_predictions`, are told apart; None where records are few.
+
+    Source: Snoke, Raab, Nowok, Dibben and Slavkovic 2018, General and specific utility measures for synthetic data; the
+    classifier is gradient boosting, the probabilities are of three folds, the null expectation is of permutations.
+    """
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.metrics import roc_auc_score
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.utils import shuffle
+    from threadpoolctl import threadpool_limits
+
+    real = _sample(dataset, schema, MOST_TOLD_APART)
+    number = len(real)
+    if number < _FEWEST:
         return None
-    places = _evenly(len(real), _DISTANCES)
-    own = synthetic[_evenly(len(synthetic), _DISTANCES)]
-    return NonPrivateNearness(_nearest(own, real, None), _nearest(real[places], real, places), len(real))
-
-
-def _nearest(records: Codes, real: Codes, places: NDArray[np.int64] | None) -> tuple[float, ...]:
-    """Return how often the nearest of the real records differs in so many columns; `places`: which of them records are."""
-    least = np.empty(len(records), dtype=np.int64)
-    width = records.shape[1]
-    for start in range(0, len(records), _AT_ONCE):
-        some = records[start : start + _AT_ONCE]
-        apart = np.zeros((len(some), len(real)), dtype=np.uint16)
-        for column in range(width):
-            apart += some[:, column, None] != real[None, :, column]
-        if places is not None:
-            apart[np.arange(len(some)), places[start : start + len(some)]] = width + 1
-        least[start : start + len(some)] = apart.min(axis=1)
-    return tuple((np.bincount(least, minlength=width + 1)[: width + 1] / len(records)).tolist())
+    taken = np.searchsorted(np.cumsum(weights) / weights.sum(), (np.arange(number) + 0.5) / number)
+    records, labels = np.concatenate((real, synthetic[taken])), np.repeat([0, 1], number)
+    model = HistGradientBoostingClassifier(
+        categorical_features=[_is_category(one) for one in schema.attributes], early_stopping=False, max_iter=_TREES
+    )
+    folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=0)
+    every = [labels, *(shuffle(labels, random_state=seed) for seed in range(_PERMUTATIONS))]
+    with threadpool_limits(1):
+        found = [cross_val_predict(model, records, one, cv=folds, method="predict_proba")[:, 1] for one in every]
+    score, *chance = (float(np.mean((one - 0.5) ** 2)) for one in found)
+    return NonPrivatePropensity(score, float(np.mean(chance)), float(roc_auc_score(labels, found[0])), number)
 
 
 def _evenly(number: int, most: int) -> NDArray[np.int64]:

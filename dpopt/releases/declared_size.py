@@ -52,12 +52,6 @@ def combined(totals: Sequence[Total]) -> Total | None:
     return Total(value, float(weights.sum() ** -0.5), gaussian=all(one.gaussian for one in totals))
 
 
-def is_declared(privacy: Mapping[str, Any]) -> bool:
-    """Return whether the number of records of a statement of privacy is one that was declared, and may be wrong."""
-    added = privacy.get("relation") == "add-remove" and not privacy["budget"].get("earlier")
-    return added and bool(privacy["public_size"])
-
-
 def contradiction(privacy: Mapping[str, Any], totals: Sequence[Total]) -> dict[str, Any] | None:
     """Return what released values say of the number of records, if they contradict the declared one; `FALSE_ALARM` at most.
 
@@ -71,9 +65,9 @@ def contradiction(privacy: Mapping[str, Any], totals: Sequence[Total]) -> dict[s
     {'declared': 600, 'says': 'about', 'records': 5994, 'deviation': 17.8885}
     >>> contradiction({**privacy, "public_size": 6000}, [Total(5980.0, 20.0)])
     """
-    if not is_declared(privacy):
-        return None
     declared = privacy["public_size"]
+    if privacy.get("relation") != "add-remove" or privacy["budget"].get("earlier") or not declared:
+        return None
     estimate = combined([one for one in totals if one.says == "about"])
     limits = [one for one in totals if one.says != "about"]
     chance = FALSE_ALARM / max(1, sum(one.tests for one in limits) + (estimate is not None))

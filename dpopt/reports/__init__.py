@@ -8,5 +8,5 @@ In: a finished release, its folder, or a file that answers queries; for the owne
 | report.py | a release, or a file that answers queries, to a page |
 | sections.py | what each section of a report shows |
 | words.py | guarantees and charges in plain words |
-| charts.py | numbers to bars, histograms, maps and dots: what the template draws |
+| charts.py | numbers to bars, histograms and maps: what the template draws |
 """

@@ -1,9 +1,8 @@
-"""Numbers to marks: bars, histograms, maps and dots as the template draws them, in shares of their frames."""
+"""Numbers to marks: bars, histograms, lines and maps as the template draws them, in shares of their frames."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from math import log10
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ from dpopt.schema.attribute import Attribute, AttributeKind
 
 Numbers = NDArray[np.float64]
 
-MOST_BARS, MOST_REST, MOST_BINS, MOST_CELLS = 10, 6, 48, 16
-"""Bars of values, and how many more are shown where these are all; bars of a histogram; rows of a map."""
+MOST_BARS, MOST_REST, MOST_IN_ORDER, MOST_BINS = 10, 6, 32, 48
+"""Bars of values, and how many more are shown where these are all; bars of ordered values; bars of a histogram."""
 WIDTH, HEIGHT = 360, 120
 MISSING, LETTER = 56, 6.5
 """Of a histogram, in units of its picture, as are what is kept at its right for missing values, and a letter."""
@@ -30,7 +29,7 @@ def short(text: str, most: int = 18) -> str:
 def column_chart(
     attribute: Attribute, own: Numbers | None, real: Numbers | None, low: Numbers | None, high: Numbers | None
 ) -> dict[str, Any]:
-    """Return the picture of a column: a histogram of numbers, or bars of values, the largest first, numbers in order.
+    """Return the picture of a column: a histogram of numbers, or bars of values, the largest first, ordered ones in order.
 
     Parameters
     ----------
@@ -44,8 +43,9 @@ def column_chart(
     if attribute.kind is AttributeKind.NUMERIC:
         return _histogram(attribute, series)
     order = np.argsort(-np.nan_to_num(main), kind="stable")
-    shown, rest = np.split(order, [MOST_BARS if attribute.size > MOST_BARS + MOST_REST else attribute.size])
-    if all(type(value) in (int, float) for value in attribute.values):
+    most = MOST_IN_ORDER if attribute.ordered else MOST_BARS + MOST_REST
+    shown, rest = np.split(order, [MOST_BARS if attribute.size > most else attribute.size])
+    if attribute.ordered:
         shown = np.sort(shown)
     top = _top(*(None if one is None else one[shown] for one in series.values()))
     error = None if low is None or high is None else float(np.nanmax(high - low)) / 2
@@ -153,76 +153,16 @@ def square_map(
 ) -> dict[str, Any]:
     """Return a map of a symmetric matrix (d, d), its lower half, NaN left blank; `top` None stands for the largest value."""
     top = max(1e-9, float(np.nanmax(np.abs(values), initial=0.0))) if top is None else top
-    lower = np.where(np.tri(len(names), k=-1) > 0, values, np.nan)
-    cells = _cells(names, names, lower, top, lambda value: f"{value:{'+' if signed else ''}.3f}")
-    return {"names": [short(name, 16) for name in names], "cells": cells, "top": f"{top:.2g}", "signed": signed}
-
-
-def table_map(
-    attributes: Sequence[Attribute], shares: Numbers, *, order: Sequence[NDArray[np.int64]], top: float, signed: bool
-) -> dict[str, Any]:
-    """Return a map of the shares (n, m) of pairs of values; of many bins some are joined, of many values the last.
-
-    Parameters
-    ----------
-    order
-        For each column its codes, the ones to keep first.
-    """
-    labels = []
-    for axis, attribute in enumerate(attributes):
-        names, shares = _together(attribute, shares, axis, order[axis])
-        labels.append([short(name, 14) for name in names])
-    rows, columns = labels
-    down = round(LETTER * max(map(len, columns)))
-    cells = _cells(rows, columns, shares, top, percent)
-    return {"rows": rows, "columns": columns, "cells": cells, "signed": signed, "down": down}
-
-
-def _cells(
-    rows: Sequence[str], columns: Sequence[str], values: Numbers, top: float, said: Callable[[float], str]
-) -> list[dict[str, Any]]:
-    """Return the squares of a map: opacity says how large a value is, a class its sign.
-
-    Opacities are square roots, so that small values are seen; the largest one stands for `top`.
-    """
-    return [
+    cells = [
         {
             "x": column,
             "y": row,
-            "opacity": round(float(np.sqrt(min(1.0, abs(values[row, column]) / top))), 2),
+            "opacity": round(
+                float(np.sqrt(min(1.0, abs(values[row, column]) / top))), 2
+            ),  # so that small ones are seen
             "sign": "high" if values[row, column] > 0 else "low",
-            "title": f"{rows[row]} x {columns[column]}: {said(float(values[row, column]))}",
+            "title": f"{names[row]} x {names[column]}: {values[row, column]:{'+' if signed else ''}.3f}",
         }
-        for row, column in np.argwhere(~np.isnan(values)).tolist()
+        for row, column in np.argwhere(np.tri(len(names), k=-1) * ~np.isnan(values)).tolist()
     ]
-
-
-def _together(attribute: Attribute, shares: Numbers, axis: int, order: NDArray[np.int64]) -> tuple[list[str], Numbers]:
-    """Return at most `MOST_CELLS` names along an axis, and the shares of what they stand for."""
-    size = attribute.size
-    if size <= MOST_CELLS:
-        return [attribute.label(code) for code in range(size)], shares
-    if attribute.kind is AttributeKind.NUMERIC:
-        each = -(-size // MOST_CELLS)
-        starts = np.arange(0, size, each)
-        return [attribute.label(int(start)) + "…" for start in starts], np.add.reduceat(shares, starts, axis)
-    kept, others = np.sort(order[: MOST_CELLS - 1]), np.sort(order[MOST_CELLS - 1 :])
-    rest = shares.take(others, axis).sum(axis, keepdims=True)
-    names = [*(attribute.label(int(code)) for code in kept), f"{others.size} others"]
-    return names, np.concatenate([shares.take(kept, axis), rest], axis)
-
-
-def dots(points: Sequence[tuple[float, float, str]]) -> dict[str, Any] | None:
-    """Return points (x, y, title) on two logarithmic axes with one scale, in a frame of 300 units; None below two."""
-    some = [(x, y, title) for x, y, title in points if x > 0 and y > 0]
-    if len(some) < 2:
-        return None
-    logs = [log10(number) for x, y, _ in some for number in (x, y)]
-    low, high = np.floor(min(logs)), np.ceil(max(logs))
-    span = max(1.0, float(high - low))
-
-    def place(number: float) -> float:
-        return round(300 * (log10(number) - float(low)) / span, 1)
-
-    ticks = [{"at": place(10.0**power), "text": f"{10.0**power:g}"} for power in range(int(low), int(low + span) + 1)]
-    return {"points": [{"x": place(x), "y": 300 - place(y), "title": title} for x, y, title in some], "ticks": ticks}
+    return {"names": [short(name, 16) for name in names], "cells": cells, "top": f"{top:.2g}", "signed": signed}

@@ -16,7 +16,7 @@ from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.queries.associations import cramers_v
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.reports.charts import column_chart, dots, line_chart, short, square_map, table_map
+from dpopt.reports.charts import column_chart, line_chart, short, square_map
 from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Schema
 
@@ -60,7 +60,6 @@ def column_charts(
                 "name": short(attribute.measured, 80),
                 "codes": attribute.size,
                 "missing_text": short(attribute.missing or "", 60),
-                "score": None if one is None else one.score,
                 "outside": (int(np.count_nonzero(off > 1e-12)), off.size),
                 **chart,
             }
@@ -154,45 +153,23 @@ def _matrix(pairs: Pairs, places: list[int], which: int) -> Numbers:
 
 
 def judged_sections(schema: Schema, judged: Judgement) -> dict[str, Any]:
-    """Return what the table says: errors beside sampling, the worst queries and pairs, models, nearest records."""
+    """Return what the table says: errors beside sampling, the worst pairs, models, groups."""
 
     def named(one: Any) -> str:
         return _name(schema, one)
 
-    points = [
-        (float(one.sampling), one.distance, f"{named(one)}: {one.distance:.4f}, beside {one.sampling:.4f}")
-        for one in judged.pairs
-    ]
     return {
         "evaluation": judged.evaluation,
         "named": named,
         "pairs": sorted(judged.pairs, key=lambda one: -one.distance)[:_WORST],
         "all_pairs": len(judged.pairs),
-        "against_sampling": dots(points),
-        "queries": [(short(words, 200), real, own) for words, real, own in judged.queries],
-        "worst_pairs": [_pair(schema, one) for one in judged.worst_pairs],
         "prediction": judged.prediction,
-        "nearness": judged.nearness,
+        "propensity": judged.propensity,
+        "groups": judged.groups,
+        "regression": judged.regression,
         "left_out": judged.left_out,
     }
 
 
 def _name(schema: Schema, one: Any) -> str:
     return " x ".join(short(schema.attributes[place].name, 40) for place in one.attributes)
-
-
-def _pair(schema: Schema, one: Any) -> dict[str, Any]:
-    """Return the shares of pairs of values: real, synthetic, and their difference on a scale of its own."""
-    attributes = [schema.attributes[place] for place in one.attributes]
-    top, apart = max(float(one.real.max()), float(one.own.max()), 1e-9), one.own - one.real
-    far = max(float(np.abs(apart).max()), 1e-9)
-    maps = (("real", one.real, top), ("synthetic", one.own, top), ("synthetic minus real", apart, far))
-    order = [np.argsort(-one.real.sum(axis=axis), kind="stable") for axis in (1, 0)]
-    return {
-        "name": _name(schema, one),
-        "distance": one.distance,
-        "maps": [
-            {"caption": caption, **table_map(attributes, shares, order=order, top=most, signed=shares is apart)}
-            for caption, shares, most in maps
-        ],
-    }

@@ -99,14 +99,18 @@ class Attribute:
         `dpopt.schema.arrow_names`.
     also_missing
         Further texts that are read as missing.
+    ordered
+        Whether the codes follow an order, a missing value aside. Left out: those of numbers that increase do, those of
+        truth values, and those of an Arrow type "ordered category". Categorical: True for a scale, False for numbers
+        that name categories.
     Raises SchemaError if the declaration contradicts itself; the message names the attribute.
 
     Examples
     --------
     >>> import dpopt
     >>> age = dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=(0, 18, 65, 120), integer=True)
-    >>> age.size, age.label(1), age.ordered
-    (3, '[18, 65)', True)
+    >>> age.size, age.label(1), age.ordered, age.usually_ordered
+    (3, '[18, 65)', True, True)
     >>> age.midpoints(), age.missing_code, age.other_code
     ((9.0, 41.0, 92.0), None, None)
     >>> dpopt.Attribute("a", dpopt.AttributeKind.BOOLEAN, missing="NA", also_missing=("?",)).missing_texts
@@ -132,6 +136,7 @@ class Attribute:
     digits: int | None = None
     arrow: str | None = None
     also_missing: tuple[str, ...] = ()
+    ordered: bool | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -156,6 +161,7 @@ class Attribute:
         self._check_missing()
         self._check_texts()
         self._check_arrow()
+        self._check_order()
         if not 1 <= self.size <= LARGEST_SIZE:
             raise self._refusal(f"{self.size} codes; between 1 and {LARGEST_SIZE:,} are possible: use coarser values")
         if self.occurring is not None:
@@ -168,10 +174,11 @@ class Attribute:
         return declared + (self.missing is not None)
 
     @property
-    def ordered(self) -> bool:
-        """Whether its codes follow an order, a missing value aside: those of numbers, or of an ordered category."""
-        numbers = all(isinstance(value, (int, float)) for value in self.values)
-        return self.kind is AttributeKind.NUMERIC or numbers or self.arrow == "ordered category"
+    def usually_ordered(self) -> bool:
+        """Whether its codes follow an order where its declaration says nothing of it."""
+        numbers = [value for value in self.values if isinstance(value, (int, float))]
+        increase = len(numbers) == len(self.values) and numbers == sorted(numbers)
+        return increase or self.kind is AttributeKind.BOOLEAN or self.arrow == "ordered category"
 
     @property
     def missing_texts(self) -> tuple[str, ...]:
@@ -363,6 +370,16 @@ class Attribute:
             )
         if wanted is not None:
             raise self._refusal(f"'arrow' is {self.arrow!r}; expected {wanted}; or leave it out")
+
+    def _check_order(self) -> None:
+        if self.ordered is None:
+            object.__setattr__(self, "ordered", self.usually_ordered)
+            return
+        fits = self.kind is AttributeKind.CATEGORICAL or self.ordered is self.usually_ordered
+        if not fits or not isinstance(self.ordered, bool):
+            raise self._refusal(
+                f"'ordered' is true or false and belongs to categorical; found {self.ordered!r} for {self.kind.value}"
+            )
 
     def _check_values(self) -> None:
         if self.edges or self.representatives or self.integer:

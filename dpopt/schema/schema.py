@@ -315,7 +315,7 @@ _COMMON = ("name", "type", "missing", "other", "occurring", "arrow")
 _OF_NUMBERS = ("decimals", "representatives", "after", "unit")
 
 _KEYS = {
-    AttributeKind.CATEGORICAL: (*_COMMON, "values", "prefix", "digits"),
+    AttributeKind.CATEGORICAL: (*_COMMON, "values", "ordered", "prefix", "digits"),
     AttributeKind.BOOLEAN: (*_COMMON, "false", "true"),
     AttributeKind.NUMERIC: (*_COMMON, "edges", "bins", "range", "integer", *_OF_NUMBERS),
 }
@@ -342,6 +342,7 @@ def attribute_to_json(attribute: Attribute) -> dict[str, object]:
         written |= {key: getattr(attribute, key) for key in ("after", "unit") if getattr(attribute, key)}
     elif attribute.kind is AttributeKind.CATEGORICAL:
         written["values"] = list(attribute.values)
+        written |= {} if attribute.ordered == attribute.usually_ordered else {"ordered": attribute.ordered}
         written |= {key: getattr(attribute, key) for key in ("prefix", "digits") if getattr(attribute, key)}
     elif not all(isinstance(value, bool) for value in attribute.values) or attribute.values[0]:
         written["false"], written["true"] = attribute.values
@@ -379,7 +380,7 @@ def attribute_from_json(item: object, number: int) -> Attribute:
     for key in ("missing", "other"):
         if declared.get(key, key) is None:
             raise SchemaError(f"{place}: {key!r} is null; write a text or a value, or leave it out")
-    optional = ("missing", "other", "prefix", "digits", "decimals", "after", "unit", "arrow")
+    optional = ("missing", "other", "prefix", "digits", "decimals", "after", "unit", "arrow", "ordered")
     common: dict[str, Any] = {key: declared.get(key) for key in optional}
     common["date_format"] = declared.get("format")
     if kind is AttributeKind.NUMERIC:

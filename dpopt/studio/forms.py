@@ -15,7 +15,7 @@ from dpopt.files.json_files import parse_json
 
 KINDS = ("categorical", "boolean", "numeric", "date", "duration")
 OF_BINS = ("numeric", "date", "duration")
-_OWN_FIELD = ("name", "type", "edges", "values", "missing", "integer")
+_OWN_FIELD = ("name", "type", "edges", "values", "missing", "integer", "ordered")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,7 @@ class ColumnForm:
     missing: str
     whole: bool
     more: str
+    ordered: bool = False
 
     @classmethod
     def of(cls, name: str, declared: Mapping[str, Any] | None) -> ColumnForm:
@@ -48,6 +49,7 @@ class ColumnForm:
             missing=_marked(declared["missing"]) if "missing" in declared else "",
             whole=bool(declared.get("integer")),
             more="\n".join(f"{key}: {_json(declared[key])}" for key in declared if key not in _OWN_FIELD),
+            ordered=_is_ordered(declared),
         )
 
     @classmethod
@@ -58,7 +60,8 @@ class ColumnForm:
             return str(form.get(f"{field}-{number}", "")).replace("\r", "")
 
         kind, codes, missing, more = map(text, ("kind", "codes", "missing", "more"))
-        return cls(name, kind, bool(text("kept")), codes, missing, bool(text("whole")), more)
+        whole, ordered = bool(text("whole")), bool(text("ordered"))
+        return cls(name, kind, bool(text("kept")), codes, missing, whole, more, ordered)
 
     def attribute(self, drafted: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the attribute as a schema's JSON has it, without the keys that a draft had for another type."""
@@ -81,6 +84,8 @@ class ColumnForm:
             made["missing"] = self.missing
             if self.missing[0] in '"[':
                 made["missing"] = parse_json(self.missing, f"column {self.name!r}: missing", SchemaError)
+        if self.kind == "categorical" and self.ordered != _is_ordered(made):
+            made["ordered"] = self.ordered
         return made
 
     def _others(self) -> dict[str, Any]:
@@ -105,6 +110,12 @@ class ColumnForm:
                 f"column {self.name!r}: the edge of a bin is a number on a line of its own; found {text!r}"
             ) from None
         return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def _is_ordered(declared: Mapping[str, Any]) -> bool:
+    """Return whether a categorical column has its values in an order, by the keys of a schema."""
+    alone = {"dpopt_schema": 1, "attributes": [declared]}
+    return declared["type"] == "categorical" and bool(dpopt.Schema.from_json(alone).attributes[0].ordered)
 
 
 def _json(value: object) -> str:

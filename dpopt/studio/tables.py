@@ -132,8 +132,10 @@ class Table:
 
     @classmethod
     def opened(cls, path: Path, name: str, place: Path) -> Table:
-        """Return a table with the draft of its schema."""
-        return cls(secrets.token_urlsafe(9), name, path, place, dpopt.infer_schema(path))
+        """Return a table with the draft of its schema; a column that names people with several rows is to be protected."""
+        draft = dpopt.infer_schema(path)
+        person = next((column.name for column in draft.columns if column.type == "unit of privacy"), "")
+        return cls(secrets.token_urlsafe(9), name, path, place, draft, asked=FormEntries(person=person))
 
     def columns(self, *, drafted: bool = False) -> list[ColumnForm]:
         """Return the forms of all columns: as reviewed, or else as drafted."""

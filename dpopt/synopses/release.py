@@ -272,10 +272,10 @@ class Request:
         return found
 
     def declared_bins(
-        self, schema: Schema | str | os.PathLike[str], columns: tuple[str, ...], *, ordered: bool
+        self, schema: Schema | str | os.PathLike[str], columns: tuple[str, ...], *, in_order: bool = True
     ) -> tuple[Bins, ...]:
-        """Return the bins that a schema declares for each of these columns."""
-        return bins_of(self._attributes(schema, columns), ordered=ordered)
+        """Return the bins that a schema declares for each of these columns, as of `Bins.of_attribute`."""
+        return tuple(Bins.of_attribute(one, in_order=in_order) for one in self._attributes(schema, columns))
 
     def _attributes(self, schema: Schema | str | os.PathLike[str], columns: tuple[str, ...]) -> tuple[Attribute, ...]:
         declared = self.declared(schema)
@@ -441,7 +441,7 @@ class Request:
         *,
         plan: Callable[[tuple[Bins, ...], Budget, int | None], _Plan],
         measure: Callable[[tuple[Bins, ...]], Measure[BinCounts, _Plan, _Released]],
-        ordered: bool,
+        in_order: bool = True,
         counts: str | None = None,
         size: int | None = None,
         tried: int | None = None,
@@ -455,16 +455,15 @@ class Request:
             Columns and their schema, or the column of counts.
         plan, measure, compared
             As for `release`, given the bins of each column.
-        ordered
-            Whether declared values are ordered as they are listed.
+        in_order
+            As for `Bins.of_attribute`.
         command, size, tried
             As for `release`.
         """
         if (not columns) == (counts is None) or (not columns) != (schema is None):
             raise PlanError("name what is counted: --column and --schema, or --counts")
         if schema is not None:
-            attributes = self._attributes(self.declared(schema, size), columns)
-            axes = bins_of(attributes, ordered=ordered)
+            axes = self.declared_bins(self.declared(schema, size), columns, in_order=in_order)
             return self.release(
                 command,
                 table,
@@ -535,11 +534,6 @@ class Request:
             return released
         with stage(self.stages, "solving the models"):
             return released.solved_by(self.solver, self.seconds)
-
-
-def bins_of(attributes: tuple[Attribute, ...], *, ordered: bool) -> tuple[Bins, ...]:
-    """Return the bins of attributes; raises `WorkloadError` if nothing says that the values of one are ordered."""
-    return tuple(Bins.of_attribute(one, ordered=ordered) for one in attributes)
 
 
 def named_axes(shape: tuple[int, ...], axes: tuple[Bins, ...] | None) -> tuple[Bins, ...]:

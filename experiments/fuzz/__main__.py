@@ -78,7 +78,7 @@ def make_samples(folder: Path, algorithms: Sequence[str] = ALGORITHMS) -> None:
     schema = {
         "dpopt_schema": 1,
         "attributes": [
-            {"name": "colour", "type": "categorical", "values": ["red", "green", "blue"]},
+            {"name": "colour", "type": "categorical", "values": ["red", "green", "blue"], "ordered": True},
             {"name": "age", "type": "numeric", "edges": [0, 20, 40, 60], "integer": True, "missing": "?"},
             {"name": "smoker", "type": "boolean"},
         ],
@@ -146,7 +146,7 @@ def _make_releases(folder: Path, algorithms: Sequence[str]) -> None:
     for kind in ("histogram", "grid", "sorted", "intervals", "summary", "lists", "halfspaces"):
         named: tuple[str, ...] = ("--column", "age")
         if kind in {"grid", "intervals"}:
-            named = ("--columns", "colour,age" if kind == "grid" else "age", "--ordered")
+            named = ("--columns", "colour,age" if kind == "grid" else "age")
         where = folder / f"{kind}.npz"
         words: tuple[object, ...] = (table, *schema, *named)
         if kind == "summary":
@@ -163,7 +163,7 @@ def _make_releases(folder: Path, algorithms: Sequence[str]) -> None:
         call(kind, "release", *words, "--epsilon", 5, *more, "-o", where)
     call("histogram", "release", table, *schema, "--column", "age", "--epsilon", 5, "--hierarchy", folder / "hierarchy.json",
          "-o", folder / "by-hierarchy.npz")  # fmt: skip
-    call("intervals", "release", table, *schema, "--ordered", "--columns", "colour,age", "--epsilon", 50, "--n0",
+    call("intervals", "release", table, *schema, "--columns", "colour,age", "--epsilon", 50, "--n0",
          200, "-o", folder / "boxes.npz")  # fmt: skip
     call("polynomial", "--predicate", "or", "--k", 4, "--degree", 2, "-o", folder / "polynomial.json")
 

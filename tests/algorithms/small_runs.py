@@ -33,7 +33,7 @@ ROWS = 200
 AMPLE = Budget(1e6, 1e-6, None, Accountant.ZCDP)
 SCHEMA = Schema(
     (
-        Attribute("colour", AttributeKind.CATEGORICAL, ("red", "green", "blue")),
+        Attribute("colour", AttributeKind.CATEGORICAL, ("red", "green", "blue"), ordered=True),
         Attribute("age", AttributeKind.NUMERIC, edges=(0, 20, 40, 60), integer=True),
         Attribute("smoker", AttributeKind.BOOLEAN),
         Attribute("town", AttributeKind.CATEGORICAL, ("north", "south", "other"), missing="?", other="other"),

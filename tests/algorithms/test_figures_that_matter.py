@@ -226,7 +226,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"figures": ["age ~ sex"]}, "'age ~ sex' is a regression, which figures= does not take"),
     ({"target": "nowhere"}, "target= is a column of the schema, found 'nowhere'"),
     ({"figures": [TRIPLE], "workload": "marginals:2"}, "3 columns together .sector, sex, age.*marginals:3"),
-    ({"target": "sex", "workload": "marginals:1"}, "'share of sex by sector' needs 2 columns together"),
+    ({"target": "sex", "workload": "marginals:1"}, "'share of sex = male by sector' needs 2 columns together"),
     ({"figures": [PAIR], "algorithm": "mwem"}, "figures= is an option of projection, and not of mwem"),
     ({"target": "sex", "algorithm": "dualquery"}, "target= is an option of projection"),
     ({"figures": [PAIR], "delta": 0}, "figures= and target= need the Gaussian noise"),

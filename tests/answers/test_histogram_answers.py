@@ -67,11 +67,11 @@ def test_intervals_hold_the_figures_in_python_and_from_the_shell(tmp_path: Path)
 def test_bins_of_every_kind_are_asked_by_their_own_names() -> None:
     dates: dict[str, Any] = {"edges": ("2020-01-01", "2020-02-01", "2020-03-01"), "date_format": "%Y-%m-%d"}
     days = dpopt.Attribute("day", dpopt.AttributeKind.NUMERIC, **dates)
-    size = dpopt.Attribute("size", dpopt.AttributeKind.CATEGORICAL, ("small", "large"))
+    size = dpopt.Attribute("size", dpopt.AttributeKind.CATEGORICAL, ("small", "large"), ordered=True)
     table = pd.DataFrame({"day": ["2020-01-05"] * 60 + ["2020-02-05"] * 30, "size": ["small"] * 50 + ["large"] * 40})
     schema = dpopt.Schema((days, size))
     for column, text, true in (("day", "count where day >= 2020-02-01", 30), ("size", "count of small", 50)):
-        made = dpopt.histogram(table, schema, column, epsilon=50, ordered=True)
+        made = dpopt.histogram(table, schema, column, epsilon=50)
         assert dpopt.answer(made, text).estimate.tolist() == pytest.approx([true], abs=2)
 
 

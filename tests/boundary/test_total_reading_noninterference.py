@@ -23,7 +23,7 @@ from tests.cli.command_line import call
 SCHEMA = Schema(
     (
         Attribute("age", AttributeKind.NUMERIC, edges=(0, 20, 40, 60), integer=True, other=59),
-        Attribute("sex", AttributeKind.CATEGORICAL, ("f", "m"), missing="?"),
+        Attribute("sex", AttributeKind.CATEGORICAL, ("f", "m"), missing="?", ordered=True),
         Attribute("well", AttributeKind.BOOLEAN, other=False, missing=""),
     )
 )
@@ -55,7 +55,7 @@ BUDGET = ["--epsilon", 1, "--delta", 1e-6]
 ADD_REMOVE = ["--neighbours", "add-remove"]
 COMMANDS: dict[str, list[object]] = {
     "histogram": ["histogram", "release", "TABLE", "--column", "age", *WHERE, *BUDGET],
-    "grid": ["grid", "release", "TABLE", "--columns", "age,sex", "--ordered", *WHERE, *BUDGET],
+    "grid": ["grid", "release", "TABLE", "--columns", "age,sex", *WHERE, *BUDGET],
     "sorted": ["sorted", "release", "TABLE", "--column", "sex", *WHERE, *BUDGET],
     "intervals": ["intervals", "release", "TABLE", "--columns", "age", "--n0", 1000, *WHERE, "--epsilon", 1],
     "summary": ["summary", "release", "TABLE", "--k", 2, "--n0", 1000, *WHERE, *BUDGET],

@@ -18,7 +18,7 @@ WHERE = ["--neighbours", "add-remove", "--n0", ROWS]
 COMMANDS: dict[str, list[object]] = {
     "release": ["--workload", "marginals:1", "--algorithm", "noise", "--delta", 1e-6, "--no-predict", *WHERE],
     "histogram release": ["--column", "age"],
-    "grid release": ["--columns", "age,smoker", "--ordered"],
+    "grid release": ["--columns", "age,smoker"],
     "intervals release": ["--columns", "age", "--n0", ROWS],
     "sorted release": ["--column", "age"],
     "summary release": ["--k", 1, "--columns", "smoker", "--n0", ROWS],

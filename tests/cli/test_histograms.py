@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def release_grid(folder: Path, out: Path, epsilon: float) -> None:
-    command = f"grid release --ordered --columns {COLOUR},age --epsilon {epsilon}"
+    command = f"grid release --columns {COLOUR},age --epsilon {epsilon}"
     succeed(command, *people(folder), "-o", out)
 
 
@@ -104,7 +104,7 @@ def test_boxes_are_answered_by_labels_and_edges(folder: Path) -> None:
 
 
 def test_under_replace_the_number_of_records_is_kept(folder: Path, tmp_path: Path) -> None:
-    succeed("histogram release --column town --ordered --epsilon 1 --neighbours replace", *people(folder),
+    succeed(f"histogram release --column {COLOUR} --epsilon 1 --neighbours replace", *people(folder),
             "-o", tmp_path / "h.npz")  # fmt: skip
     found = told("histogram answer", tmp_path / "h.npz")
     assert found["answers"][0]["value"] == pytest.approx(200)

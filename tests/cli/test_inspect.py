@@ -46,7 +46,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run("reweight", folder / "release", "-o", folder / "weights")
     run("report", folder / "release", "-o", folder / "page.html")
     run("histogram release", *read, *column, folder / "histogram.npz")
-    run("grid release", *read, "--columns", "age,smoker", "--ordered", "--epsilon", 5, "-o", folder / "grid.npz")
+    run("grid release", *read, "--columns", "age,smoker", "--epsilon", 5, "-o", folder / "grid.npz")
     run("intervals release", *read, "--columns", "age", *PAID, "-o", folder / "intervals.npz")
     run("summary release", *read, "--k", 1, *PAID, "-o", folder / "summary.npz")
     steps = ("--column", "age", "--steps", 2, "--rho", 1, "-o")

@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def release(folder: Path, out: Path, *columns: str, more: tuple[object, ...] = ("--n0", 200)) -> str:
     named = ["--columns", ",".join(columns)]
     budget = [] if "--rho" in more or "--epsilon" in more else ["--epsilon", 1000]
-    return succeed("intervals release --ordered", *people(folder), *named, *budget, "-o", out, *more)
+    return succeed("intervals release", *people(folder), *named, *budget, "-o", out, *more)
 
 
 def ages() -> np.ndarray:
@@ -114,7 +114,7 @@ def test_counts_that_were_made_already_are_taken(tmp_path: Path) -> None:
         (["--columns", "age,age", "--epsilon", 1, "--n0", 200], "'age' twice"),
         (["--columns", "shoe", "--epsilon", 1, "--n0", 200], "found no attribute 'shoe'"),
         (["--counts", "age", "--columns", "age", "--epsilon", 1, "--n0", 200], "name what is counted"),
-        (["--columns", f"{OTHER},age", "--ordered", "--epsilon", 1, "--n0", 9, "--intervals", 3], "for one column"),
+        (["--columns", f"{OTHER},age", "--epsilon", 1, "--n0", 9, "--intervals", 3], "for one column"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_released_is_refused_and_nothing_is_written(

@@ -24,7 +24,7 @@ CALLS: dict[str, list[object]] = {
     "count plan": ["--most", 8],
     "count release": ["people.csv", "--schema", "schema.json", "--where", "smoker = true", "--most", 8, *OUT],
     "grid plan": ["--bins", "8x8"],
-    "grid release": ["people.csv", "--schema", "schema.json", "--columns", "age,smoker", "--ordered", *OUT],
+    "grid release": ["people.csv", "--schema", "schema.json", "--columns", "age,smoker", *OUT],
     "intervals plan": ["--bins", 8, "--n", 200],
     "intervals release": ["people.csv", "--schema", "schema.json", "--columns", "age", "--n0", 200, *OUT],
     "sorted plan": ["--bins", 8],

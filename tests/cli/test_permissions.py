@@ -46,7 +46,7 @@ def calls(given: Path, out: Path) -> list[list[object]]:
     spent = ["--epsilon", 5, "-o"]
     of_people = [table, "--schema", schema]
     column = [*of_people, "--column", "age", *spent]
-    columns = [*of_people, "--ordered", "--columns", "colour,age", *spent]
+    columns = [*of_people, "--columns", "colour,age", *spent]
     run = release_arguments(given, "--timings", out / "timings.json", "--log", out / "run.log")
     run[run.index("--out") + 1] = out / "new" / "run"
     wide = ["release", given / "baskets.txt", "--binary-columns", 4, "--layout", "baskets", "--workload",

@@ -157,4 +157,5 @@ def test_a_person_column_shows_the_owner_what_each_bound_drops(tmp_path: Path) -
     rows = [re.findall(r"[\d,]+", line) for line in text.splitlines() if re.match(r"\W*\d+ ", line)]
     assert rows == [["1", "7", "2"], ["2", "5", "1"], ["3", "4", "1"], ["5", "2", "1"], ["10", "0", "0"]]
     assert "NOT private" in text
+    assert [line for line in succeed(*asked, "--person", "name").splitlines() if "dropped" in line or "10" in line]
     assert "rows dropped" not in succeed(*asked)

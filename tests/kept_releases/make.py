@@ -20,7 +20,7 @@ ROWS, BUDGET = 400, ("--epsilon", 20, "--delta", 1e-6)
 SCHEMA = {
     "dpopt_schema": 1,
     "attributes": [
-        {"name": "colour", "type": "categorical", "values": ["red", "green", "blue"]},
+        {"name": "colour", "type": "categorical", "values": ["red", "green", "blue"], "ordered": True},
         {"name": "age", "type": "numeric", "edges": [0, 20, 40, 60], "integer": True, "missing": "?"},
         {"name": "smoker", "type": "boolean"},
         {"name": "member", "type": "boolean"},
@@ -39,7 +39,7 @@ RELEASES: dict[str, tuple[object, ...]] = {
     "residuals": ("--algorithm", "projection", "--measure", "residuals", "--records", 20, "--rows", 50),
 }
 """Algorithms, and what projection measures; of some the number of records is measured, of others not."""
-ONE, TWO = ("--column", "age"), ("--columns", "colour,age", "--ordered")
+ONE, TWO = ("--column", "age"), ("--columns", "colour,age")
 SYNOPSES: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {
     "histogram.npz": (("histogram", "people.csv", *ONE), ("--query", "20:60", "--quantile", 0.5)),
     "grid.npz": (("grid", "people.csv", *TWO), ("--query", ":,20:60")),

@@ -12,11 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpopt.errors import PrivateDataError
+from dpopt.private.drafts.unused_columns import unused_columns
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.readers import csv_source
 from dpopt.private.readers.csv_source import CsvFile, CsvFilesSource
 from dpopt.private.readers.open_table import open_table
-from dpopt.private.readers.read_table import read_table, unused_columns
+from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.schema import Attribute, AttributeKind, Schema
@@ -160,10 +161,13 @@ def test_columns_that_the_schema_does_not_name_are_listed_and_not_read(table: Pa
     content = HEADER.replace("id", "id,note").encode() + b"1,\xff,F,5\n"
     assert "line 2: b'\\xff' is not text" in refusal(table, content)
     assert read(table, content.replace(b"\xff", b"?")) == [[0], [0]]
-    assert unused_columns(table, SCHEMA) == ("id", "note")
-    assert unused_columns(pd.DataFrame({"sex": [], "x": [], "age": []}), SCHEMA) == ("x",)
-    assert unused_columns(pd.DataFrame({"sex": [], "x": []}), SCHEMA) == ()  # reading it says what is wanting
-    assert unused_columns(table, SCHEMA, TableReading(column_names=("a", "b", "sex", "age"))) == ("a", "b")
+    ignored = "columns that the schema does not name, ignored: "
+    people = "id, note; if id names people with several rows, use --person and --rows-per-person"
+    assert unused_columns(table, SCHEMA) == ignored + people
+    assert unused_columns(table, SCHEMA, TableReading(person="id", rows_per_person=2)) == f"{ignored}note"
+    assert unused_columns(pd.DataFrame({"sex": [], "x": [], "age": []}), SCHEMA) == f"{ignored}x"
+    assert unused_columns(pd.DataFrame({"sex": [], "x": []}), SCHEMA) == ""  # reading it says what is wanting
+    assert unused_columns(table, SCHEMA, TableReading(column_names=("a", "b", "sex", "age"))) == f"{ignored}a, b"
 
 
 def test_problems_name_line_value_number_of_rows_expectation_and_remedy(table: Path) -> None:

@@ -1,4 +1,4 @@
-"""Models trained on synthetic records, and nearest records, where the answers are known."""
+"""Models trained on synthetic records, and models that tell them from real ones, where the answers are known."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpopt.private import record_comparison
-from dpopt.private.record_comparison import compare_nearness, compare_predictions, default_target
+from dpopt.private.record_comparison import compare_predictions, compare_propensity, default_target
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 
@@ -76,20 +76,28 @@ def test_the_default_target_is_the_last_column_of_few_values() -> None:
     assert default_target(Schema(SCHEMA.attributes[:1])) == 0
 
 
-def test_nearest_records_are_those_of_a_search_by_hand() -> None:
-    real, own = records(40, 1), records(30, 7)
-    found = compare_nearness(PrivateDataset.from_codes(SCHEMA, list(real.T)), SCHEMA, own)
+def test_records_of_the_same_kind_are_not_told_apart_and_others_are() -> None:
+    pytest.importorskip("sklearn")
+    alike = compare_propensity(dataset(), SCHEMA, records(500, 2), np.ones(500))
+    assert alike is not None
+    assert alike.records == 600
+    assert alike.score < 1.5 * alike.expected
+    assert 0.42 < alike.area < 0.58
+    other = records(500, 2)
+    other[:, 2] = 1 - other[:, 2]  # each column is right, and the two never are together
+    apart = compare_propensity(dataset(), SCHEMA, other, np.ones(500))
+    assert apart is not None
+    assert apart.area > 0.99
+    assert 0.2 < apart.score <= 0.25
+    weighted = np.concatenate((records(500, 2), other))
+    found = compare_propensity(dataset(), SCHEMA, weighted, np.repeat([1.0, 1e-9], 500))
     assert found is not None
-    assert found.searched == 40
-    apart = (own[:, None, :] != real[None, :, :]).sum(axis=2).min(axis=1)
-    assert found.synthetic == pytest.approx(np.bincount(apart, minlength=4) / 30)
-    among = (real[:, None, :] != real[None, :, :]).sum(axis=2)
-    np.fill_diagonal(among, 9)
-    assert found.real == pytest.approx(np.bincount(among.min(axis=1), minlength=4) / 40)
+    assert found.area < 0.58
+    few = PrivateDataset.from_codes(SCHEMA, list(records(20, 1).T))
+    assert compare_propensity(few, SCHEMA, other, np.ones(500)) is None
 
 
-def test_large_tables_are_searched_in_rows_at_equal_distances(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_comparison, "MOST_RECORDS", 7)
+def test_rows_of_large_tables_are_taken_at_equal_distances() -> None:
     whole = records(100, 1)
     taken = record_comparison._sample(PrivateDataset.from_codes(SCHEMA, list(whole.T)), SCHEMA, 7)
     assert np.array_equal(taken, whole[[0, 14, 28, 42, 57, 71, 85]])

@@ -12,7 +12,7 @@ from dpopt.queries.ranges.bins import Bins
 from dpopt.schema.attribute import Attribute, AttributeKind
 
 AGE = Bins.of_attribute(Attribute("age", AttributeKind.NUMERIC, edges=(0, 18, 30, 65), integer=True, missing="?"))
-SIZE = Bins.of_attribute(Attribute("size", AttributeKind.CATEGORICAL, ("s", "m", "l")), ordered=True)
+SIZE = Bins.of_attribute(Attribute("size", AttributeKind.CATEGORICAL, ("s", "m", "l"), ordered=True))
 PLAIN = Bins("bins", 10)
 
 
@@ -58,7 +58,7 @@ def test_values_without_order_are_refused() -> None:
     attribute = Attribute("town", AttributeKind.CATEGORICAL, ("a", "b"))
     with pytest.raises(WorkloadError, match="nothing says that its values are ordered"):
         Bins.of_attribute(attribute)
-    assert Bins.of_attribute(attribute, ordered=True).label(1) == "b"
+    assert Bins.of_attribute(attribute, in_order=False).label(1) == "b"
 
 
 def test_bins_are_labelled_and_read_back() -> None:

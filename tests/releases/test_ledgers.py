@@ -34,7 +34,7 @@ from tests.algorithms.small_runs import ROWS, SCHEMA, write_table
 from tests.source_code import source_files
 
 HALF = Budget(0.5, 0.0, None, Accountant.PURE)
-HALVES: dict[str, Any] = {"epsilon": 0.5, "ordered": True}
+HALVES: dict[str, Any] = {"epsilon": 0.5}
 CELLS: dict[str, Any] = {**HALVES, "n0": ROWS}
 SHARES: dict[str, Any] = {"epsilon": 0.5, "n0": ROWS}
 ASKED: dict[str, Any] = {
@@ -152,10 +152,10 @@ WHOLE: dict[str, Callable[..., object]] = {
         for name in ("noise", "projection", "dualquery", "mwem")
     },
     "histogram": lambda budget, asked: dpopt.histogram(MANY, AGES, "age", budget=budget, **asked),
-    "grid": lambda budget, asked: dpopt.grid(MANY, AGES, ("age", "smoker"), ordered=True, budget=budget, **asked),
+    "grid": lambda budget, asked: dpopt.grid(MANY, AGES, ("age", "smoker"), budget=budget, **asked),
     "sorted": lambda budget, asked: dpopt.sorted_counts(MANY, AGES, "age", budget=budget, **asked),
     "intervals": lambda budget, asked: dpopt.intervals(MANY, AGES, "age", budget=budget, **asked),
-    "boxes": lambda budget, asked: dpopt.intervals(MANY, AGES, ("age", "smoker"), ordered=True, budget=budget, **asked),
+    "boxes": lambda budget, asked: dpopt.intervals(MANY, AGES, ("age", "smoker"), budget=budget, **asked),
     "summary": lambda budget, asked: dpopt.summary(MANY, AGES, 2, budget=budget, **asked),
 }
 

@@ -57,10 +57,11 @@ def test_a_second_release_of_a_path_is_told_until_it_is_forgotten(tmp_path: Path
 
 def test_synopses_of_a_path_are_remembered_in_python_too(tmp_path: Path) -> None:
     table, told = tmp_path / "people.csv", Told()
-    pd.DataFrame({"smoker": [True, False] * 100}).to_csv(table, index=False)
-    dpopt.prefixes(table, SCHEMA, "smoker", ordered=True, steps=1, out=tmp_path / "p.jsonl", rho=1, progress=told)
-    dpopt.count(table, SCHEMA, "smoker = true", most=9, epsilon=1, progress=told)
-    dpopt.histogram(str(table), SCHEMA, "smoker", ordered=True, epsilon=1, progress=told)
+    pd.DataFrame({"age": [0, 1] * 100}).to_csv(table, index=False)
+    schema = dpopt.Schema((dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=(0, 1, 2)),))
+    dpopt.prefixes(table, schema, "age", steps=1, out=tmp_path / "p.jsonl", rho=1, progress=told)
+    dpopt.count(table, schema, "age >= 1", most=9, epsilon=1, progress=told)
+    dpopt.histogram(str(table), schema, "age", epsilon=1, progress=told)
     assert [note.split(" released ")[1][:14] for note in told.notes] == ["once before wi", "2 times before"]
 
 

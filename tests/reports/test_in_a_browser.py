@@ -91,7 +91,7 @@ SCROLLED = """[...document.querySelectorAll('.scroll')].filter(one => one.scroll
   .map(one => one.innerText)"""
 """What is wider than its frame."""
 
-TOUCHING = """() => [...document.querySelectorAll('svg.histogram, .scatter svg')].flatMap(picture => {
+TOUCHING = """() => [...document.querySelectorAll('svg.histogram')].flatMap(picture => {
   const texts = [...picture.querySelectorAll('text')].filter(one => one.textContent);
   const boxes = texts.map(one => one.getBoundingClientRect());
   return texts.filter((one, i) => boxes.some((box, j) => j < i && box.left < boxes[i].right && boxes[i].left < box.right

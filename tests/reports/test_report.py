@@ -23,7 +23,7 @@ from tests.algorithms.small_runs import small_release, write_table
 from tests.cli.command_line import refuse, succeed
 
 PUBLIC = ("glance", "spent", "accuracy", "figures", "mechanisms", "columns", "associations", "made", "cite")
-OWNERS = ("errors", "worst", "unseen", "numbers", "models", "nearness")
+OWNERS = ("errors", "unseen", "numbers", "models", "apart", "target")
 TURNED = chr(0x202E)
 HOSTILE = TURNED + '<img src=x onerror="alert(1)">\'"&\n</svg></style><script>alert(2)</script>' + "long " * 40
 SCHEMA = Schema(
@@ -143,7 +143,7 @@ def test_long_names_lose_their_middle() -> None:
     ]
 
 
-def test_bars_of_numbers_stand_in_order_and_others_by_size() -> None:
+def test_bars_of_ordered_values_stand_in_order_and_others_by_size() -> None:
     shares = np.array([0.1, 0.2, 0.7])
     for values, order in (((1, 2, 3), ["1", "2", "3"]), (("a", "b", "c"), ["c", "b", "a"])):
         chart = column_chart(Attribute("x", AttributeKind.CATEGORICAL, values), shares, None, shares - 0.02, shares)
@@ -152,6 +152,11 @@ def test_bars_of_numbers_stand_in_order_and_others_by_size() -> None:
     chart = column_chart(many, np.arange(40) / 780, None, None, None)
     assert [row["label"] for row in chart["rows"]] == [str(value) for value in range(30, 40)]  # the largest, in order
     assert chart["others"]["values"] == 30
+    scale = Attribute("x", AttributeKind.CATEGORICAL, ("never", "often", "always"), missing="", ordered=True)
+    chart = column_chart(scale, np.array([0.1, 0.3, 0.2, 0.4]), None, None, None)
+    assert [row["label"] for row in chart["rows"]] == ["never", "often", "always", "missing"]
+    codes = Attribute("x", AttributeKind.CATEGORICAL, (1, 2, 3), ordered=False)
+    assert [row["label"] for row in column_chart(codes, shares, *[None] * 3)["rows"]] == ["3", "2", "1"]
 
 
 @pytest.mark.parametrize("last", [5000.1, 1e15])

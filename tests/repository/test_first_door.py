@@ -54,7 +54,7 @@ def values(made: dpopt.SyntheticRelease, tmp_path_factory: pytest.TempPathFactor
         "Planned": dpopt.plan(SCHEMA, "marginals:2", n=1000, **ASKED),
         "SyntheticRelease": made,
         "Histogram": histogram,
-        "grid": dpopt.grid(TABLE, SCHEMA, ["smoker", "age"], epsilon=1, ordered=True),
+        "grid": dpopt.grid(TABLE, SCHEMA, ["smoker", "age"], epsilon=1),
         "prefixes": dpopt.prefixes(TABLE, SCHEMA, "age", steps=2, out=folder / "p.jsonl", rho=1),
     }
 

@@ -36,6 +36,21 @@ any_of: Any = Attribute  # what its types forbid, too
 x_of = partial(Attribute, "x", CATEGORICAL)
 
 
+def test_an_order_is_declared_of_values_and_follows_of_numbers() -> None:
+    plain = x_of(("b", "a"))
+    declared = [plain, x_of(("b", "a"), ordered=True), x_of((1, 3)), x_of((3, 1)), x_of((1, 3), ordered=False), age()]
+    assert [one.ordered for one in declared] == [False, True, True, False, False, True]
+    assert x_of(("b", "a"), arrow="ordered category").ordered
+    assert Attribute("b", BOOLEAN, ("no", "yes")).ordered
+    for one in declared:
+        schema = Schema((one,))
+        assert Schema.from_json(json.loads(json.dumps(schema.to_json()))) == schema
+    assert "ordered" not in json.dumps([Schema((one,)).to_json() for one in (plain, declared[2], declared[5])])
+    for refused in (partial(any_of, "x", CATEGORICAL, ("b", "a"), ordered=1), partial(age, ordered=False)):
+        with pytest.raises(SchemaError, match="'ordered' is true or false and belongs to categorical"):
+            refused()
+
+
 def test_missing_has_the_last_code() -> None:
     attribute = Attribute("sex", CATEGORICAL, ("F", "M"), missing="?")
     assert attribute.size == 3

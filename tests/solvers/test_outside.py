@@ -256,7 +256,7 @@ DOORS: dict[str, Callable[[Any], object]] = {
     ),
     "reweight": lambda solver: dpopt.reweight_release(played(dpopt.DualQuery, rounds=2)("auto"), solver=solver),
     "histogram": lambda solver: dpopt.histogram(TABLE, SCHEMA, "age", epsilon=1, solver=solver),
-    "grid": lambda solver: dpopt.grid(TABLE, SCHEMA, ("age", "smoker"), ordered=True, epsilon=1, solver=solver),
+    "grid": lambda solver: dpopt.grid(TABLE, SCHEMA, ("age", "smoker"), epsilon=1, solver=solver),
     "sorted": lambda solver: dpopt.sorted_counts(TABLE, SCHEMA, "age", epsilon=1, solver=solver),
     "degrees": lambda solver: dpopt.degrees(EDGES, 8, columns=("from", "to"), epsilon=1, solver=solver),
     "intervals": lambda solver: dpopt.intervals(TABLE, SCHEMA, "age", intervals=3, n0=54, epsilon=1, solver=solver),

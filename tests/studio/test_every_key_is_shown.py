@@ -31,7 +31,8 @@ ATTRIBUTES: list[dict[str, Any]] = [
      "representatives": ["02-01-2020"], "other": "02-01-2020"},
     {"name": "stay", "type": "numeric", "edges": [0, 7, 30], "integer": True, "after": "day", "unit": "days",
      "missing": ""},
-    {"name": "code", "type": "categorical", "values": ["A1", "B2"], "prefix": 2, "missing": "?", "other": "A1"},
+    {"name": "code", "type": "categorical", "values": ["A1", "B2"], "ordered": True, "prefix": 2, "missing": "?",
+     "other": "A1"},
     {"name": "zip", "type": "categorical", "values": ["01", "90"], "prefix": 2, "digits": 5},
     {"name": "waited", "type": "duration", "unit": "minutes", "edges": [0, 60, 240]},
     {"name": "sex", "type": "boolean", "false": "f", "true": "m", "missing": "?", "other": "f"},
@@ -103,7 +104,7 @@ def test_every_key_of_a_draft_is_shown(shown: Callable[[Studio, Path], str], stu
             for value in values:
                 plain = value if isinstance(value, str) and value else json.dumps(value)
                 assert "".join(plain.split()) in page, (one["name"], key)
-            has_own_field = shown is on_the_page_of_the_studio and key in {"edges", "values", "type"}
+            has_own_field = shown is on_the_page_of_the_studio and key in {"edges", "values", "type", "ordered"}
             assert has_own_field or key == "type" or f"{key}:" in page, (one["name"], key)
     for key, value in SCHEMA.reading:
         assert f"{key}:{value!r}" in page

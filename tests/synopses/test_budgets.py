@@ -45,7 +45,7 @@ LISTS = ["x1:1, else:0", "x2:1, else:0"] * 300
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "histogram": lambda rows, **asked: dpopt.histogram(rows, ONE, "age", **asked),
     "rounds": lambda rows, **asked: dpopt.histogram(rows, ONE, "age", measure="rounds", **asked),
-    "grid": lambda rows, **asked: dpopt.grid(rows, TWO, ("age", "smoker"), ordered=True, **asked),
+    "grid": lambda rows, **asked: dpopt.grid(rows, TWO, ("age", "smoker"), **asked),
     "sorted": lambda rows, **asked: dpopt.sorted_counts(rows, ONE, "age", **asked),
     "counts": lambda rows, **asked: dpopt.histogram(
         rows.groupby("age").size().reset_index(name="found"), counts="found", **asked
@@ -53,7 +53,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "degrees": lambda _, **asked: dpopt.degrees(RING, 100, columns=("from", "to"), **asked),
     "summary": lambda rows, **asked: dpopt.summary(rows, BITS, 2, **asked),
     "intervals": lambda rows, **asked: dpopt.intervals(rows, ONE, "age", **asked),
-    "boxes": lambda rows, **asked: dpopt.intervals(rows, TWO, ("age", "smoker"), cuts=2, ordered=True, **asked),
+    "boxes": lambda rows, **asked: dpopt.intervals(rows, TWO, ("age", "smoker"), cuts=2, **asked),
     "lists": lambda _, **asked: dpopt.decision_lists(LISTS, "x1,x2", 1, **asked),
     "halfspaces": lambda _, **asked: dpopt.halfspaces(POINTS, 0.5, **SHAPE, **asked),
     "sanitize": sanitized,

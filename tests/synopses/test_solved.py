@@ -38,7 +38,7 @@ TABLE = pd.DataFrame({"age": [3, 12, 33, 33, 34, 61] * 9, "smoker": [True, False
 EDGES = pd.DataFrame({"from": [0, 0, 0, 1, 1, 2, 5], "to": [1, 2, 3, 2, 3, 3, 6]})
 MAKERS: dict[str, Callable[..., Synopsis]] = {
     "histogram": lambda **how: dpopt.histogram(TABLE, SCHEMA, "age", **how),
-    "grid": lambda **how: dpopt.grid(TABLE, SCHEMA, ("age", "smoker"), ordered=True, **how),
+    "grid": lambda **how: dpopt.grid(TABLE, SCHEMA, ("age", "smoker"), **how),
     "sorted": lambda **how: dpopt.sorted_counts(TABLE, SCHEMA, "age", **how),
     "degrees": lambda **how: dpopt.degrees(EDGES, 8, columns=("from", "to"), **how),
     "intervals": lambda **how: dpopt.intervals(

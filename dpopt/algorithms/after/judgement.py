@@ -2,51 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from dpopt.algorithms.evaluate import Judged, compare_release, compared_columns, dataset_of
+from dpopt.algorithms.after.about_target import compare_regression, figures_within_groups
+from dpopt.algorithms.evaluate import compare_release, dataset_of, exact_figures
 from dpopt.algorithms.evaluation import Evaluation
 from dpopt.algorithms.synthetic_release import SyntheticRelease
-from dpopt.private.evaluation import worst_answers
-from dpopt.private.marginal_comparison import NonPrivateMarginal, compare_marginals
+from dpopt.private.evaluation import TableAnswers
+from dpopt.private.marginal_comparison import NonPrivateMarginal
 from dpopt.private.readers.open_table import AnyTable
 from dpopt.private.readers.read_binary_table import AnyBinaryTable
 from dpopt.private.record_comparison import (
-    NonPrivateNearness,
     NonPrivatePrediction,
-    compare_nearness,
+    NonPrivatePropensity,
     compare_predictions,
+    compare_propensity,
     default_target,
 )
 from dpopt.private.tables.dataset import PrivateDataset
 
-WORST_QUERIES, WORST_PAIRS = 10, 4
 WIDEST_RECORDS = 200
-"""Columns beyond which no models are trained and no nearest records searched."""
+"""Columns beyond which no models are trained."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judgement:
-    """A release against its table; publishing it would reveal something about records.
-
-    Attributes
-    ----------
-    queries : list of (str, float, float)
-        Those with the largest errors in words, their exact and their released answers.
-    """
+    """A release against its table; publishing it would reveal something about records."""
 
     evaluation: Evaluation
     """As of `dpopt.evaluate`."""
-    columns: Sequence[NonPrivateMarginal]
-    pairs: Sequence[NonPrivateMarginal]
-    worst_pairs: Sequence[NonPrivateMarginal]
-    """All that are compared; the pairs that are furthest off, with their shares. Empty without records."""
-    queries: Sequence[tuple[str, float, float]]
-    prediction: NonPrivatePrediction | None
-    nearness: NonPrivateNearness | None
     left_out: Sequence[str]
     """Why parts are missing, a sentence each."""
+    columns: Sequence[NonPrivateMarginal] = ()
+    pairs: Sequence[NonPrivateMarginal] = ()
+    """All that are compared; none without records."""
+    prediction: NonPrivatePrediction | None = None
+    propensity: NonPrivatePropensity | None = None
+    groups: Sequence[Mapping[str, Any]] = ()
+    """Means or shares of the target within groups, as of `exact_figures`."""
+    regression: Sequence[Mapping[str, Any]] = ()
+    """As of `compare_regression`."""
 
 
 def judge(
@@ -70,28 +67,19 @@ def judge(
     progress("reading the table")
     dataset = dataset_of(job, table)
     progress("comparing answers, columns and pairs")
-    evaluation, _, pairs = compare_release(finished, dataset)
-    judged = Judged.of_release(finished)
-    worst = [
-        (job.workload.describe(one.query), one.real, one.own)
-        for one in worst_answers(dataset, job.workload.queries, judged.answers["release"], number=WORST_QUERIES)
-    ]
-    if judged.records is None:
+    evaluation, columns, pairs = compare_release(finished, dataset)
+    if not columns:
         why = "the release holds no records that decode, so that there are no columns, pairs or models to compare"
-        return Judgement(evaluation, [], [], [], worst, None, None, [why])
-    ones, _ = compared_columns(schema)
-    far = sorted(pairs, key=lambda one: -one.distance)[:WORST_PAIRS]
-    shown = compare_marginals(dataset, schema, [one.attributes for one in far], judged.records, keep=True)
-    columns = compare_marginals(dataset, schema, ones, judged.records, keep=True)
+        return Judgement(evaluation, [why])
     left_out = []
-    if len(ones) < len(schema):
-        left_out.append(f"the first {len(ones):,} of {len(schema):,} columns are compared")
+    if len(columns) < len(schema):
+        left_out.append(f"the first {len(columns):,} of {len(schema):,} columns are compared")
     if len(schema) > WIDEST_RECORDS or schema.is_binary:
-        left_out.append("the table is too wide for models and for a search for nearest records")
-        return Judgement(evaluation, columns, pairs, shown, worst, None, None, left_out)
+        left_out.append("the table is too wide for models")
+        return Judgement(evaluation, left_out, columns, pairs)
     records = finished.written.table(weighted=finished.job.rows is None)
     progress("training models")
-    prediction = None
+    prediction = propensity = None
     try:
         prediction = compare_predictions(dataset, schema, column, records.codes, records.shares)
         if prediction is None:
@@ -99,8 +87,11 @@ def judge(
                 f"no model was trained: {schema.attributes[column].name!r} has one value only, is alone, or records "
                 f"are few"
             )
+        propensity = compare_propensity(dataset, schema, records.codes, records.shares)
     except ImportError:
         left_out.append("no model was trained: scikit-learn is not installed (pip install scikit-learn)")
-    progress("searching nearest records")
-    nearness = compare_nearness(dataset, schema, records.codes)
-    return Judgement(evaluation, columns, pairs, shown, worst, prediction, nearness, left_out)
+    progress("asking about groups")
+    answers = TableAnswers(dataset)
+    groups = exact_figures(finished, answers, figures_within_groups(finished, schema.names[column]))
+    regression = compare_regression(finished, answers, schema.names[column])
+    return Judgement(evaluation, left_out, columns, pairs, prediction, propensity, groups, regression)

@@ -298,7 +298,7 @@ class Known:
         columns = (np.split(each, domains.starts[1:]) for each in (self._shares(), domains.codes))
         for shares, codes, attribute in zip(*columns, self.job.schema.attributes, strict=True):
             missing = bool(codes[-1] == attribute.missing_code) if attribute.missing is not None else False
-            parts.append(column_parts(shares, ordered=attribute.ordered, missing=missing))
+            parts.append(column_parts(shares, ordered=bool(attribute.ordered), missing=missing))
         return np.concatenate(parts)
 
     def problem(self) -> Suggested:

@@ -54,7 +54,7 @@ def _demonstrate(place: Path) -> None:
     forget(table)  # its people are made up
     report_release(finished.statement, "release", "people.csv", details=False)
     out.print("\n$ dpopt evaluate release people.csv")
-    report_errors(evaluate(finished, read_table(table, schema)), details=False)
+    report_errors(evaluate(finished, read_table(table, schema)))
     replay(folder, place / "again")
     same = all((place / "again" / file.name).read_bytes() == file.read_bytes() for file in folder.iterdir())
     out.print(f"\n$ dpopt replay release -o again\nthe same release byte for byte: {'yes' if same else 'NO'}")

@@ -67,9 +67,6 @@ def evaluate(
     table: options.AnyTableArgument,
     reading: options.LayoutOptions,
     engine: options.EngineOption = "memory",
-    details: Annotated[
-        bool, "Also show scores, baselines, means, quartiles, and synthetic values that the table does not have."
-    ] = False,
     as_json: options.JsonOption = False,
 ) -> None:
     """Compare a release with its table, the weakest figures first. NOT private.
@@ -89,7 +86,7 @@ def evaluate(
     if as_json:
         print_json(errors.to_json())
     else:
-        report_errors(errors, details=details)
+        report_errors(errors)
 
 
 @command("report")

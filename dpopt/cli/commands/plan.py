@@ -160,7 +160,7 @@ def _report(made: Planned, *, details: bool, compare: bool, predict: bool) -> No
     if details or compare or explained["chosen"] is None or not predict:
         report_plan(made.plan.describe(), explained)
     queries = len(made.request.workload)
-    report_accuracy(explained["accuracy"], made.plan.size, queries, details=details)
+    report_accuracy(explained["accuracy"], made.plan.size, queries)
     if figures := explained.get("figures", ()):
         from dpopt.algorithms.measured.figures import width_in_words
 

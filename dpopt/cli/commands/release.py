@@ -14,7 +14,6 @@ from dpopt.cli import options
 from dpopt.cli.application import NamedAlgorithm, command
 from dpopt.cli.reports.declared import declared_schema, reading_now
 from dpopt.cli.reports.reporting import reporting
-from dpopt.errors import visible
 
 TimingsOption = Annotated[
     Path | None, "Write the seconds of each stage to this file. They depend on the table: do not publish it."
@@ -53,7 +52,7 @@ def release(
     """Release synthetic records of TABLE, with differential privacy, into a new folder."""
     from dpopt.algorithms.planned import read_planned
     from dpopt.algorithms.release import release
-    from dpopt.private.readers.read_table import unused_columns
+    from dpopt.private.drafts.unused_columns import unused_columns
 
     if plan is None or schema is not None or binary_columns is not None:
         declared = declared_schema(schema, binary_columns, names)
@@ -61,9 +60,8 @@ def release(
         declared = read_planned(plan).schema
     how = reading.reading(declared)
     how.check_against(declared)
-    ignored = () if declared.is_binary else unused_columns(table, declared, how)
-    if ignored and not quiet:
-        typer.echo(f"ignored columns, which the schema does not name: {visible(', '.join(ignored))}", file=sys.stderr)
+    if not quiet and (ignored := unused_columns(table, declared, how)):
+        typer.echo(ignored, file=sys.stderr)
     with reporting("release", out, timings, log, quiet=quiet, details=details, budget=paying.budget) as progress:
         finished = release(
             table,

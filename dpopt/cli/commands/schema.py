@@ -120,7 +120,8 @@ def infer(
     of_details = ["distinct", "missing", "examples", "why"] if details else []
     headings = ["column", "drafted as", *of_details, "check"]
     title = f"{drafted.title}: {drafted.rows:,} rows (NOT private)"
-    print_table(headings, [[line[one] for one in headings] for line in lines], title=title)
+    if lines:
+        print_table(headings, [[line[one] for one in headings] for line in lines], title=title)
     if len(lines) < len(said):
         are = "column to check is" if len(said) == len(lines) + 1 else "columns to check are"
         shown.print(f"{len(said) - len(lines):,} more {are} on the page", markup=False)
@@ -160,9 +161,13 @@ def check(
 
     What this prints about TABLE is NOT private: it is for the owner's terminal, and dpopt does not store it.
     """
+    from dataclasses import replace
+
     from dpopt.algorithms.evaluation import changed_sheet
+    from dpopt.private.drafts.unused_columns import unused_columns
     from dpopt.private.evaluation import broken_rows, numeric_figures
-    from dpopt.private.readers.read_table import fit_of_table, unused_columns
+    from dpopt.private.readers.read_table import fit_of_table
+    from dpopt.private.readers.table_reading import MOST_ROWS_PER_PERSON
     from dpopt.releases.rule_conflicts import feasible_record
     from dpopt.schema.declared import declared_words
     from dpopt.schema.finer import rough_differences
@@ -193,13 +198,15 @@ def check(
         if rough is not None:
             console().print(f"note: {visible(rough)}")
         return
+    if reading.person is not None and reading.rows_per_person is None:  # which is what is asked about
+        reading = replace(reading, rows_per_person=MOST_ROWS_PER_PERSON)
     how = reading.reading(declared)
     dataset, fit = fit_of_table(table, declared, how)
     report = broken_rows(dataset, declared.circuit())
     console().print(summary)
     tell()
-    if ignored := () if declared.is_binary else unused_columns(table, declared, how):
-        console().print(f"ignored columns, which the schema does not name: {visible(', '.join(ignored))}")
+    if ignored := unused_columns(table, declared, how):
+        console().print(ignored)
     report_fit(table, fit, changed_sheet(numeric_figures(dataset), {}))
     if fit.bounds:
         rows = [tuple(f"{number:,}" for number in row) for row in fit.bounds]

@@ -227,7 +227,6 @@ def report_release(
     Without `details` a delta is left out, which the sentence on tests takes into account.
     """
     from dpopt.accounting.budget import RECORD, protection
-    from dpopt.releases.declared_size import is_declared
     from dpopt.releases.descriptions.description import described
     from dpopt.releases.descriptions.readme import README
 
@@ -248,14 +247,6 @@ def report_release(
         )
     else:
         out.print("NOT PRIVATE: a part of the draws came from a seeded or scripted source; publish nothing of it")
-    if details:
-        report_accuracy(
-            statement["accuracy"],
-            privacy["public_size"],
-            statement["workload"]["queries"],
-            details=True,
-            declared=is_declared(privacy),
-        )
     for sentence in release.repairs:
         out.print(f"note:       {sentence}")
     for line in _remarks(statement):
@@ -269,32 +260,16 @@ def report_release(
     out.print("            (for you alone; a report without the table can be published)")
 
 
-def report_accuracy(
-    accuracy: Mapping[str, Any], size: int, queries: int, *, details: bool = False, declared: bool = False
-) -> None:
-    """Print the mean error that is estimated from a release, or else the predicted one, in records.
-
-    With `details` errors are printed as shares, too. The line says if the number of records was `declared`.
-    """
-    trusted = (
-        ""
-        if not declared
-        else ", assuming that n0 is right"
-        if accuracy.get("size") is None
-        else ", including the error of n0"
+def report_accuracy(accuracy: Mapping[str, Any], size: int, queries: int) -> None:
+    """Print the predicted mean error of a plan, in records."""
+    if (errors := accuracy.get("predicted")) is None:
+        return
+    mean, low, high = (errors.get(name) for name in ("mean_error", "low", "high"))
+    between = "" if low is None else f", in nine of ten runs by {_rows(low * size)} to {_rows(high * size)}"
+    console().print(
+        f"accuracy:   {queries:,} counts, off by about {_rows(mean * size)} of {size:,} records on average{between} "
+        "(predicted from public data)"
     )
-    for which, how in (("expected", "estimated from this release"), ("predicted", "predicted from public data")):
-        if (errors := accuracy.get(which)) is not None:
-            mean, low, high = (errors.get(name) for name in ("mean_error", "low", "high"))
-            between = "" if low is None else f", in nine of ten runs by {_rows(low * size)} to {_rows(high * size)}"
-            console().print(
-                f"accuracy:   {queries:,} counts, off by about {_rows(mean * size)} of {size:,} records on average"
-                f"{between} ({how}{trusted})"
-            )
-            if details:
-                between = "" if low is None else f", {low:.2g} to {high:.2g}"
-                console().print(f"            {which} mean error {mean:.2g} of the records{between}")
-            return
 
 
 def _rows(number: float) -> str:
@@ -366,92 +341,36 @@ def report_certified(report: Mapping[str, Any]) -> None:
         out.print(line)
 
 
-def report_errors(found: Evaluation, reweighted: Evaluation | None = None, *, details: bool = True) -> None:
-    """Print an evaluation, marked as not private: first the weakest figures, which a score hides; all of it with `details`."""
+def report_errors(found: Evaluation, reweighted: Evaluation | None = None) -> None:
+    """Print an evaluation, marked as not private: first the weakest figures, which a score hides."""
     out = console()
     out.print("NOT private: these figures are for the owner of the table alone")
     for line in found.words:
         out.print(visible(line))
+    if found.dependence is not None:
+        out.print(found.dependence["words"])
     if found.intervals is not None:
         out.print(visible(found.intervals["words"]))
+    if found.scores is not None:
+        out.print(_scores_in_words(found.scores))
     out.print(
         f"all {found.queries:,} counts: off by {100 * found.mean_error:.2g} % of the records on average, by "
         f"{100 * found.max_error:.2g} % at most: {visible(found.worst_query)}"
     )
-    if not details:
-        out.print(
-            "--details and dpopt report show more: scores, means, quartiles, and values that no row of the table has"
-        )
-        return
-    if found.dependence is not None:
-        out.print(found.dependence["words"])
-    if found.scores is not None:
-        _print_scores(found.scores)
-    compared = {"release": {"max_error": found.max_error, "mean_error": found.mean_error}}
     if reweighted is not None:
-        compared["re-weighted"] = {"max_error": reweighted.max_error, "mean_error": reweighted.mean_error}
-    compared |= {f"baseline: {name}": dict(row) for name, row in found.baselines.items()}
-    print_table(
-        ("", "largest error", "mean error"),
-        [(name, f"{row['max_error']:.4f}", f"{row['mean_error']:.5f}") for name, row in compared.items()],
-        title=f"actual errors of {found.queries:,} queries (NOT private)",
-    )
-    if (marginals := found.marginals) is not None:
         out.print(
-            f"total variation of {marginals['marginals']:,} marginals: {marginals['mean_distance']:.4f} on average, at "
-            f"most {marginals['largest_distance']:.4f} ({' x '.join(marginals['largest_of'])})"
+            f"re-weighted, by {100 * reweighted.mean_error:.2g} % on average, by {100 * reweighted.max_error:.2g} % at most"
         )
-    if found.columns:
-        rows = [
-            (name if whose == "real" else "", whose, *map(_figure, (own["mean"], *(own["quartiles"] or [None] * 3))))
-            for name, both in found.columns.items()
-            for whose, own in both.items()
-        ]
-        headings = ("column", "", "mean", "quartile", "median", "quartile")
-        print_table(headings, rows, title="numeric columns (NOT private)")
-    if found.differences:
-        differences = [
-            (" to ".join(one["columns"]), _figure(one["real"]), _figure(one["synthetic"]), one["unit"] or "")
-            for one in found.differences
-        ]
-        print_table(("ordered columns", "real", "synthetic", ""), differences, title="mean differences (NOT private)")
-    if found.unseen:
-        _print_unseen(found.unseen)
+    out.print("'dpopt report' shows more: columns, pairs, groups, and values that no row of the table has")
 
 
-def _print_unseen(unseen: Sequence[Mapping[str, Any]]) -> None:
-    """Print what synthetic records have and no record of the table, with rules against it."""
-    rows = [
-        (f"{one['share']:.2%}", ", ".join(f"{n} = {v}" for n, v in zip(one["columns"], one["values"], strict=True)))
-        for one in unseen
-    ]
-    print_table(("of records", "not in the table"), rows, title="unseen values and pairs (NOT private)")
-    console().print(
-        "If one of them can never occur, a rule in the schema forbids it in the next release. Rules are "
-        "published: do not declare one because your table happens to lack a value."
-    )
-    for one in unseen:
-        console().print(one["rule"])
-
-
-def _print_scores(scores: Scores) -> None:
-    """Print SDMetrics' scores of columns and pairs, and the lowest ones."""
+def _scores_in_words(scores: Scores) -> str:
+    """Return SDMetrics' scores of columns and pairs."""
     pairs = "" if scores.pairs is None else f", of pairs {scores.pairs:.1f} %"
     left_out = f" (without {scores.left_out:,} columns)" if scores.left_out else ""
-    low = sorted(scores.by_column.items(), key=lambda one: one[1])[:3]
-    named = [f"{name} {score:.1f} %" for name, score in low]
-    named += [
-        f"{' x '.join(one['columns'])} {one['score']:.1f} %"
-        for one in sorted(scores.by_pair, key=lambda one: float(one["score"]))[:3]
-    ]
-    said = (
+    return (
         f"SDMetrics' score: {scores.overall:.1f} % (100 %: equal); of columns {scores.columns:.1f} %{pairs}{left_out}"
     )
-    console().print(visible(f"{said}. Lowest: {', '.join(named)}"))
-
-
-def _figure(number: float | None) -> str:
-    return "–" if number is None else f"{number:,.6g}"
 
 
 def report_rows(path: Path, *, rows: int) -> None:

@@ -122,7 +122,6 @@ def plan_histogram(
     *,
     column: shared.ColumnOption = None,
     where: shared.BinOptions,
-    ordered: shared.OrderedOption = False,
     measured: HistogramOptions,
     n: shared.ReplaceNOption = None,
     solver: BudgetSolverOption = None,
@@ -132,7 +131,7 @@ def plan_histogram(
     from dpopt.synopses.histograms.range_workload import ALL, NODES
     from dpopt.synopses.histograms.release_histogram import planned_histogram
 
-    bins, solver_note = where.axis(request, column, ordered=ordered), _SolverNote()
+    bins, solver_note = where.axis(request, column), _SolverNote()
     plan: Callable[..., TreePlan] = partial(planned_histogram, bins, request, **asdict(measured))
     found = plan(request.noise(plan, n), n, solver=solver, on_solved=solver_note.note)
     counts = [f"{nodes:,}" for (nodes,) in found.level_shapes()]
@@ -147,7 +146,6 @@ def plan_grid(
     *,
     columns: shared.ColumnsOption = None,
     where: shared.BinOptions,
-    ordered: shared.OrderedOption = False,
     measured: GridOptions,
     n: shared.ReplaceNOption = None,
     solver: BudgetSolverOption = None,
@@ -156,7 +154,7 @@ def plan_grid(
     from dpopt.synopses.histograms.grids import grid_plan
     from dpopt.synopses.histograms.least_possible import least_variances
 
-    axes = where.axes(request, _several(columns), ordered=ordered)
+    axes = where.axes(request, _several(columns))
     if len(axes) < 2:
         raise PlanError(_ONE_COLUMN.format("--bins"))
     cells, solver_note = tuple(bins.number for bins in axes), _SolverNote()
@@ -180,14 +178,11 @@ def release_histogram(
     counts: shared.CountsOption = None,
     solving: options.ModelSolverOptions,
     measured: HistogramOptions,
-    ordered: shared.OrderedOption = False,
 ) -> Histogram:
     """Release the histogram of a column of TABLE, or of counts, as one file that answers any range."""
     from dpopt.synopses.histograms.release_histogram import histogram
 
-    return histogram(
-        table, schema, column, counts=counts, ordered=ordered, **asdict(measured), **asdict(solving), **how
-    )
+    return histogram(table, schema, column, counts=counts, **asdict(measured), **asdict(solving), **how)
 
 
 @GRID.releases(lambda released: f"{_sides(released.plan.shape)} cells, some {released.total:,.0f} records")
@@ -201,12 +196,11 @@ def release_grid(
     ],
     solving: options.ModelSolverOptions,
     measured: GridOptions,
-    ordered: shared.OrderedOption = False,
 ) -> GridHistogram:
     """Release the histogram of several columns of TABLE as one file that answers any box."""
     from dpopt.synopses.histograms.grids.release_grid import grid
 
-    return grid(table, schema, _several(columns), ordered=ordered, **asdict(measured), **asdict(solving), **how)
+    return grid(table, schema, _several(columns), **asdict(measured), **asdict(solving), **how)
 
 
 @HISTOGRAM.shows("answer")

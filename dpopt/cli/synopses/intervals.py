@@ -59,7 +59,6 @@ def plan(
     *,
     columns: shared.ColumnsOption = None,
     where: shared.BinOptions,
-    ordered: shared.OrderedOption = False,
     n: shared.NOption = None,
     n0: N0 = None,
     shape: ShapeOptions,
@@ -69,7 +68,7 @@ def plan(
     from dpopt.synopses.intervals.against_trees import tree_beside
     from dpopt.synopses.intervals.release_intervals import plan_partition
 
-    axes = where.axes(request, shared.named_columns(columns), ordered=ordered)
+    axes = where.axes(request, shared.named_columns(columns))
     sides = tuple(axis.number for axis in axes)
     plan = partial(plan_partition, sides, relation=request.relation, **asdict(shape))
     planned = request.plan(plan, n, n0, compared=partial(plan, error=None))
@@ -97,15 +96,12 @@ def release(
     solving: options.ModelSolverOptions,
     n0: N0 = None,
     shape: ShapeOptions,
-    ordered: shared.OrderedOption = False,
 ) -> PartitionRelease:
     """Release intervals of a column of TABLE, or boxes of several, as one file that answers any range or box."""
     from dpopt.synopses.intervals.release_intervals import intervals
 
     names = shared.named_columns(columns)
-    return intervals(
-        table, schema, names, counts=counts, n0=n0, ordered=ordered, **asdict(shape), **asdict(solving), **how
-    )
+    return intervals(table, schema, names, counts=counts, n0=n0, **asdict(shape), **asdict(solving), **how)
 
 
 @INTERVALS.shows("answer")

@@ -32,17 +32,11 @@ TimeOption = Annotated[str, "The column of times, declared in --schema; its bins
 
 
 @PREFIXES.plans()
-def plan(
-    request: Request,
-    *,
-    column: shared.ColumnOption = None,
-    where: shared.BinOptions,
-    ordered: shared.OrderedOption = False,
-) -> shared.Output:
+def plan(request: Request, *, column: shared.ColumnOption = None, where: shared.BinOptions) -> shared.Output:
     """Predict the errors of the counts up to each step. Reads no table."""
     from dpopt.synopses.histograms.prefixes import planned_prefixes
 
-    found = planned_prefixes(where.axis(request, column, ordered=ordered), request)
+    found = planned_prefixes(where.axis(request, column), request)
     errors = found.deviations().tolist()
     steps = [2**power for power in range(found.steps.bit_length())]  # 1, 2, 4, ... and the last
     shown = [(f"{step:,}", f"{errors[step - 1]:,.2f}") for step in dict.fromkeys([*steps, found.steps])]
@@ -60,13 +54,12 @@ def release(
     column: TimeOption,
     schema: shared.SchemaOption,
     steps: StepsOption,
-    ordered: shared.OrderedOption = False,
     terms: shared.ReleaseOptions,
 ) -> None:
     """Charge for all steps of a column, and release the counts up to each of the first ones."""
     from dpopt.synopses.histograms.prefixes import prefixes
 
-    _report(prefixes(table, schema, column, steps=steps, out=out, ordered=ordered, **terms.keywords(schema)), out)
+    _report(prefixes(table, schema, column, steps=steps, out=out, **terms.keywords(schema)), out)
 
 
 @command("grow", group=PREFIXES.group)

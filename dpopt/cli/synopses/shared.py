@@ -35,7 +35,6 @@ ColumnsOption = Annotated[
 CountsOption = Annotated[
     str | None, "Instead of --column: the table has one row for each bin, in order, with its count in this column."
 ]
-OrderedOption = Annotated[bool, "The declared values of a categorical column are ordered as they are listed."]
 AcceptDraftOption = Annotated[bool, "Use a drafted, unreviewed schema."]
 OutOption = Annotated[Path, "-o", "--out", "New file (.npz) for the release."]
 NOption = Annotated[
@@ -102,14 +101,14 @@ class BinOptions:
     bins: Annotated[str | None, "Instead of a schema: the number of bins; for several columns such as 74x100."] = None
     schema: MaybeSchemaOption = None
 
-    def axis(self, request: Request, column: str | None, *, ordered: bool) -> Bins:
+    def axis(self, request: Request, column: str | None, *, in_order: bool = True) -> Bins:
         """Return the bins of one column."""
-        axes = self.axes(request, () if column is None else (column,), ordered=ordered)
+        axes = self.axes(request, () if column is None else (column,), in_order=in_order)
         if len(axes) != 1:
             raise PlanError(f"found --bins {self.bins}; give one number, or use 'dpopt grid' for several columns")
         return axes[0]
 
-    def axes(self, request: Request, columns: tuple[str, ...], *, ordered: bool) -> tuple[Bins, ...]:
+    def axes(self, request: Request, columns: tuple[str, ...], *, in_order: bool = True) -> tuple[Bins, ...]:
         """Return the bins of each column: those of --bins, or of columns of a schema."""
         from dpopt.queries.ranges.bins import Bins
         from dpopt.synopses.histograms.counts_plan import whole_number
@@ -117,7 +116,7 @@ class BinOptions:
         if (self.bins is None) == (not columns) or (not columns) != (self.schema is None):
             raise PlanError("name the bins: --bins with their numbers, or columns and --schema")
         if self.schema is not None:
-            return request.declared_bins(self.schema, columns, ordered=ordered)
+            return request.declared_bins(self.schema, columns, in_order=in_order)
         found = [whole_number(side) for side in str(self.bins).split("x")]
         if None in found:
             raise PlanError(

@@ -71,7 +71,7 @@ class TableOptions:
 @SORTED.plans()
 def plan(request: Request, *, column: shared.ColumnOption = None, where: shared.BinOptions) -> shared.Output:
     """Show how many counts a release measures, and their noise. Reads no table."""
-    return _planned(request, where.axis(request, column, ordered=True).number, graph=False)
+    return _planned(request, where.axis(request, column, in_order=False).number, graph=False)
 
 
 @DEGREES.plans(shared.PlanBudgetOptions)

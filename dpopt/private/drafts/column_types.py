@@ -34,6 +34,7 @@ def with_type(attribute: Attribute, kind: pa.DataType) -> Attribute:
     # pandas has types of its own for whole numbers and truth values of which some are missing
     nullable = attribute.missing is not None and (pa.types.is_integer(kind) or pa.types.is_boolean(kind))
     try:
-        return attribute if name == usual and not nullable else replace(attribute, arrow=name)
+        same = name == usual and not nullable
+        return attribute if same else replace(attribute, arrow=name, ordered=attribute.ordered or "ordered" in name)
     except SchemaError:  # it is read as something else, or its bins reach farther
         return attribute

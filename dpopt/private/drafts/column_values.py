@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ class ColumnValues:
     """The different values of a column (no nulls, no NaN) with their numbers of rows, and the rows without a value.
 
     `labels` are the words that a file gives to its values, by their text; `typed`: its type is that of dates or
-    moments; `unit`: it holds durations, as numbers of it.
+    moments; `unit`: it holds durations, as numbers of it; `order`: its values as its type lists them, if it has an order.
     """
 
     name: str
@@ -31,6 +31,11 @@ class ColumnValues:
     labels: Mapping[str, str] = field(default_factory=dict)
     typed: bool = False
     unit: str | None = None
+    order: tuple[str, ...] = ()
+
+    def in_order(self, values: Collection[str]) -> tuple[str, ...] | None:
+        """Return the values in the order of the type; None where it has none, or not all of them."""
+        return tuple(text for text in self.order if text in values) if {*values} <= {*self.order} else None
 
 
 def in_natural_unit(column: ColumnValues, tick: str) -> ColumnValues:

@@ -16,6 +16,7 @@ from dpopt.errors import counted
 from dpopt.private.drafts.column_values import ColumnValues, in_natural_unit
 from dpopt.private.drafts.edges import Shaped, readable_edges
 from dpopt.private.drafts.guess_dates import Dated, date_edges, date_form
+from dpopt.private.drafts.scales import in_their_order
 from dpopt.private.readers.arrow_types import parse_durations
 from dpopt.private.readers.domain_codes import has_leading_zero, parse_numbers
 from dpopt.private.readers.encode import as_text
@@ -270,7 +271,11 @@ def _categorical(column: ColumnValues, texts: list[str], limits: Limits, *, lead
         both = f"two values that read as no and yes: {values[0]} and {values[-1]}"
         return Guess(attribute, both if len(values) > 1 else "truth")
     why = "leading zeros: codes, and no numbers" if leading else "few different texts"
-    attribute = Attribute(column.name, AttributeKind.CATEGORICAL, values=tuple(values), missing=missing)
+    if ordered := None if leading else column.in_order(values) or in_their_order(values):
+        why, values = "few different texts, in their order", [*ordered]
+    attribute = Attribute(
+        column.name, AttributeKind.CATEGORICAL, tuple(values), missing=missing, ordered=ordered is not None or None
+    )
     guess = _of_values(attribute, why, counts, column.labels)
     if not (left := [token for token in tokens if token in values]):
         return guess
@@ -355,9 +360,14 @@ def _postal_digits(name: str, texts: list[str]) -> int:
     return longest if longest in _POSTAL_LENGTHS else 0
 
 
+def names_persons(name: str) -> bool:
+    """Return whether a column may name people, or other units, by its own name."""
+    return bool(_PERSON_NAME.search(name) or _ID_NAME.search(name))
+
+
 def _is_identifier(name: str, found: int, rows: int) -> bool:
     """Return whether so many different numbers or texts are identifiers, by the name of their column."""
-    if _PERSON_NAME.search(name) or _ID_NAME.search(name):
+    if names_persons(name):
         return True
     often = found > _MANY and rows <= _ROWS_OF_A_NUMBER * found
     return often and _NUMBERED.search(name) is not None

@@ -479,6 +479,7 @@ class _ValueCounts:
         self.unread = ""  # why the column is left out
         self.kind: Any = None  # its type
         self._tick: str | None = None  # what its durations count
+        self._order: tuple[str, ...] = ()  # its values, if its type has them in an order
         self._parts: list[tuple[pa.Array, NDArray[np.int64]]] = []
 
     def add(self, array: pa.Array) -> None:
@@ -492,6 +493,8 @@ class _ValueCounts:
         self.unread = self.unread or no_reading(array.type) or ""
         if self.unread:
             return
+        if pa.types.is_dictionary(array.type) and array.type.ordered and not self._order:
+            self._order = tuple(as_text(array.dictionary).to_pylist())
         counted = pc.value_counts(array)
         values = counted.field("values")
         values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
@@ -509,7 +512,7 @@ class _ValueCounts:
         known = pc.sort_indices(values)[: len(values) - values.null_count]  # nulls are last
         present = counts[known.to_numpy()]
         missing = int(counts.sum() - present.sum())
-        found = ColumnValues(self.name, values.take(known), present, missing, labels, self.typed)
+        found = ColumnValues(self.name, values.take(known), present, missing, labels, self.typed, order=self._order)
         return found if self._tick is None else in_natural_unit(found, self._tick)
 
     def _merge(self) -> None:

@@ -167,15 +167,3 @@ def refuse_without_rows(source: TableSource, rows: int, how: TableReading) -> No
     """Refuse, by PrivateDataError, a table without rows, unless the reading is total: that there are none is private then."""
     if rows == 0 and not how.repairs.is_total:
         raise PrivateDataError(f"{source.title} has no rows; expected at least one record")
-
-
-def unused_columns(table: AnyTable, schema: Schema, reading: TableReading | None = None) -> tuple[str, ...]:
-    """Return the columns of a table that the schema does not name, in the order of the table. No records are read.
-
-    None where the table lacks a column of the schema: reading it says so.
-    """
-    used = {*schema.names, None if reading is None else reading.person}
-    how = (reading or TableReading()).for_schema(schema)
-    names = open_table(table, how).names
-    there = {*schema.names} <= {*names}
-    return tuple(name or "(no name)" for name in names if there and name not in used)

@@ -59,19 +59,12 @@ class Bins:
         return self.number if self.edges is None else len(self.edges) - 1
 
     @classmethod
-    def of_attribute(cls, attribute: Attribute, *, ordered: bool = False) -> Bins:
-        """Return the codes of an attribute as bins.
-
-        Parameters
-        ----------
-        ordered
-            Whether the declared values of a categorical attribute stand in a meaningful order; without one it is
-            refused, by WorkloadError: a range of such values means nothing.
-        """
-        if attribute.kind is not AttributeKind.NUMERIC and not ordered:
+    def of_attribute(cls, attribute: Attribute, *, in_order: bool = True) -> Bins:
+        """Return the codes of an attribute as bins; WorkloadError if they are asked for in order, and have none."""
+        if in_order and not attribute.ordered:
             raise WorkloadError(
-                f"attribute {attribute.name!r} is {attribute.kind.value}, and nothing says that its values are "
-                f"ordered; if they are declared in their order, say so (--ordered)"
+                f"{attribute.name!r} is {attribute.kind.value}, and nothing says that its values are ordered; if they are "
+                f'listed in their order, declare "ordered": true in the schema'
             )
         labels = tuple(attribute.label(code) for code in range(attribute.size))
         edges = tuple(map(float, attribute.edges)) if attribute.kind is AttributeKind.NUMERIC else None

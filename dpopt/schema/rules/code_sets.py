@@ -80,7 +80,11 @@ class Columns:
                 )
             return position, missing if condition.value == "missing" else every ^ missing
         if condition.relation in ORDERS:
-            return position, _codes_in_order(attribute, condition)
+            one = attribute.kind is AttributeKind.CATEGORICAL and attribute.ordered
+            at = self.set_of(condition.attribute, (condition.value,)) if one else None  # type: ignore[arg-type]
+            return position, _codes_in_order(attribute, condition) if at is None else _values_in_order(
+                attribute, condition, at
+            )
         listed = condition.value if condition.relation in MEMBERSHIPS else (condition.value,)
         codes = self.set_of(condition.attribute, listed)  # type: ignore[arg-type]  # a tuple, checked by Literal
         return position, every ^ codes if condition.relation in ("!=", "not in") else codes
@@ -168,10 +172,19 @@ def _no_such_value(attribute: Attribute, value: Named) -> str:
     return f"{attribute.name!r} has no value {text!r}; {hint} (there are {', '.join(labels[:_LISTED])}{more})"
 
 
+def _values_in_order(attribute: Attribute, condition: Literal, at: int) -> int:
+    """Return which values of a scale are in a relation to one of them, the set `at`."""
+    every, upto = (1 << len(attribute.values)) - 1, 2 * at - 1
+    if at > every:
+        raise SchemaError(f"'{condition.describe()}': a missing value has no place in the order; name another value")
+    return {"<": upto ^ at, "<=": upto, ">": every ^ upto, ">=": every ^ upto ^ at}[condition.relation]
+
+
 def _codes_in_order(attribute: Attribute, condition: Literal) -> int:
     if attribute.kind is not AttributeKind.NUMERIC:
         raise SchemaError(
-            f"{attribute.name!r} is {attribute.kind.value}; {condition.relation!r} is for numeric attributes: use 'in'"
+            f"{attribute.name!r} is {attribute.kind.value}; {condition.relation!r} is for numbers and for values in order: "
+            f"use 'in', or declare \"ordered\": true if its values are listed in their order"
         )
     limit = _limit(attribute, condition)
     codes = 0

@@ -36,8 +36,8 @@ class Literal:
     attribute: str
     """Its name."""
     relation: Annotated[str, OneOf("the relation", LITERAL_RELATIONS)]
-    """"=" or "!=" one value; "in" or "not in" several; "<", "<=", ">" or ">=" a number, or a date as its column writes
-    it; or "is"."""
+    """"=" or "!=" one value; "in" or "not in" several; "<", "<=", ">" or ">=" a number, a date as its column writes
+    it, or a value of an ordered column; or "is"."""
     value: Named | tuple[Named, ...]
     """The value; a tuple of values for "in" and "not in"; "missing" or "given" for "is". The order relations are false
     of a missing value; "!=" and "not in" are true of it unless it is named."""

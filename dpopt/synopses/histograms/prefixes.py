@@ -167,7 +167,6 @@ def prefixes(
     *,
     steps: int,
     out: str | os.PathLike[str],
-    ordered: bool = False,
     noise: Noise | None = None,
     **keywords: Unpack[RequestKeywords],
 ) -> Prefixes:
@@ -185,8 +184,6 @@ def prefixes(
         How many steps are over, and are measured now.
     out : path
         The new file, which `grow` goes on with.
-    ordered : bool
-        Whether the declared values of a categorical column are in the order of time.
     noise : Noise, optional
         Anything but the default marks the release as not private.
     **keywords
@@ -208,7 +205,7 @@ def prefixes(
     (True, True)
     """
     request, target = Request(**keywords), Path(out)
-    (bins,) = request.declared_bins(schema, (column,), ordered=ordered)
+    (bins,) = request.declared_bins(schema, (column,))
     plan = planned_prefixes(bins, request)
     _check_steps(steps, 0, plan)
     check_new(target)
@@ -272,7 +269,7 @@ def grow(
                 "drawn. Begin another release, with a budget of its own"
             )
         _check_steps(steps, state.noisy.size, state.plan)
-        (bins,) = request.declared_bins(schema, (column,), ordered=True)
+        (bins,) = request.declared_bins(schema, (column,))
         if (bins.name, bins.labels, bins.edges) != (state.bins.name, state.bins.labels, state.bins.edges):
             raise PlanError(f"the bins of {column!r} are not those of the file; give the schema that it was made with")
         return state.measured(request.bin_counts(table, schema, (column,)), journal, steps, noise=noise)

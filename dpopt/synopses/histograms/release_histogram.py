@@ -100,7 +100,6 @@ def plan_histogram(
     hierarchy: str | os.PathLike[str] | None = None,
     branching: int | None = None,
     measure: str = AUTO,
-    ordered: bool = False,
     **keywords: Unpack[RequestKeywords],
 ) -> TreePlan:
     """Return what `histogram` would measure of a column, and the errors to expect, before any table is read.
@@ -109,7 +108,7 @@ def plan_histogram(
     ----------
     n : int, optional
         The number of records, under replace.
-    schema, column, ranges, hierarchy, branching, measure, ordered, **keywords
+    schema, column, ranges, hierarchy, branching, measure, **keywords
         As for `dpopt.histogram`.
 
     Returns
@@ -128,7 +127,7 @@ def plan_histogram(
     {'all ranges': 1.9}
     """
     request = Request(**keywords)
-    (bins,) = request.declared_bins(schema, (column,), ordered=ordered)
+    (bins,) = request.declared_bins(schema, (column,))
     plan = partial(
         planned_histogram, bins, request, ranges=ranges, hierarchy=hierarchy, branching=branching, measure=measure
     )
@@ -145,7 +144,6 @@ def histogram(
     hierarchy: str | os.PathLike[str] | None = None,
     branching: int | None = None,
     measure: str = AUTO,
-    ordered: bool = False,
     **keywords: Unpack[ModelKeywords],
 ) -> Histogram:
     """Release the histogram of a column, which answers any range with its error.
@@ -176,8 +174,6 @@ def histogram(
         measures blocks from the largest down and divides none further that holds few records: better where most bins
         are empty or alike. "auto": rounds for "all" ranges or "prefixes" with Laplace noise, if blocks of 8 bins or
         more are planned and no solver is named; else blocks.
-    ordered : bool
-        Whether the declared values of a categorical column are ordered as they are listed.
     **keywords
         epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft, progress, budget: see
         `dpopt.synopses.release.RequestKeywords`; solver, seconds: see `dpopt.synopses.release.ModelKeywords`.
@@ -220,7 +216,6 @@ def histogram(
             modelled=request.solver is not None,
         ),
         measure=lambda axes: partial(release_histogram, bins=axes[0]),
-        ordered=ordered,
     )
 
 

@@ -136,7 +136,6 @@ def intervals(
     cuts: int | None = None,
     error: float | None = None,
     confidence: float = CONFIDENCE,
-    ordered: bool = False,
     **keywords: Unpack[ModelKeywords],
 ) -> PartitionRelease:
     """Release intervals of a column, or boxes of several, each with nearly equally many records.
@@ -162,8 +161,6 @@ def intervals(
         Refuse unless the proven error is at most this share of the records.
     confidence : float
         Probability with which the proven error holds.
-    ordered : bool
-        Whether the declared values of categorical columns are ordered as they are listed.
     **keywords
         epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft, progress, budget: see
         `dpopt.synopses.release.RequestKeywords`; solver, seconds: see `dpopt.synopses.release.ModelKeywords`.
@@ -219,7 +216,6 @@ def intervals(
         plan=partial(planned, error=error),
         compared=None if error is None else planned,  # without an error to refuse it is the plan
         measure=lambda axes: partial(release_partition, axes=axes),
-        ordered=ordered,
         size=n0,
         tried=_TRIED_SIZE,
     )

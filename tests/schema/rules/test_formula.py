@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 
+import numpy as np
 import pytest
 from hypothesis import given
 
@@ -290,6 +291,16 @@ def test_a_literal_is_true_of_the_codes_that_it_names(condition: Literal, found:
         assert codes(condition) == found
 
 
+def test_values_in_order_are_compared_and_missing_ones_are_not() -> None:
+    grade = Attribute("grade", AttributeKind.CATEGORICAL, ("low", "mid", "high"), missing="?", ordered=True)
+    for relation, true in (("<", [0]), ("<=", [0, 1]), (">", [2]), (">=", [1, 2])):
+        schema = Schema((grade,), rules=(Rule(literal("grade", relation, "mid"), "x"),))
+        broken = schema.circuit().broken(np.arange(4, dtype=np.int32)[:, None])[:, 0]
+        assert np.flatnonzero(~broken).tolist() == true
+    with pytest.raises(SchemaError, match="a missing value has no place in the order"):
+        Schema((grade,), rules=(Rule(literal("grade", "<", "?"), "x"),))
+
+
 REFUSED_VALUES = [
     (literal("jbo", "=", "nurse"), "the schema has no attribute 'jbo'; did you mean 'job'?"),
     (
@@ -301,7 +312,7 @@ REFUSED_VALUES = [
     (literal("job", "=", 1.5), "'job' has no value '1.5'; write it as text, in quotes"),
     (literal("job", "in", ["clerk", "qqqqqq"]), "'job' has no value 'qqqqqq'; name a declared value"),
     (literal("job", "=", Bin(0)), "'job' has no value 'bin 0'"),
-    (literal("job", "<", 3), "'job' is categorical; '<' is for numeric attributes: use 'in'"),
+    (literal("job", "<", 3), "'job' is categorical; '<' is for numbers and for values in order: use 'in'"),
     (literal("insured", ">=", 1), "'insured' is boolean"),
     (literal("insured", "=", 1), "'insured' has no value '1'"),
     (literal("insured", "=", None), "'insured' has no missing values, and null"),

@@ -26,7 +26,6 @@ def grid(
     *,
     ranges: str = "all",
     shapes: str = "auto",
-    ordered: bool = False,
     **keywords: Unpack[ModelKeywords],
 ) -> GridHistogram:
     """Release the histogram of several columns, which answers any box with its error.
@@ -45,8 +44,6 @@ def grid(
         Which blocks of cells may be measured: "cubes", "rectangles", "cells", "rounds": the largest first, and none
         that holds few records is divided further; or "auto": rounds of two columns with Laplace noise where no solver
         is named (`dpopt.synopses.histograms.grids.grid_plan.plan_grid`).
-    ordered : bool
-        Whether the declared values of categorical columns are ordered as they are listed.
     **keywords
         epsilon (delta=0: pure), or rho; neighbours, reading, accept_draft, progress, budget: see
         `dpopt.synopses.release.RequestKeywords`; solver, seconds: see `dpopt.synopses.release.ModelKeywords`.
@@ -67,7 +64,7 @@ def grid(
     >>> ages = dpopt.Attribute("age", dpopt.AttributeKind.NUMERIC, edges=(0, 20, 40, 60, 80))
     >>> smokers = dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN)
     >>> table = pandas.DataFrame({"age": [15, 25, 35, 45] * 50, "smoker": [True, False] * 100})
-    >>> released = dpopt.grid(table, dpopt.Schema((ages, smokers)), ("age", "smoker"), epsilon=5, ordered=True)
+    >>> released = dpopt.grid(table, dpopt.Schema((ages, smokers)), ("age", "smoker"), epsilon=5)
     >>> abs(released.answer("20:40,:").value - 100) < 50
     True
     """
@@ -87,7 +84,6 @@ def grid(
             modelled=request.solver is not None,
         ),
         measure=lambda axes: partial(release_grid, axes=axes),
-        ordered=ordered,
     )
 
 

@@ -226,7 +226,7 @@ def sorted_counts(
             axes[0].number, budget, graph=False, relation=request.relation, size=size
         ),
         measure=lambda _: release_sorted,
-        ordered=True,
+        in_order=False,
     )
 
 
