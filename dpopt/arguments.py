@@ -157,7 +157,7 @@ def _plain_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[An
 def plain(value: Any) -> Any:
     """Return a value with Python's numbers for NumPy's, in lists, tuples and dictionaries too; arrays as lists."""
     kind = type(value)
-    if kind in {list, tuple}:
+    if kind in {list, tuple} and not {*map(type, value)} <= {bool, float, int, str}:
         return kind(one.tolist() if _is_numpy(one) else plain(one) for one in value)
     if kind is dict:
         return dict(zip(value, plain(list(value.values())), strict=True))
@@ -273,7 +273,7 @@ def _is(value: object, hint: Any) -> bool:
 
 def _each_is(values: Iterable[object], parts: tuple[Any, ...]) -> bool:
     """Return whether each of some values is of a type, if a list or a tuple declares them; else whether the first one is."""
-    if not hasattr(values, "__len__") or parts[1:] not in ((), (...,)):
+    if not hasattr(values, "__len__") or parts[1:] not in ((), (...,)) or parts[:1] == (Any,):
         return True
     known = values if isinstance(values, list | tuple) else islice(values, 1)
     return all(_is(one, part) for part in parts[:1] for one in known)

@@ -6,10 +6,10 @@ Compiled kernels run without the interpreter's lock, so that pieces of one array
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
-from typing import TypeVar
+from typing import TypeVar, cast
 
 USUAL = 1 if os.environ.get("DPOPT_THREADS") == "1" else 2
 """Threads that share the work of a run. ``DPOPT_THREADS=1`` leaves it to one, where many processes share the cores: threads
@@ -66,17 +66,25 @@ def side_by_side(first: Callable[[], _Made], second: Callable[[], _Other], ended
             raise
 
 
-def made_ahead(items: Iterable[_Made]) -> Iterator[_Made]:
-    """Yield items in order; each is made by another thread while the one before it is used, if there are two."""
-    if USUAL <= 1:
-        yield from items
-        return
-    left = iter(items)
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        following = pool.submit(next, left, None)
-        while (item := following.result()) is not None:
-            following = pool.submit(next, left, None)
-            yield item
+def one_ahead(items: Iterable[_Made]) -> Generator[_Made, None, None]:
+    """Yield the same items in the same order; each is made in a thread while the one before it is in use.
+
+    So at most two of them are there at a time: the one in use, and the next one. What making an item raises is raised
+    where it would be yielded. When this generator is closed, or fails, the thread first ends the item that it is at,
+    and a generator of items is closed; no thread is left behind.
+    """
+    left, end = iter(items), object()
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="read-ahead") as thread:
+        try:
+            coming = thread.submit(next, left, end)
+            while (item := coming.result()) is not end:
+                coming = thread.submit(next, left, end)
+                yield cast("_Made", item)
+                del item
+        finally:
+            thread.shutdown(wait=True)
+            if isinstance(left, Generator):
+                left.close()
 
 
 class Progress:

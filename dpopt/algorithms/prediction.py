@@ -27,7 +27,6 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job
 from dpopt.releases.plan import Plan
-from dpopt.releases.progress import Progress
 from dpopt.releases.public_population.population import public_table
 from dpopt.releases.records import SyntheticRecords
 from dpopt.releases.run import Driver, Run, Sources, play_run
@@ -107,13 +106,13 @@ def predict_played(
 
 
 def errors_of_run(
-    driver: Driver, plan: Plan, workload: Workload, seed: int, density: float | None, progress: Progress | None = None
+    driver: Driver, plan: Plan, workload: Workload, seed: int, density: float | None
 ) -> tuple[float, float]:
     """Play a plan for `ROWS` records on a public population; return the largest and the mean error of its records."""
     dataset = public_table(workload, ROWS, seed=seed, density=density)
     job = Job(plan, workload.schema, workload, {}, {})
     sources = Sources(ExactSampler(SeededWords(seed)), PublicNoise(seed), SeededWords(seed))
-    records = play_run(driver, job, Run(dataset, sources=sources, progress=progress or Progress())).records
+    records = play_run(driver, job, Run(dataset, sources=sources)).records
     if records is None:
         raise PlanError(f"a simulation of {plan.algorithm} ended without records; please report this")
     return errors_of_records(dataset, workload, records)

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
 from pathlib import Path
-from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -19,11 +18,11 @@ from numpy.typing import NDArray
 from dpopt.errors import PlanError, SchemaError
 from dpopt.releases.folder_files import write_whole
 from dpopt.releases.job import Job
-from dpopt.releases.records import Numbers, RowBlock
+from dpopt.releases.records import RowBlock
 from dpopt.schema.dates import NANOSECONDS, TICKS, date_number, has_time, has_years
 from dpopt.schema.lengths import add_lengths, arrow_of, as_in_files, ends_in_files
 from dpopt.schema.schema import Attribute, AttributeKind, Schema, Value, value_text
-from dpopt.threads import made_ahead
+from dpopt.threads import USUAL, one_ahead
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +37,6 @@ def write_records(
     *,
     weights: NDArray[np.float64] | None = None,
     format: str = "csv",  # noqa: A002  the plainest word
-    numbers: Numbers = MappingProxyType({}),
 ) -> str | None:
     """Write records so that `read_table` gives the same codes again; return the name that weights were given, if any.
 
@@ -55,12 +53,8 @@ def write_records(
     format
         "csv": UTF-8, commas; a missing value is the missing text. "parquet": text, int64, double, bool, date, timestamp
         and duration columns; a missing value is null.
-    numbers
-        By the positions of numeric attributes: a number for each record, (r,), in place of that of its bin; NaN where
-        missing.
     """
-    block = RowBlock(records, weights, numbers)
-    written = write_blocks(path, schema, [block], weighted=weights is not None, format=format)
+    written = write_blocks(path, schema, [RowBlock(records, weights)], weighted=weights is not None, format=format)
     return written["weight_column"]  # type: ignore[no-any-return]
 
 
@@ -83,7 +77,7 @@ def write_blocks(
 
     def checked() -> Iterator[RowBlock]:
         nonlocal rows, unordered
-        for block in made_ahead(blocks):
+        for block in one_ahead(blocks) if USUAL > 1 else blocks:
             _check(schema, block.codes, block.weights)
             rows, unordered = rows + len(block.codes), unordered + block.unordered
             yield block
@@ -144,8 +138,11 @@ def write_csv(stream: IO[bytes], schema: Schema, blocks: Iterable[RowBlock], wei
 
     def cells(place: int, _: Attribute | None, values: _Written) -> pa.Array:
         """Return values as texts with the sign that follows each, so that the cells of a row only need to be joined."""
+        end = "\n" if place == last else ","
+        if {*map(type, values)} <= {int, float}:
+            return pa.array([repr(value) + end for value in values], kind)
         texts = ("" if value is None else value_text(value) for value in values)
-        return pa.array([_cell(text, alone=last == 0) + ("\n" if place == last else ",") for text in texts], kind)
+        return pa.array([_cell(text, alone=last == 0) + end for text in texts], kind)
 
     for block, columns in _columns(schema, blocks, cells):
         if block.weights is not None:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from dpopt.arguments import Choice, check_types, plain
 from dpopt.errors import SchemaError
@@ -437,9 +438,8 @@ class Attribute:
                     "sort them and remove repeated ones"
                 )
         if self.integer:
-            for code, low in enumerate(self.edges[:-1]):
-                if not self._inside(float(math.ceil(low)), code):
-                    raise self._refusal(f"the bin {self._bin_label(code)} holds no whole number; move its edges")
+            for code in np.flatnonzero(~self._inside(np.ceil(self.edges[:-1]))).tolist():
+                raise self._refusal(f"the bin {self._bin_label(code)} holds no whole number; move its edges")
 
     def _check_representatives(self) -> None:
         if not self.representatives:
@@ -449,19 +449,23 @@ class Attribute:
             raise self._refusal(
                 f"{len(self.representatives)} representatives for {len(self.edges) - 1} bins; give one for each bin"
             )
-        for code, number in enumerate(self.representatives):
-            if not self._inside(number, code):
-                raise self._refusal(
-                    f"the representative {self.number_text(number)} lies outside its bin {self._bin_label(code)}"
-                )
-            if self.integer and number != math.floor(number):
+        for code in np.flatnonzero(~self._inside(self.representatives)).tolist():
+            outside = self.number_text(self.representatives[code])
+            raise self._refusal(f"the representative {outside} lies outside its bin {self._bin_label(code)}")
+        for number in self.representatives if self.integer else ():
+            if number != math.floor(number):
                 raise self._refusal(f"the representative {number_text(number)} is not a whole number")
 
-    def _inside(self, number: float, code: int) -> bool:
-        low, high = self.edges[code], self.edges[code + 1]
-        return low <= number < high or (number == high and code == len(self.edges) - 2)
+    def _inside(self, numbers: ArrayLike) -> NDArray[np.bool_]:
+        """Return whether each bin holds its number."""
+        edges, each = np.array(self.edges), np.array(numbers)
+        inside = (edges[:-1] <= each) & (each < edges[1:])
+        inside[-1] |= each[-1] == edges[-1]
+        return inside
 
     def _floats(self, numbers: tuple[float | str, ...], what: str) -> tuple[float, ...]:
+        if self.date_format is None and {*map(type, numbers)} == {float} and np.isfinite(numbers).all():
+            return tuple((np.array(numbers) + 0.0).tolist())  # -0.0 becomes 0.0
         return tuple(self.number(given, what) for given in numbers)
 
     def _check_missing(self) -> None:

@@ -288,13 +288,16 @@ def test_cells_of_marginals_are_counted_as_their_clauses_are() -> None:
     workload = parse_workload("marginals:2", schema)
     assert workload.marginals is not None
     charges = plan_charges(1, 1, float(STEP), 4, REPLACE)
-    counts = []
+    counts, scores = [], []
     for marginals in (workload.marginals, None):
         ledger = Ledger(AMPLE, REPLACE)
         ledger.reserve(charges)
         curator = Curator(table, workload.clauses, ledger, EventJournal([]), size=4, step=STEP, marginals=marginals)
         counts.append(curator._weights._counts)
+        curator.observe(np.array([0, 1, 1], dtype=np.int32))
+        scores.append(curator._weights._scores)
     np.testing.assert_array_equal(counts[0], counts[1])
+    np.testing.assert_array_equal(scores[0], scores[1])
     assert counts[0].sum() == 4 * len(workload.marginals)
 
 

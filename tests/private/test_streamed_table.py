@@ -17,7 +17,7 @@ from dpopt.errors import PlanError, PrivateDataError
 from dpopt.private import evaluation as rule_report
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.engines.open_dataset import Engine, check_engine, open_dataset, parse_engine
-from dpopt.private.engines.streamed_table import BatchCounter, NamedQueries, StreamedTable, one_ahead
+from dpopt.private.engines.streamed_table import BatchCounter, NamedQueries, StreamedTable
 from dpopt.private.evaluation import broken_rows
 from dpopt.private.readers import batch_reader
 from dpopt.private.readers.parquet_source import ParquetSource
@@ -29,6 +29,7 @@ from dpopt.private.tables.dataset import Codes, PrivateDataset
 from dpopt.queries.clauses import Clauses
 from dpopt.schema import Rule, Schema, implies, literal
 from dpopt.schema.rules.threshold_circuit import NO_RULES
+from dpopt.threads import one_ahead
 from tests.private.tables_in_files import (
     ROWS,
     SCHEMA,

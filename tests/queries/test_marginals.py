@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from dpopt.errors import SchemaError, WorkloadError
 from dpopt.queries import marginal_set
 from dpopt.queries.counting import marginal_kernels
-from dpopt.queries.counting.kernels import count_on_records
-from dpopt.queries.counting.marginal_kernels import cells_of_columns, cells_of_records, count_cells
+from dpopt.queries.counting.kernels import count_on_records, satisfied
+from dpopt.queries.counting.marginal_kernels import cells_of_columns, cells_of_records, count_cells, distinct_rows
 from dpopt.queries.marginal_set import MarginalSet
 from tests.marginals import added_in_order, domains_of, marginal_sets, marginals_of, named_cells
 from tests.strategies import naive_truth, tables
@@ -195,6 +197,8 @@ def test_a_record_lies_in_the_cell_whose_conjunction_is_true(
         cells = cells_of_records(marginals, records)
         assert np.array_equal(cells_of_columns(marginals, columns_of(records.astype(np.uint8))), cells)
     assert cells.shape == (len(records), len(marginals))
+    for place, record in enumerate(records[:3]):
+        assert np.array_equal(satisfied(marginals, record), truth[:, place])
     for marginal in range(len(marginals)):
         begin, end = marginals.starts[marginal : marginal + 2]
         inside = truth[begin:end]
@@ -230,11 +234,24 @@ def test_a_marginal_of_many_cells_is_counted() -> None:
     assert np.array_equal(cells_of_records(marginals, records)[:, 0], flat)
 
 
-def test_the_progress_of_counting_rises_to_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(marginal_kernels, "BLOCK", 10)
-    shares: list[float] = []
-    count_cells(marginals_of([[0, 1]], [[0]]), [np.zeros(25, dtype=np.uint8)], progress=shares.append)
-    assert shares == [0.4, 0.8, 1.0]
+@given(st.data())
+def test_distinct_rows_have_the_counts_of_all_rows(data: st.DataObject) -> None:
+    sizes = np.array(data.draw(st.lists(st.integers(1, 300), min_size=1, max_size=5)))
+    number = data.draw(st.integers(1, 30))
+    some = [data.draw(arrays(np.uint16, number, elements=st.integers(0, size - 1))) for size in sizes.tolist()]
+    times = data.draw(st.sampled_from([1, 3, 4, 9]))
+    columns = [np.tile(column, times) for column in some]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(marginal_kernels, "MOST_NUMBERS", data.draw(st.sampled_from([300, 10_000, 1 << 22])))
+        found = distinct_rows(columns, sizes)
+    if found is None:
+        distinct = len(set(zip(*columns, strict=True)))
+        assert 4 * distinct > number * times or distinct * sizes.max() > 300
+        return
+    rows = [tuple(row) for row in np.array(found[0]).T.tolist()]
+    wanted = Counter(zip(*(column.tolist() for column in columns), strict=True))
+    assert len(set(rows)) == len(rows)
+    assert dict(zip(rows, found[1].tolist(), strict=True)) == wanted
 
 
 def test_no_records_lie_in_no_cell() -> None:
@@ -259,5 +276,5 @@ def test_columns_and_weights_that_do_not_fit_are_refused_without_quoting_a_code(
     with pytest.raises(SchemaError, match="negative") as refusal:
         count_cells(marginals, [np.array([0, -77, 0]), good[1]])
     assert "77" not in str(refusal.value)
-    with pytest.raises(SchemaError, match="marginals"):
+    with pytest.raises(SchemaError, match="1 columns of codes for 2 attributes"):
         cells_of_records(marginals, np.zeros((3, 1), dtype=np.int32))

@@ -64,13 +64,12 @@ class Curator(Door[PrivateDataset]):
         use["sampler"] = self._sampler  # what draws is what the door looks at
         super().__init__(dataset, ledger, journal, **use)
         self._step = step
-        self._clauses = clauses
         if marginals is not None and marginals.number_of_cells != len(clauses):
             raise WorkloadError(
                 f"the marginals have {marginals.number_of_cells:,} cells, and there are {len(clauses):,} clauses"
             )
-        queries = clauses if marginals is None else marginals
-        counts = exact_counts(dataset, queries, threads=self._threads, progress=self._progress)
+        self._queries = clauses if marginals is None else marginals
+        counts = exact_counts(dataset, self._queries, threads=self._threads, progress=self._progress)
         self._weights = QueryWeights(counts, rows=dataset._rows, size=self._size, step=step, threads=self._threads)
 
     def draw_queries(self, draws: int) -> SampledQueries:
@@ -130,7 +129,7 @@ class Curator(Door[PrivateDataset]):
         """Take note of a synthetic record; nothing comes back."""
         from dpopt.queries.counting.kernels import satisfied
 
-        self._weights.observe(satisfied(self._clauses, record))
+        self._weights.observe(satisfied(self._queries, record))
 
     @property
     def _round(self) -> int:

@@ -19,7 +19,6 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.attribute import Attribute
 from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Schema
-from dpopt.threads import USUAL
 
 _CHANGED = (
     "is not what it was when the table was first read: its bins hold other numbers of records. A table in use is read "
@@ -28,7 +27,7 @@ _CHANGED = (
 )
 
 
-def count_columns(dataset: PrivateDataset, finer: Sequence[Attribute], *, threads: int = USUAL) -> ColumnCounts:
+def count_columns(dataset: PrivateDataset, finer: Sequence[Attribute]) -> ColumnCounts:
     """Return how many records lie in each bin of attributes with finer bins than the schema's. Private.
 
     Each record is read by itself, as for its codes: what is clipped, replaced or dropped is the same.
@@ -43,7 +42,7 @@ def count_columns(dataset: PrivateDataset, finer: Sequence[Attribute], *, thread
     schema = Schema(tuple(by_name.get(attribute.name, attribute) for attribute in dataset._schema.attributes))
     columns = np.array([schema.names.index(attribute.name) for attribute in finer], dtype=np.int32)
     marginals = MarginalSet(Domains.of(schema, occurring=False), columns[:, None])
-    counts = exact_counts(table._by(schema), marginals, threads=threads)
+    counts = exact_counts(table._by(schema), marginals)
     parts = np.split(counts, np.cumsum([attribute.size for attribute in finer])[:-1])
     for attribute, place, part in zip(finer, columns, parts, strict=True):
         _check_unchanged(dataset, int(place), attribute, part)

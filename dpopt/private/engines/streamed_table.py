@@ -6,11 +6,10 @@ is counted (`one_ahead`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NoReturn, Self, TypeVar, cast
+from typing import TYPE_CHECKING, NoReturn, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,38 +25,10 @@ from dpopt.private.tables.dataset import AnyQueries, Codes, PrivateDataset, Prog
 from dpopt.queries.associations import PairSums, group_sums
 from dpopt.queries.marginal_set import MarginalSet, over_named
 from dpopt.schema.schema import Schema
+from dpopt.threads import one_ahead
 
 if TYPE_CHECKING:
     from dpopt.private.readers.encode import ColumnEncoder
-
-_Item = TypeVar("_Item")
-
-
-class _End:
-    """Stands for the end of the items."""
-
-
-_END: Final = _End()
-
-
-def one_ahead(items: Generator[_Item, None, None]) -> Generator[_Item, None, None]:
-    """Yield the same items in the same order; each is made in a thread while the one before it is in use.
-
-    So at most two of them are there at a time: the one in use, and the next one. What making an item raises is raised
-    where it would be yielded. When this generator is closed, or fails, the thread first ends the item that it is at,
-    and `items` is closed; no thread is left behind.
-    """
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="read-ahead") as thread:
-        try:
-            coming = thread.submit(next, items, _END)
-            while not isinstance(item := coming.result(), _End):
-                coming = thread.submit(next, items, _END)
-                yield item
-                del item
-        finally:
-            thread.shutdown(wait=True)
-            items.close()
-
 
 _CODES_HELD = 3  # times: of the batch that is counted, and of the next one twice, piece by piece and put together
 _FEWEST_ROWS, _MOST_ROWS = 2**12, 2**23
@@ -160,7 +131,7 @@ class TableInFiles(PrivateDataset):
             name: getattr(self, name)
             for kind in type(self).__mro__
             for name in getattr(kind, "__slots__", ())
-            if name not in {"__weakref__", "_columns", "_source"}
+            if name not in {"__weakref__", "_columns", "_distinct", "_source"}
         }
         return self._holding(**{**held, "_schema": schema})
 

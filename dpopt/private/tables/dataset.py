@@ -19,6 +19,9 @@ from dpopt.threads import STEPS
 
 Codes = NDArray[np.unsignedinteger]
 
+Distinct = tuple[Sequence[Codes], NDArray[np.float64] | None]
+"""Columns of rows, and how many records each row stands for; None: for one."""
+
 AnyQueries = MarginalSet | Clauses
 
 Progress = Callable[[float], None]
@@ -33,10 +36,11 @@ class PrivateDataset(Closed):
     Made by `read_table` or by `PrivateDataset.from_codes`; used by the curator, which is in the same room.
     """
 
-    __slots__ = ("_columns", "_schema", "_source")
+    __slots__ = ("_columns", "_distinct", "_schema", "_source")
     _schema: Schema
     # One (n,) array per attribute, in the least dtype that holds its codes, read-only; lists or bits for binary attributes.
     _columns: Sequence[Codes]
+    _distinct: Distinct  # made by the first count of marginals
     _source: (
         object  # what they were read from and can be read from once more (`dpopt.private.readers.read_table.ReadFrom`)
     )
@@ -104,17 +108,27 @@ class PrivateDataset(Closed):
                 return self._count_cells_of_bits(queries, self._columns, threads, progress)
             from dpopt.queries.counting.marginal_kernels import count_cells
 
+            columns, weights = self._distinct_rows()
             # Progress is reported by marginals: within one, the number of steps grows with the number of records.
             groups = 1 if progress is None else max(1, min(STEPS, len(queries)))
             counts = []
             for number, group in enumerate(np.array_split(np.arange(len(queries)), groups), start=1):
-                counts.append(count_cells(queries.take(group), self._columns, threads=threads))
+                counts.append(count_cells(queries.take(group), columns, weights=weights, threads=threads))
                 if progress is not None:
                     progress(number / groups)
-            return np.concatenate(counts, dtype=np.int64)
+            return np.concatenate(counts).astype(np.int64)  # sums of fewer than 2^53 records are exact
         from dpopt.queries.counting.counting import count_on_columns
 
         return count_on_columns(self._columns, self._schema.sizes, queries, threads=threads, progress=progress)
+
+    def _distinct_rows(self) -> Distinct:
+        """Return the distinct records, if they are few beside all, else all; looked for once."""
+        from dpopt.queries.counting.marginal_kernels import distinct_rows
+
+        if not hasattr(self, "_distinct"):
+            found = distinct_rows(self._columns, self._schema.sizes) or (self._columns, None)
+            object.__setattr__(self, "_distinct", found)
+        return self._distinct
 
     def _count_cells_of_bits(
         self, marginals: MarginalSet, columns: BinaryColumns, threads: int, progress: Progress | None

@@ -20,7 +20,7 @@ from dpopt.queries.clauses import ClauseArrays, Clauses
 from dpopt.queries.counting.binary_columns import WIDE, BitRecords, are_kept_as_bits
 from dpopt.queries.counting.compiled import Literals, population_count
 from dpopt.queries.counting.counting import column_positions, count_on_columns, positions_of_bits
-from dpopt.queries.counting.marginal_kernels import count_cells
+from dpopt.queries.counting.marginal_kernels import cells_of_records, count_cells
 from dpopt.queries.counting.packing_kernels import pack_codes
 from dpopt.queries.counting.resolved_kernels import FlatColumns, resolve
 from dpopt.queries.marginal_set import MarginalSet, over_named
@@ -57,11 +57,15 @@ def count_on_records(
     return count_on_columns(list(records.T), sizes, clauses, threads=threads)
 
 
-def satisfied(clauses: Clauses, record: NDArray[np.int32], *, threads: int = USUAL) -> NDArray[np.bool_]:
-    """Return for every clause whether it is true of one record (d,), (m,)."""
+def satisfied(clauses: Clauses | MarginalSet, record: NDArray[np.int32], *, threads: int = USUAL) -> NDArray[np.bool_]:
+    """Return for every clause whether it is true of one record (d,), or for every cell whether that lies in it, (m,)."""
     codes = frozen(record, np.int32)
     if codes.ndim != 1:
         raise WorkloadError(f"a record has shape (d,), found shape {codes.shape}")
+    if isinstance(clauses, MarginalSet):  # one cell of each marginal, if any
+        cells, result = cells_of_records(clauses, codes[None])[0], np.zeros(clauses.number_of_cells, dtype=np.bool_)
+        result[cells[cells >= 0]] = True
+        return result
     result = np.empty(len(clauses), dtype=np.bool_)
 
     def run(chunk: slice) -> None:

@@ -5,7 +5,7 @@ Pure functions of arrays; nothing here knows where the records came from. Import
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 
@@ -23,6 +23,8 @@ BLOCK = 1 << 15
 TASK = 1 << 20  # pairs of a record and a marginal that one call of the kernel takes
 FEW = 1 << 14  # pairs that are counted before a thread has started
 NUMBERS = "iu"  # kinds of NumPy's types that hold codes
+MOST_NUMBERS = 1 << 22  # of rows that are numbered: small beside a table for which it is worth it
+WORTH = 4  # rows for each distinct one, from which on these are counted in their place
 
 
 def count_cells(
@@ -31,7 +33,6 @@ def count_cells(
     *,
     weights: NDArray[np.float64] | None = None,
     threads: int = USUAL,
-    progress: Callable[[float], None] | None = None,
 ) -> NDArray[np.int64] | NDArray[np.float64]:
     """Return how many records, or how much of their weight, lie in every cell.
 
@@ -44,8 +45,6 @@ def count_cells(
         record in no cell of the marginals over that attribute.
     weights : (n,) float64, optional
         The weight of each record; 1 each if left out.
-    progress
-        Called in the caller's thread with the share that is done, in (0, 1].
 
     Returns
     -------
@@ -83,8 +82,6 @@ def count_cells(
 
             for _ in map(run, parts) if pool is None else pool.map(run, parts):
                 pass
-            if progress is not None:
-                progress(part.stop / rows)
     return counts
 
 
@@ -94,12 +91,7 @@ def cells_of_records(marginals: MarginalSet, records: NDArray[np.integer]) -> ND
     The place in the flat order of all cells for each of r records (r, d) and M marginals, (r, M); -1 where the record
     has a code that the domain leaves out.
     """
-    table = np.asarray(records)
-    if table.ndim != 2 or table.shape[1] != marginals.domains.counts.size:
-        raise SchemaError(
-            f"records of shape {table.shape} do not fit marginals over {marginals.domains.counts.size} attributes"
-        )
-    return cells_of_columns(marginals, list(table.T))
+    return cells_of_columns(marginals, list(np.asarray(records).T))
 
 
 def cells_of_columns(marginals: MarginalSet, columns: Sequence[NDArray[np.integer]]) -> NDArray[np.int64]:
@@ -121,6 +113,37 @@ def cells_of_columns(marginals: MarginalSet, columns: Sequence[NDArray[np.intege
         positions = finder.of([column[part] for column in given])
         _find(positions, finder.rows, marginals.strides, marginals.starts, cells[part])
     return cells
+
+
+def distinct_rows(
+    columns: Sequence[NDArray[np.unsignedinteger]], sizes: NDArray[np.integer]
+) -> tuple[list[NDArray[np.unsignedinteger]], NDArray[np.float64]] | None:
+    """Return the columns of the distinct rows, and how many rows are equal to each; None where there are too many.
+
+    Rows are numbered column by column, and anew wherever the next column could make too many numbers.
+    """
+    rows = columns[0].size if columns else 0
+    numbers, most = np.zeros(rows, dtype=np.int64), 1
+    for column, size in zip(columns, sizes.tolist(), strict=True):
+        if most * size > MOST_NUMBERS:
+            numbers, most = _numbered_anew(numbers, most)
+        if most * size > MOST_NUMBERS:
+            return None
+        numbers *= size
+        numbers += column
+        most *= size
+    numbers, most = _numbered_anew(numbers, most)
+    if most * WORTH > rows:
+        return None
+    place = np.empty(most, dtype=np.int64)
+    place[numbers] = np.arange(rows)
+    return [column[place] for column in columns], np.bincount(numbers).astype(np.float64)
+
+
+def _numbered_anew(numbers: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], int]:
+    """Return numbers below `most` with none left out, in the same order, and how many there are."""
+    there = np.bincount(numbers, minlength=most) > 0
+    return (np.cumsum(there) - 1)[numbers], int(there.sum())
 
 
 class _Positions:
