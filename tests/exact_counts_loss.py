@@ -25,8 +25,8 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.files.codec import decode
 from dpopt.errors import BudgetError
+from dpopt.files.codec import decode
 from dpopt.private.curators.counting_curator import Counted, CountingCurator
 from dpopt.private.curators.rounds_curator import RoundsCurator
 from dpopt.private.measurements.bin_measurement import SumsInRounds
@@ -408,7 +408,7 @@ def rounds_share(relation: NeighbouringRelation, *, gaussian: bool) -> float:
     pairs = binned(4).neighbours(relation)
 
     def played(table: Any, value: int) -> Played:
-        held, noise, ledger = binned(4).held(table), Watching((value,)), Ledger(AMPLE[gaussian], relation)
+        held, noise, ledger = bin_counts(table, graph=False), Watching((value,)), Ledger(AMPLE[gaussian], relation)
         ledger.reserve([what.charge(held._public, relation)])
         with mock.patch("dpopt.private.curators.door.is_trusted", trusted):
             curator = RoundsCurator(held, ledger, EventJournal([]), size=ROWS, noise=noise)

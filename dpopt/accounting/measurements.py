@@ -108,14 +108,14 @@ def measurement_scale(sensitivity: int, *, amount: float, gaussian: bool) -> flo
 
 
 def joint_scale(scales: Sequence[float], *, gaussian: bool) -> float:
-    """Return the scale of one draw that costs at most what draws of these scales cost together; too large by less than 1e-11 of it.
+    """Return the scale of one draw that costs at most what draws of these scales do, too large by less than 1e-11 of it.
 
-    Epsilons or rhos add up, so the inverse scales do, or their squares. Checked by
+    Never below the smallest scale. Epsilons or rhos add up, so the inverse scales do, or their squares. Checked by
     `tests/accounting/test_measurements.py`.
     """
     power = 2.0 if gaussian else 1.0
-    together = fsum(scale**-power for scale in scales) ** (-1.0 / power) * _NOISIER
-    return max(together, SMALLEST_SCALE)
+    together: float = fsum(scale**-power for scale in scales) ** (-1.0 / power)
+    return max(together * _NOISIER, SMALLEST_SCALE)
 
 
 def amount_for(budget: Budget, *, gaussian: bool) -> float:

@@ -12,7 +12,7 @@ from dpopt.inference.histograms.halves_in_rounds import Round, groups_of, halves
 from dpopt.inference.histograms.shrunken_halves import ShrunkenHalves
 from dpopt.inference.histograms.tree_least_squares import divide_from_the_root
 from dpopt.queries.ranges.grids import Level
-from dpopt.synopses.histograms.counts_plan import noise_variance
+from dpopt.synopses.histograms.counts_plan import CountsPlan, noise_variance
 from dpopt.synopses.histograms.grids.grid_plan import plan_grid
 from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_blocks
 from dpopt.synopses.histograms.in_rounds import ROUNDS, next_round, round_variances
@@ -39,11 +39,12 @@ def scales(shape: tuple[int, ...], epsilon: float, ranges: str) -> dict[Level, f
 @cache
 def _rounds(shape: tuple[int, ...], ranges: str) -> list[tuple[Level, float]]:
     """Return level and scale for epsilon 1 of each round, the first one first."""
-    if len(shape) == 1:
-        one = plan_blocks(shape[0], pure(1.0), ranges=ranges)
-        return list(zip([(height,) for height in one.heights], one.scales, strict=True))[::-1]
-    many = plan_grid(shape, pure(1.0), shapes=ROUNDS)
-    return list(zip(many.levels, many.scales, strict=True))[::-1]
+    plan: CountsPlan = (
+        plan_blocks(shape[0], pure(1.0), ranges=ranges, rounds=True)
+        if len(shape) == 1
+        else plan_grid(shape, pure(1.0), shapes=ROUNDS)
+    )
+    return list(zip(plan.round_levels, plan.scales, strict=True))[::-1]
 
 
 def in_rounds(cells: Numbers, epsilon: float, generator: np.random.Generator, ranges: str) -> ShrunkenHalves:

@@ -556,7 +556,10 @@ def test_blocks_that_are_divided_by_exact_counts_are_seen(pair: str) -> None:
             exact.append(replace(one, counts=sums.astype(np.int64)))
         return decide(shape, exact, *given, **more)
 
-    with mock.patch.object(RoundsCurator, "measure_round", measured), mock.patch.object(in_rounds, "next_nodes", decided):
+    with (
+        mock.patch.object(RoundsCurator, "measure_round", measured),
+        mock.patch.object(in_rounds, "next_nodes", decided),
+    ):
         one, two = KINDS["bins"].both(pair)
     assert one != two
 

@@ -79,7 +79,7 @@ def groups_of(shape: Sequence[int], nodes: NDArray[np.int64]) -> NDArray[np.int6
             found[order[first + np.arange(places.size)]] = places
             grid = found.reshape([1 << height for height in heights])
             return np.ascontiguousarray(grid[tuple(slice(bins) for bins in shape)].reshape(-1))
-    raise TreeError("found nodes of a round that have cells in common, are not in the order of their cells, or are none")
+    raise TreeError("found nodes of a round that have cells in common, are out of order, or are none")
 
 
 def first_nodes(shape: Sequence[int], depth: int) -> NDArray[np.int64]:

@@ -73,7 +73,9 @@ def test_files_whose_rounds_do_not_fit_together_are_refused() -> None:
     with pytest.raises(TranscriptError, match="first round"):
         rounds_of(found.plan, (cells[:, :0], blocks[:, :0], first[:, :1]))
     every = (back, *(np.stack((np.arange(n, 2 * n), np.ones(n, np.int64))) for n in (WIDE.size >> 4, WIDE.size >> 8)))
-    assert not any(np.any(one.last) for one in rounds_of(found.plan, every))  # files of before have all cells in all rounds
+    assert not any(
+        np.any(one.last) for one in rounds_of(found.plan, every)
+    )  # files of before have all cells in all rounds
 
 
 def test_answers_are_nearer_than_those_of_all_blocks_where_most_bins_are_empty() -> None:
