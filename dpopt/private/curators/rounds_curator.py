@@ -22,22 +22,16 @@ class RoundsCurator(Door[BinCounts]):
     def measure_round(
         self, rounds: SumsInRounds, groups: NDArray[np.int64], last: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """Charge all rounds unless they are paid, then draw the next one; return the noisy sum of each group.
+        """Charge all rounds unless they are paid, then draw the next one; return the noisy sum of each group, (m,).
 
-        Neighbouring relation, sensitivity and theorem: see `SumsInRounds.charge`. Privacy: A3, C5, C20 in docs/privacy.
-
-        Parameters
-        ----------
-        groups : (n,)
-            The group of each bin, -1 for bins that are in none. Public, as `last` is: a function of released values.
-        last : (m,)
-            Which groups are measured for the last time.
+        `groups` (n,) has the group of each bin, -1 for bins that are in none; `last` (m,) says which groups have their
+        last time. Both are public: functions of released values. Neighbouring relation, sensitivity and theorem: see
+        `SumsInRounds.charge`. Privacy: A3, C5, C20 in docs/privacy.
 
         Raises
         ------
         BudgetError
-            If no round is left, a bin was measured for the last time before, or the charge is not reserved; nothing
-            is drawn then.
+            If no round is left, a bin had its last time before, or the charge is not reserved; nothing is drawn then.
         PlanError, PrivateDataError
             If groups and bins do not fit together; nothing is drawn then.
         """

@@ -63,13 +63,7 @@ def next_round(
     gaussian: bool,
     total: int | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the nodes of the next round, and which of them are measured for the last time.
-
-    Parameters
-    ----------
-    scales
-        Of all rounds.
-    """
+    """Return the nodes of the next round, and which of them are measured for the last time; `scales` are of all rounds."""
     place, depth = len(found), sum(grid_heights(shape)) - sum(level)
     if not found:
         nodes = first_nodes(shape, depth)
