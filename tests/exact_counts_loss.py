@@ -25,8 +25,11 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import BudgetError
 from dpopt.files.codec import decode
 from dpopt.private.curators.counting_curator import Counted, CountingCurator
+from dpopt.private.curators.rounds_curator import RoundsCurator
+from dpopt.private.measurements.bin_measurement import SumsInRounds
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.closed import Closed
 from tests.exact_distribution import exp_minus
@@ -390,3 +393,37 @@ def binned(bins: int = BINS) -> TinyTables:
 def graphs() -> TinyTables:
     """Return graphs as degrees of nodes."""
     return TinyTables(edge_neighbours, partial(bin_counts, graph=True))
+
+
+HALVES, ENDED = np.array([0, 0, 1, 1]), np.array([[True, True], [True, False], [False, True], [False, False]])
+
+
+def rounds_share(relation: NeighbouringRelation, *, gaussian: bool) -> float:
+    """Check three rounds over four bins; return the largest share of all charges that neighbours use up.
+
+    The first noisy count decides of which half the second round is the last. The third asks for all bins, and where that is
+    refused for those that are left.
+    """
+    what = SumsInRounds("sums", (6.0, 9.0, 4.0), gaussian)
+    pairs = binned(4).neighbours(relation)
+
+    def played(table: Any, value: int) -> Played:
+        held, noise, ledger = bin_counts(table, graph=False), Watching((value,)), Ledger(AMPLE[gaussian], relation)
+        ledger.reserve([what.charge(held._public, relation)])
+        with mock.patch("dpopt.private.curators.door.is_trusted", trusted):
+            curator = RoundsCurator(held, ledger, EventJournal([]), size=ROWS, noise=noise)
+        curator.measure_round(what, np.zeros(4, dtype=np.int64), np.zeros(1, dtype=np.bool_))
+        curator.measure_round(what, HALVES, ENDED[value])
+        try:
+            curator.measure_round(what, np.arange(4), np.zeros(4, dtype=np.bool_))
+        except BudgetError:
+            left = ~ENDED[value][HALVES]
+            groups = np.where(left, np.cumsum(left) - 1, -1)
+            curator.measure_round(what, groups, np.zeros(int(left.sum()), dtype=np.bool_))
+        return Played(tuple(noise.drawn), ledger.entries)
+
+    known = {table: [played(table, value) for value in range(len(ENDED))] for pair in pairs for table in pair}
+    (charges,) = {run.charges for runs in known.values() for run in runs}
+    share = _adaptive_concentrated_share if gaussian else _adaptive_pure_share
+    seen = {first_and_rest(known[one], known[two]) for one, two in pairs}
+    return max(share(len(ENDED) - 1, charges, *each) for each in seen)

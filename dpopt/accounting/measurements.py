@@ -8,9 +8,9 @@ replace-one (it leaves one cell and enters another); `dpopt.queries.sensitivity.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import fsum, inf, sqrt
 from typing import Self
 
 from dpopt.accounting.accountants import Accountant
@@ -105,6 +105,17 @@ def measurement_scale(sensitivity: int, *, amount: float, gaussian: bool) -> flo
             f"expected {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g}; change the budget"
         )
     return scale
+
+
+def joint_scale(scales: Sequence[float], *, gaussian: bool) -> float:
+    """Return the scale of one draw that costs at most what draws of these scales do, too large by less than 1e-11 of it.
+
+    Never below the smallest scale. Epsilons or rhos add up, so the inverse scales do, or their squares. Checked by
+    `tests/accounting/test_measurements.py`.
+    """
+    power = 2.0 if gaussian else 1.0
+    together: float = fsum(scale**-power for scale in scales) ** (-1.0 / power)
+    return max(together * _NOISIER, SMALLEST_SCALE)
 
 
 def amount_for(budget: Budget, *, gaussian: bool) -> float:

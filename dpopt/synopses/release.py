@@ -27,6 +27,8 @@ from dpopt.algorithms.statement import Spending, privacy_statement
 from dpopt.errors import AccuracyWarning, DpoptError, PlanError, SchemaError
 from dpopt.models.model_size import refuse_solver
 from dpopt.private.curators.counting_curator import Counted, CountingCurator
+from dpopt.private.curators.door import Use
+from dpopt.private.curators.rounds_curator import RoundsCurator
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.readers.open_table import named_by
 from dpopt.private.readers.read_numbers import read_counts
@@ -144,14 +146,14 @@ class Reserved:
 
     def curator(self, records: Closed) -> CountingCurator:
         """Return the curator of these records; raises under replace-one if their number is not the plan's."""
-        return CountingCurator(
-            records,
-            self.ledger,
-            MemoryJournal(keep=False),
-            size=self.plan.size or 0,
-            noise=self.noise,
-            progress=self.progress.share,
-        )
+        return CountingCurator(records, self.ledger, MemoryJournal(keep=False), **self._use())
+
+    def rounds_curator(self, counts: BinCounts) -> RoundsCurator:
+        """Return the curator of these counts that measures in rounds; raises as `curator`."""
+        return RoundsCurator(counts, self.ledger, MemoryJournal(keep=False), **self._use())
+
+    def _use(self) -> Use:
+        return {"size": self.plan.size or 0, "noise": self.noise, "progress": self.progress.share}
 
     def measured(
         self, records: Closed, measurements: Iterable[Counted], *, counting: Callable[[], None] | None = None

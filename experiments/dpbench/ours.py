@@ -6,15 +6,16 @@ from functools import cache
 
 import numpy as np
 
+from dpopt.accounting.measurements import joint_scale
 from dpopt.inference.histograms.grid_least_squares import grid_least_squares, halve_from_the_whole
-from dpopt.inference.histograms.halves_in_rounds import Round, first_nodes, groups_of, halves_in_rounds, next_nodes
+from dpopt.inference.histograms.halves_in_rounds import Round, groups_of, halves_in_rounds
 from dpopt.inference.histograms.shrunken_halves import ShrunkenHalves
 from dpopt.inference.histograms.tree_least_squares import divide_from_the_root
-from dpopt.queries.ranges.grids import Level, grid_heights
-from dpopt.synopses.histograms.counts_plan import noise_variance
+from dpopt.queries.ranges.grids import Level
+from dpopt.synopses.histograms.counts_plan import CountsPlan, noise_variance
 from dpopt.synopses.histograms.grids.grid_plan import plan_grid
 from dpopt.synopses.histograms.histogram_plan import HistogramPlan, plan_blocks
-from dpopt.synopses.histograms.in_rounds import ROUNDS
+from dpopt.synopses.histograms.in_rounds import ROUNDS, next_round, round_variances
 from experiments.dpbench.peers import Numbers, block_sums, pure
 
 LEAST_SQUARES, DIVIDED = "least squares", "divided"
@@ -36,29 +37,28 @@ def scales(shape: tuple[int, ...], epsilon: float, ranges: str) -> dict[Level, f
 
 
 @cache
-def _rounds(shape: tuple[int, ...], ranges: str) -> list[tuple[int, float]]:
-    """Return depth and scale for epsilon 1 of each round, the first one first."""
-    if len(shape) == 1:
-        one = plan_blocks(shape[0], pure(1.0), ranges=ranges)
-        levels: list[Level] = [(height,) for height in one.heights]
-    else:
-        many = plan_grid(shape, pure(1.0), shapes=ROUNDS)
-        levels, one = list(many.levels), many  # type: ignore[assignment]  # both have scales
-    whole = sum(grid_heights(shape))
-    return [(whole - sum(level), scale) for level, scale in zip(levels, one.scales, strict=True)][::-1]
+def _rounds(shape: tuple[int, ...], ranges: str) -> list[tuple[Level, float]]:
+    """Return level and scale for epsilon 1 of each round, the first one first."""
+    plan: CountsPlan = (
+        plan_blocks(shape[0], pure(1.0), ranges=ranges, rounds=True)
+        if len(shape) == 1
+        else plan_grid(shape, pure(1.0), shapes=ROUNDS)
+    )
+    return list(zip(plan.round_levels, plan.scales, strict=True))[::-1]
 
 
 def in_rounds(cells: Numbers, epsilon: float, generator: np.random.Generator, ranges: str) -> ShrunkenHalves:
     """Return what one release in rounds says, with Laplace noise, planned for all ranges or prefixes."""
-    plan = [(depth, scale / epsilon) for depth, scale in _rounds(cells.shape, ranges)]
-    variances = [noise_variance(scale, gaussian=False) for _, scale in plan]
-    found: list[Round] = []
-    for place, (depth, scale) in enumerate(plan):
-        shape, left = cells.shape, variances[place:]
-        nodes = next_nodes(shape, found, depth, left) if found else first_nodes(shape, depth)
-        sums = np.bincount(groups_of(shape, nodes), weights=cells.reshape(-1), minlength=nodes.size)
-        noisy = np.rint(sums + generator.laplace(scale=scale, size=nodes.size)).astype(np.int64)
-        found.append(Round(nodes, noisy, variances[place]))
+    plan = _rounds(cells.shape, ranges)
+    scales, found = [scale / epsilon for _, scale in plan], list[Round]()
+    for place, (level, _) in enumerate(plan):
+        nodes, last = next_round(cells.shape, found, level, scales, gaussian=False)
+        groups = groups_of(cells.shape, nodes)
+        sums = np.bincount(groups + 1, weights=cells.reshape(-1), minlength=nodes.size + 1)[1:]
+        left = joint_scale(scales[place:], gaussian=False)
+        noisy = np.rint(sums + generator.laplace(scale=np.where(last, left, scales[place]))).astype(np.int64)
+        variances = round_variances(scales[place:], gaussian=False)
+        found.append(Round(nodes, noisy, np.where(last, *variances), last))
     return halves_in_rounds(cells.shape, found)
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,14 @@ from hypothesis import strategies as st
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Budget
-from dpopt.accounting.measurements import amount_for, measurement_charge, measurement_scale, one_way_charge
+from dpopt.accounting.measurements import (
+    SMALLEST_SCALE,
+    amount_for,
+    joint_scale,
+    measurement_charge,
+    measurement_scale,
+    one_way_charge,
+)
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError
 from dpopt.files.codec import encode
@@ -174,3 +182,14 @@ def test_discrete_gaussian_noise_of_scale_sigma_is_not_gdp_of_one_over_sigma() -
         distribution = np.exp(-(whole**2) / (2 * sigma**2))
         error = (1 - distribution[200] / distribution.sum()) / 2
         assert error < math.erfc(1 / (2 * sigma) / math.sqrt(2)) / 2 - 1e-5
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+@pytest.mark.parametrize("scales", [(3.0,), (2.0, 3.0), (1e-8, 5.0), (1e14, 7e13, 3e14)])
+def test_one_draw_of_the_joint_scale_costs_what_all_draws_cost(scales: tuple[float, ...], *, gaussian: bool) -> None:
+    power = 2 if gaussian else 1
+    whole = sum(1 / Fraction(scale) ** power for scale in scales)
+    share = float(1 / Fraction(joint_scale(scales, gaussian=gaussian)) ** power / whole)
+    assert share <= 1
+    assert share == pytest.approx(1.0, rel=1e-11)
+    assert joint_scale([SMALLEST_SCALE] * 2, gaussian=gaussian) == SMALLEST_SCALE

@@ -289,12 +289,15 @@ def test_exact_counts_are_made_for_the_curator_alone() -> None:
     """Which has one maker for all synopses: for what is measured at once, for rounds, and for sorted counts of noisy length."""
     assert callers("CountingCurator") == {PATH, "dpopt/releases/measured_size.py", "dpopt/releases/run.py"}
     assert callers("PrefixCurator") == {PREFIXES}
-    assert callers("run.curator") == {SORTED, ROUNDS}
+    assert callers("RoundsCurator") == {PATH}
+    assert callers("run.curator") == {SORTED}
+    assert callers("run.rounds_curator") == {ROUNDS}
     assert callers("run.measured") == {*(room.path for room in ROOMS), *DRIVERS} - {SORTED}
     assert callers("coefficient_sums") == {"dpopt/private/measurements/sanitizer_sums.py"}
     exact = {path for path in FILES if any(name.endswith(".exact") for name in called(FILES[path].tree))}
     assert exact == {
-        f"dpopt/private/curators/{name}.py" for name in ("counting_curator", "dualquery_curator", "prefix_curator")
+        f"dpopt/private/curators/{name}.py"
+        for name in ("counting_curator", "dualquery_curator", "prefix_curator", "rounds_curator")
     }
 
 

@@ -1,10 +1,10 @@
 """Cells of a grid whose blocks were measured in rounds: which blocks to divide next, and what all rounds say together.
 
 The whole is halved along each side in turn (`dpopt.queries.ranges.grids.halvings`): node 1 holds all cells, and the
-halves of node i are 2 i and 2 i + 1. A round measures nodes that divide all cells, each with noise of the same
-variance. The first measures one level. Each later one divides the whole anew, as far as its level, but no block that by
-all rounds so far holds few records beside the noise that is still to come: parts of it that were measured apart are one
-block again. So empty stretches are few large blocks, and the noise of their cells is never added up.
+halves of node i are 2 i and 2 i + 1. The first round measures the nodes of one level. Each later one divides the whole
+anew, as far as its level, but no block that by all rounds so far holds few records beside the noise that is still to
+come: parts of it that were measured apart are one block again, and it may be measured for the last time, with less
+noise. So empty stretches are few large blocks, and the noise of their cells is never added up.
 
 From the cells up, what is known of a node from below is kept as two cases: nothing is in it, or so much, normally
 distributed. Of a node with records either half may be empty. With the even density 1 / n of all other divisions these
@@ -43,7 +43,7 @@ _Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Round:
-    """Noisy counts of nodes that divide all cells.
+    """Noisy counts of nodes that have no cell in common.
 
     Attributes
     ----------
@@ -53,8 +53,10 @@ class Round:
     nodes: NDArray[np.int64]
     """Shape (m,). In the order of their cells."""
     counts: NDArray[np.int64]
-    variance: float
-    """Of the noise of each, at least 0."""
+    variance: float | _Numbers
+    """Of the noise, at least 0: of all, or (m,)."""
+    last: NDArray[np.bool_] | None = None
+    """Shape (m,). Which nodes no later round measures, or divides; None: not one."""
 
 
 def depths_of(nodes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -63,24 +65,21 @@ def depths_of(nodes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def groups_of(shape: Sequence[int], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return in which of these nodes each cell lies, (cells,) in C order."""
+    """Return in which of these nodes each cell lies, (cells,) in C order; -1 where it lies in none."""
     heights = grid_heights(shape)
     order, depths = halving_order(heights), depths_of(np.maximum(nodes, 1))
     lowest = sum(heights)
-    inside = nodes.ndim == 1 and nodes.size > 0 and nodes.min() >= 1 and depths.max() <= lowest
-    if inside:
+    if nodes.ndim == 1 and nodes.min(initial=1) >= 1 and depths.max(initial=0) <= lowest:
         widths = 1 << (lowest - depths)
         starts = (nodes - (1 << depths)) * widths
-        room = padded_cells(np.ones(shape), heights).reshape(-1)[order] > 0
-        places = np.repeat(np.arange(nodes.size), widths)
-        at = np.repeat(starts - np.concatenate(([0], np.cumsum(widths)[:-1])), widths) + np.arange(places.size)
-        rising = bool((starts[1:] >= (starts + widths)[:-1]).all())
-        if rising and room[at].sum() == room.sum():
-            found = np.empty(order.size, dtype=np.int64)
-            found[order[at]] = places
+        if (starts[1:] >= (starts + widths)[:-1]).all():
+            places = np.repeat(np.arange(nodes.size), widths)
+            first = np.repeat(starts - np.cumsum(widths) + widths, widths)
+            found = np.full(order.size, -1, dtype=np.int64)
+            found[order[first + np.arange(places.size)]] = places
             grid = found.reshape([1 << height for height in heights])
             return np.ascontiguousarray(grid[tuple(slice(bins) for bins in shape)].reshape(-1))
-    raise TreeError("found nodes of a round that do not divide all cells in their order")
+    raise TreeError("found nodes of a round that have cells in common, are out of order, or are none")
 
 
 def first_nodes(shape: Sequence[int], depth: int) -> NDArray[np.int64]:
@@ -89,12 +88,12 @@ def first_nodes(shape: Sequence[int], depth: int) -> NDArray[np.int64]:
 
 
 def next_nodes(
-    shape: Sequence[int], rounds: Sequence[Round], depth: int, variances: Sequence[float], *, total: int | None = None
+    shape: Sequence[int], rounds: Sequence[Round], depth: int, variance: float, *, total: int | None = None
 ) -> NDArray[np.int64]:
     """Return what the next round measures: nodes of a level, and above them the blocks not worth a division.
 
     Nothing is known of how the records lie in a block in which nothing was measured: if the block that it is part of is
-    worth a division, it is divided down to the level.
+    worth a division, it is divided down to the level. Blocks that were measured for the last time are left out.
 
     Parameters
     ----------
@@ -102,22 +101,23 @@ def next_nodes(
         So far; one at least.
     depth
         Of the level, below that of the last round.
-    variances
-        Of the noise of the next round and those after it.
+    variance
+        Of the noise of a block that is measured once more, with all that is left for it.
     total
         The number of records, where it is public.
     """
     halves, whole = _Halves(shape, rounds, total), sum(grid_heights(shape))
     counts, below = halves.down()[0], halves.up()
-    reach = WORTH / np.sqrt(sum(1.0 / max(one, _TINY) for one in variances))
+    done, begun = halves.done(rounds)
+    reach = WORTH * np.sqrt(variance)
     kept, nodes = list[NDArray[np.int64]](), np.ones(1, dtype=np.int64)
     for above in range(depth):
+        nodes = nodes[~done[above][nodes - (1 << above)]]
         at = nodes - (1 << above)
-        few = (counts[above][at] <= reach) & np.isfinite(below[above].variances[at])
+        few = (counts[above][at] <= reach) & np.isfinite(below[above].variances[at]) & ~begun[above][at]
         kept.append(nodes[few])
         nodes = (2 * nodes[~few, None] + np.arange(2)).reshape(-1)
-        nodes = nodes[halves.room[above + 1][nodes - (2 << above)] > 0]
-    both = np.concatenate((*kept, nodes))
+    both = np.concatenate((*kept, nodes[~done[depth][nodes - (1 << depth)]]))
     return np.asarray(both[np.argsort(both << (whole - depths_of(both)))])
 
 
@@ -195,14 +195,28 @@ class _Halves:
         self.weighted = [np.zeros(level.size) for level in self.room]
         own = [] if total is None else [Round(np.ones(1, np.int64), np.array([total]), _EXACT)]
         for one in [*own, *rounds]:
-            _ = groups_of(shape, one.nodes)
-            depths, precision = depths_of(one.nodes), 1.0 / max(one.variance, _TINY)
+            depths = depths_of(one.nodes)
+            precision = np.broadcast_to(1.0 / np.maximum(one.variance, _TINY), one.nodes.shape)
             for depth in np.unique(depths).tolist():
                 at = depths == depth
                 places = one.nodes[at] - (1 << depth)
-                self.precisions[depth][places] += precision
-                self.weighted[depth][places] += precision * one.counts[at]
+                self.precisions[depth][places] += precision[at]
+                self.weighted[depth][places] += precision[at] * one.counts[at]
         self.empty = np.full(len(self.room), _EMPTY)
+
+    def done(self, rounds: Sequence[Round]) -> tuple[list[NDArray[np.bool_]], list[NDArray[np.bool_]]]:
+        """Return of each node whether all of it was measured for the last time, or has no cell; and whether some of it was."""
+        done = [level == 0 for level in self.room]
+        for one in rounds:
+            ended = one.nodes[:0] if one.last is None else one.nodes[one.last]
+            depths = depths_of(ended)
+            for depth in np.unique(depths).tolist():
+                done[depth][ended[depths == depth] - (1 << depth)] = True
+        begun = [level & (room > 0) for level, room in zip(done, self.room, strict=True)]
+        for depth in range(len(done) - 2, -1, -1):
+            done[depth] |= done[depth + 1].reshape(-1, 2).all(axis=1)
+            begun[depth] |= begun[depth + 1].reshape(-1, 2).any(axis=1)
+        return done, begun
 
     def up(self) -> list[_Below]:
         """Return what was measured in and below each node."""

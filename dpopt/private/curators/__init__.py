@@ -10,6 +10,7 @@ In: a dataset, a ledger, what is asked. Out: released values, each charged befor
 | multiplicative_curator.py | the curator of multiplicative weights |
 | counting_curator.py | the curator of noisy counts of all kinds, and the table of measurements that it makes |
 | prefix_curator.py | the curator of prefixes that grow: rows that are paid once and each drawn once |
+| rounds_curator.py | the curator of sums over bins in rounds, of which no bin costs more than all together |
 | matrix_curator.py | the curator of one count, drawn from a matrix of probabilities |
 | searching_curator.py | the curator that also searches: ends of intervals, medians of boxes |
 | net_curator.py | the curator of the net mechanism and SmallDB |

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
+from dpopt.accounting.conversions import sum_upward
+from dpopt.accounting.measurements import joint_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError
 from dpopt.private.measurements.noisy_counts import check_scale, noise_charge, once_or_twice
@@ -73,6 +75,46 @@ class GroupSums(_Measurement):
         sums = np.zeros(self.number, dtype=np.int64)
         np.add.at(sums, self.groups[inside], counts._counts[inside])
         return sums
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SumsInRounds:
+    """Sums over groups of bins in rounds: a group that is measured for the last time gets what is left for its bins at once."""
+
+    name: str
+    """What is measured, in words."""
+    scales: tuple[float, ...]
+    """Of the noise of each round, in records."""
+    gaussian: bool
+
+    def charge(self, bins_of_a_record: int, relation: NeighbouringRelation) -> Charge:
+        """Return what all rounds cost together.
+
+        **Sensitivity.** That of `GroupSums`. **Theorem.** No bin costs more than all rounds with their own noise: a
+        group of a last time costs what its round and all later ones do, and its bins are measured no more
+        (`dpopt.private.curators.rounds_curator`). It is one charge, since a group of a last time is one draw, whose
+        epsilon is a sum, and not several draws of its parts. Privacy: C1, C5, C20 in docs/privacy. Test:
+        `tests/private/test_rounds_curator.py`.
+        """
+        none = np.zeros(0, dtype=np.int64)
+        each = [
+            GroupSums(self.name, scale, self.gaussian, none, 0).charge(bins_of_a_record, relation)
+            for scale in self.scales
+        ]
+        return replace(each[0], parameter=sum_upward(np.array([one.parameter for one in each])))
+
+    def sums(
+        self, place: int, groups: NDArray[np.int64], last: NDArray[np.bool_]
+    ) -> list[tuple[NDArray[np.bool_], GroupSums]]:
+        """Return the groups of a round that are measured again, and those of a last time, each with their sums."""
+        found, name = [], f"{self.name}, round {place + 1}"
+        for chosen, scales in ((~last, self.scales[place : place + 1]), (last, self.scales[place:])):
+            if chosen.any():
+                scale = scales[0] if len(scales) == 1 else joint_scale(scales, gaussian=self.gaussian)
+                numbers = np.append(np.where(chosen, np.cumsum(chosen) - 1, -1), -1)  # of group -1 too, the last place
+                number = int(np.count_nonzero(chosen))
+                found.append((chosen, GroupSums(name, scale, self.gaussian, numbers[groups], number)))
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,6 +26,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.models.noise_budgets.budget_program import SolvedBudget
 from dpopt.private.curators.counting_curator import Counted
+from dpopt.private.measurements.bin_measurement import SumsInRounds
 from dpopt.queries.ranges.grids import Level
 from dpopt.synopses.synopsis import SynopsisPlan
 
@@ -131,6 +132,11 @@ class CountsPlan(SynopsisPlan, ABC):
         return ()
 
     @property
+    def rounds_of_sums(self) -> SumsInRounds:
+        """What is measured in rounds, the largest blocks first."""
+        return SumsInRounds("blocks in rounds", self.scales[::-1], self.gaussian)
+
+    @property
     def expected_error(self) -> float:
         """The product of the mean variances of all groups of ranges or boxes."""
         return prod(self.predicted.values())
@@ -146,7 +152,9 @@ class CountsPlan(SynopsisPlan, ABC):
         return node_sensitivity(self.relation)
 
     def charges(self) -> list[Charge]:
-        """Return what each level costs, in the order of the levels."""
+        """Return what each level costs, in the order of the levels, or what all rounds cost together."""
+        if self.round_levels:
+            return [self.rounds_of_sums.charge(1, self.relation)]
         return [
             measurement_charge(name, self.sensitivity, scale, gaussian=self.gaussian, relation=self.relation)
             for name, scale in zip(self.level_names, self.scales, strict=True)

@@ -1,8 +1,8 @@
 """Blocks measured in rounds, the largest first: each round divides those that hold enough records by earlier ones.
 
-What each round costs is fixed by the plan; what it groups is a function of released values. Groups that have no cell in
-common cost the same whichever they are (C5 in docs/privacy), and the costs of rounds add up though each may depend on
-the values of those before.
+A block that is not divided is measured for the last time, with all that is left of the budget for its cells, if the
+noise of the rounds so far is small enough to be sure of that. The plan fixes what all rounds cost, which is paid before
+the first; what they group is a function of released values (C20 in docs/privacy).
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.accounting.measurements import joint_scale
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError, TranscriptError
-from dpopt.inference.histograms.halves_in_rounds import Round, first_nodes, groups_of, next_nodes
-from dpopt.private.measurements.bin_measurement import GroupSums
+from dpopt.inference.histograms.halves_in_rounds import WORTH, Round, depths_of, first_nodes, groups_of, next_nodes
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.grids import Level, grid_heights, halvings
 from dpopt.synopses.histograms.counts_plan import CountsPlan, noise_variance
@@ -23,6 +23,9 @@ from dpopt.synopses.release import Reserved
 
 ROUNDS = "rounds"
 """What the options and the files call it."""
+SURE = 0.5
+"""A block that is not divided is measured for the last time if the deviation of a block's noise so far is at most this share of
+the records that would be worth a division."""
 
 
 def halved_level(shape: Sequence[int], depth: int) -> Level:
@@ -35,35 +38,71 @@ def halved_level(shape: Sequence[int], depth: int) -> Level:
 
 def measured_in_rounds(run: Reserved, counts: BinCounts, plan: CountsPlan) -> tuple[NDArray[np.int64], ...]:
     """Return what the rounds of a plan give, that of single cells first: nodes and noisy counts, (2, m) each."""
-    curator, found, shape = run.curator(counts), list[Round](), plan.cells_shape
-    rounds = list(zip(plan.level_names, plan.scales, plan.round_levels, strict=True))[::-1]
-    variances = [noise_variance(scale, gaussian=plan.gaussian) for _, scale, _ in rounds]
+    curator, rounds, found, shape = run.rounds_curator(counts), plan.rounds_of_sums, list[Round](), plan.cells_shape
     with run.stage("measuring"):
-        for place, (name, scale, level) in enumerate(rounds):
-            depth = sum(grid_heights(shape)) - sum(level)
-            nodes = (
-                next_nodes(shape, found, depth, variances[place:], total=plan.size)
-                if found
-                else first_nodes(shape, depth)
-            )
-            groups = groups_of(shape, nodes)
-            values = curator.measure(GroupSums(name, scale, plan.gaussian, groups, int(nodes.size))).values
-            found.append(Round(nodes, values, variances[place]))
+        for level in plan.round_levels[::-1]:
+            nodes, last = next_round(shape, found, level, rounds.scales, gaussian=plan.gaussian, total=plan.size)
+            values = curator.measure_round(rounds, groups_of(shape, nodes), last)
+            variances = round_variances(rounds.scales[len(found) :], gaussian=plan.gaussian)
+            found.append(Round(nodes, values, np.where(last, *variances), last))
     return tuple(freeze(np.stack((one.nodes, one.counts))) for one in reversed(found))
 
 
+def round_variances(scales: Sequence[float], *, gaussian: bool) -> tuple[float, float]:
+    """Return the variance of a block of a last time, and of one that is measured again, where these rounds are left."""
+    left = joint_scale(scales, gaussian=gaussian)
+    return noise_variance(left, gaussian=gaussian), noise_variance(scales[0], gaussian=gaussian)
+
+
+def next_round(
+    shape: Sequence[int],
+    found: Sequence[Round],
+    level: Level,
+    scales: Sequence[float],
+    *,
+    gaussian: bool,
+    total: int | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the nodes of the next round, and which of them are measured for the last time; `scales` are of all rounds."""
+    place, depth = len(found), sum(grid_heights(shape)) - sum(level)
+    if not found:
+        nodes = first_nodes(shape, depth)
+        return nodes, np.zeros(nodes.size, dtype=np.bool_)
+    left, _ = round_variances(scales[place:], gaussian=gaussian)
+    nodes = next_nodes(shape, found, depth, left, total=total)
+    so_far = 1.0 / sum(1.0 / noise_variance(scale, gaussian=gaussian) for scale in scales[:place])
+    sure = bool(np.sqrt(so_far) <= SURE * WORTH * np.sqrt(left))
+    return nodes, (depths_of(nodes) < depth) & sure
+
+
 def rounds_of(plan: CountsPlan, noisy: Sequence[NDArray[np.int64]]) -> list[Round]:
-    """Return the rounds of a release, the first one first."""
+    """Return the rounds of a release, the first one first; nodes of which no later round has a cell had their last time."""
     for name, values in zip(plan.level_names, noisy, strict=True):
         if values.ndim != 2 or len(values) != 2:
             raise TranscriptError(
                 f"found noisy counts of {name} of shape {values.shape}; expected two rows, of nodes and of counts"
             )
-        groups_of(plan.cells_shape, values[0])
-    return [
-        Round(values[0], values[1], noise_variance(scale, gaussian=plan.gaussian))
-        for values, scale in zip(noisy[::-1], plan.scales[::-1], strict=True)
-    ]
+    found, later = list[Round](), None
+    for place, values in enumerate(noisy):
+        groups = groups_of(plan.cells_shape, values[0])
+        last = _last_time(groups, later, values.shape[1])
+        variances = round_variances(plan.scales[place::-1], gaussian=plan.gaussian)
+        found.append(Round(values[0], values[1], np.where(last, *variances), last))
+        later = groups
+    if later is None or later.min() < 0:
+        raise TranscriptError("found cells that the first round does not measure")
+    return found[::-1]
+
+
+def _last_time(groups: NDArray[np.int64], later: NDArray[np.int64] | None, number: int) -> NDArray[np.bool_]:
+    """Return which groups of a round have no cell in the one after it; all of them have all of theirs, or none."""
+    if later is None:
+        return np.zeros(number, dtype=np.bool_)
+    again = np.bincount(groups[(later >= 0) & (groups >= 0)], minlength=number)
+    whole = np.bincount(groups[groups >= 0], minlength=number)
+    if (groups[later >= 0] < 0).any() or ((again > 0) & (again < whole)).any():
+        raise TranscriptError("found cells in a round that were measured for the last time before")
+    return np.asarray(again < np.maximum(whole, 1))
 
 
 def not_in_rounds(what: str) -> PlanError:

@@ -22,8 +22,9 @@ from dpopt.errors import BudgetError, PlanError
 from dpopt.private.curators import door
 from dpopt.private.curators.counting_curator import MEASUREMENTS, CountingCurator
 from dpopt.private.curators.door import Door
+from dpopt.private.curators.rounds_curator import RoundsCurator
 from dpopt.private.measurements import bin_measurement, column_measurement, kernels, noisy_counts, sanitizer_sums
-from dpopt.private.measurements.bin_measurement import BinsInUse, GroupSums, SortedCounts
+from dpopt.private.measurements.bin_measurement import BinsInUse, GroupSums, SortedCounts, SumsInRounds
 from dpopt.private.measurements.column_measurement import ColumnSums
 from dpopt.private.measurements.conjunction_measurement import ConjunctionTable, ListTable
 from dpopt.private.measurements.halfspace_measurement import ProjectedPoints, Sides
@@ -89,7 +90,7 @@ from tests.boundary.planted import (
     wrap,
     write_the_charge_before_it_is_spent,
 )
-from tests.exact_counts_loss import AMPLE, NODES, ROWS, Watching, bin_counts, check_game, graphs
+from tests.exact_counts_loss import AMPLE, NODES, ROWS, Watching, bin_counts, check_game, graphs, rounds_share
 from tests.exact_size_loss import BUDGETS as SIZE_BUDGETS
 from tests.exact_size_loss import check_size
 from tests.tiny_runs import ADD_REMOVE, REPLACE, EventJournal, bits_schema, dataset_of
@@ -411,6 +412,20 @@ def check_plans_of_bins_keep_their_budget(relation: NeighbouringRelation) -> Non
             assert 0.999 < share <= 1, f"budget of degrees: {share}"
 
 
+def check_rounds(relation: NeighbouringRelation) -> None:
+    """Whatever is measured for the last time, no record loses more than all rounds cost."""
+    for gaussian in NOISES:
+        rounds_share(relation, gaussian=gaussian)
+
+
+def forget_last_times(
+    usual: Callable[..., Any], self: RoundsCurator, rounds: SumsInRounds, groups: Exact, last: NDArray[np.bool_]
+) -> Exact:
+    if self._measured:
+        self._open = np.ones_like(self._open)
+    return np.asarray(usual(self, rounds, groups, last))
+
+
 def charge_bins_in_use(moved: Callable[[int, bool], int]) -> Plant:
     """Charge the number of bins in use for moves by this much, given the bins of a record and whether noise is Gaussian."""
     return wrap(
@@ -522,6 +537,17 @@ BINS: dict[str, Defect] = {
     ),
     "let groups of nodes through": defect(
         wrap(GroupSums, "charge", groups_of_nodes), (check_groups_of_nodes_are_never_measured, BOTH, LOSS)
+    ),
+    "measure bins again after their last time": defect(
+        wrap(RoundsCurator, "measure_round", forget_last_times), (check_rounds, BOTH, LOSS)
+    ),
+    "draw noise of half the scale for a last time": defect(
+        wrap(bin_measurement, "joint_scale", lambda usual, *given, **more: usual(*given, **more) / 2),
+        (check_rounds, BOTH, LOSS),
+    ),
+    "charge the first round alone": defect(
+        wrap(SumsInRounds, "charge", lambda usual, self, *given: usual(replace(self, scales=self.scales[:1]), *given)),
+        (check_rounds, BOTH, LOSS),
     ),
     "charge the first alone in some": defect(
         the_first_charged_alone,
@@ -993,6 +1019,7 @@ COUNTING = {
         "bins",
         [
             check_groups_of_nodes_are_never_measured,
+            check_rounds,
             check_plans_of_bins_keep_their_budget,
             *both_stopped("bins", NODES, None),
             loss_of("columns", COLUMNS),

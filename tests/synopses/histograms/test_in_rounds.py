@@ -20,6 +20,7 @@ from dpopt.queries.ranges.grids import sums_before, sums_of_boxes
 from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
 from dpopt.synopses.histograms.grids.grid_plan import plan_grid
 from dpopt.synopses.histograms.histogram import Histogram
+from dpopt.synopses.histograms.in_rounds import next_round, rounds_of
 from dpopt.synopses.histograms.release_histogram import planned_histogram
 from dpopt.synopses.release import Request
 
@@ -27,6 +28,7 @@ Counts = np.ndarray[tuple[int], np.dtype[np.int64]]
 PURE = Budget(1.0, 0.0, None, Accountant.PURE)
 SPARSE = np.zeros(512, dtype=np.int64)
 SPARSE[[3, 4, 5, 300]] = 4_000, 2_500, 900, 1_200
+WIDE = np.concatenate((SPARSE, np.zeros(7 * 512, dtype=np.int64)))
 
 
 def released(counts: Counts, measure: str = "rounds", **how: Any) -> Histogram:
@@ -44,13 +46,36 @@ def grid_of(cells: np.ndarray[tuple[int, int], np.dtype[np.int64]], shapes: str 
     return dpopt.grid(table, dpopt.Schema(axes), ("a", "b"), shapes=shapes, **how)
 
 
-def test_each_round_divides_all_bins_and_leaves_empty_blocks_whole() -> None:
-    found = released(SPARSE)
-    assert len(found.noisy[-1][0]) == 16  # 512 bins, blocks of 32
-    for nodes, _ in found.noisy:
-        assert np.unique(groups_of((512,), nodes)).size == len(nodes)
-    assert len(found.noisy[0][0]) < 80  # of single bins those of two blocks of 32, beside larger blocks
+def test_empty_blocks_stay_whole_and_get_what_is_left_of_the_budget() -> None:
+    found = released(WIDE)
+    assert len(found.noisy) == 3
+    groups = [groups_of(WIDE.shape, nodes) for nodes, _ in found.noisy[::-1]]
+    assert groups[0].min() == 0
+    for (nodes, _), each in zip(found.noisy[::-1], groups, strict=True):
+        assert np.unique(each[each >= 0]).size == len(nodes)
+    assert np.mean(groups[-1] < 0) > 0.5  # measured for the last time before
+    assert len(found.noisy[0][0]) < 100  # bins of one block or a few, beside larger blocks
+    epsilons = np.zeros(WIDE.size)
+    for one, each in zip(rounds_of(found.plan, found.noisy), groups, strict=True):
+        variances = np.append(np.broadcast_to(one.variance, one.nodes.shape), np.inf)[each]
+        epsilons += np.arccosh(1 + 1 / variances)  # of discrete Laplace noise of this variance
+    np.testing.assert_allclose(epsilons, 0.5, rtol=1e-6)
     assert found.privacy["epsilon"] == pytest.approx(0.5)
+
+
+def test_files_whose_rounds_do_not_fit_together_are_refused() -> None:
+    found = released(WIDE)
+    cells, blocks, first = found.noisy
+    back, whole = (np.stack((np.arange(n, 2 * n), np.zeros(n, np.int64))) for n in (WIDE.size, 1))
+    for broken in ((back, blocks[:, :-1], first), (cells[:, 1:], blocks, first), (cells, whole, first)):
+        with pytest.raises(TranscriptError, match="last time"):
+            rounds_of(found.plan, broken)
+    with pytest.raises(TranscriptError, match="first round"):
+        rounds_of(found.plan, (cells[:, :0], blocks[:, :0], first[:, :1]))
+    every = (back, *(np.stack((np.arange(n, 2 * n), np.ones(n, np.int64))) for n in (WIDE.size >> 4, WIDE.size >> 8)))
+    assert not any(
+        np.any(one.last) for one in rounds_of(found.plan, every)
+    )  # files of before have all cells in all rounds
 
 
 def test_answers_are_nearer_than_those_of_all_blocks_where_most_bins_are_empty() -> None:
@@ -104,7 +129,7 @@ def test_columns_of_any_sizes(tmp_path: Path) -> None:
 
 def test_exact_rounds_give_the_exact_cells() -> None:
     first = Round(np.array([2, 3]), np.array([100, 40]), 0.0)
-    nodes = next_nodes((4,), [first], 2, [0.0])
+    nodes = next_nodes((4,), [first], 2, 0.0)
     np.testing.assert_array_equal(nodes, [4, 5, 6, 7])
     cells = halves_in_rounds((4,), [first, Round(nodes, np.array([90, 10, 0, 40]), 0.0)]).cells
     np.testing.assert_allclose(cells, [90, 10, 0, 40], atol=1e-3)
@@ -117,7 +142,7 @@ def test_no_box_is_stated_without_an_error_where_few_records_lie_beside_many() -
     cells[[5, 20, 21], [40, 9, 9]] = 3_000, 2_000, 700
     found: list[Round] = []
     for depth in (6, 12):
-        nodes = next_nodes(shape, found, depth, [8.0] * (2 - len(found))) if found else first_nodes(shape, depth)
+        nodes = next_nodes(shape, found, depth, 8.0) if found else first_nodes(shape, depth)
         sums = np.bincount(groups_of(shape, nodes), weights=cells.reshape(-1))
         found.append(Round(nodes, np.rint(sums + draws.laplace(scale=2.0, size=sums.size)).astype(np.int64), 8.0))
     ends = draws.integers(0, 64, (2, 400, 2))
@@ -134,13 +159,31 @@ def test_no_box_is_stated_without_an_error_where_few_records_lie_beside_many() -
 
 def test_blocks_that_hold_few_records_together_are_one_again() -> None:
     first = Round(np.arange(8, 16), np.array([100, 0, 0, 1, 2, 0, -1, 0]), 1.0)
-    np.testing.assert_array_equal(next_nodes((8,), [first], 3, [1.0]), [8, 9, 5, 3])
+    np.testing.assert_array_equal(next_nodes((8,), [first], 3, 1.0), [8, 9, 5, 3])
+
+
+def test_only_quiet_rounds_let_a_block_have_its_last_time() -> None:
+    first = Round(np.arange(8, 16), np.array([1000, 0, 0, 1, 2, 0, -1, 0]), 1.0)
+    for scale, sure in ((5.0, True), (30.0, False)):
+        nodes, last = next_round((64,), [first], (1,), (scale, 4.0, 2.0), gaussian=True)
+        np.testing.assert_array_equal(nodes, [32, 33, 34, 35, 9, 5, 3])
+        np.testing.assert_array_equal(last, [False] * 4 + [sure] * 3)
+
+
+def test_a_block_of_a_last_time_is_left_out_and_its_parts_are_not_joined() -> None:
+    first = Round(np.array([2, 3]), np.array([100, 0]), 1.0)
+    second = Round(np.array([4, 5, 3]), np.array([95, 0, 0]), np.array([1.0, 1.0, 0.3]), np.array([False, False, True]))
+    np.testing.assert_array_equal(next_nodes((16,), [first, second], 4, 1.0), [16, 17, 18, 19, 5])
+    np.testing.assert_array_equal(groups_of((16,), np.array([4, 5])), [0] * 4 + [1] * 4 + [-1] * 8)
+    everything = replace(first, last=np.ones(2, dtype=np.bool_))
+    assert next_nodes((16,), [everything], 4, 1.0).size == 0
+    assert halves_in_rounds((16,), [first, second, Round(np.zeros(0, np.int64), np.zeros(0, np.int64), 1.0)]).total > 0
 
 
 def test_a_block_that_turns_out_to_hold_many_is_divided_to_the_level() -> None:
     """It was measured whole; its parts, of which nothing is known, are divided though each may hold few."""
     rounds = [Round(np.array([2, 3]), np.array([4, 60]), 1.0), Round(np.array([2, 6, 7]), np.array([40, 30, 30]), 1.0)]
-    np.testing.assert_array_equal(next_nodes((16,), rounds, 4, [1.0]), np.arange(16, 32))
+    np.testing.assert_array_equal(next_nodes((16,), rounds, 4, 1.0), np.arange(16, 32))
 
 
 def test_other_estimates_models_and_options_are_refused() -> None:
