@@ -73,7 +73,7 @@ def checked(function: _Function) -> _Function:
 
 
 def checked_constructor(kind: type) -> None:
-    """Let a class refuse what its constructor does not take, as `checked` has it, where it does not refuse it itself.
+    """Let a class refuse arguments that its constructor does not take, as `checked` does, if it does not itself.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class _ChoiceType(enum.EnumType):
 
 
 class Choice(enum.Enum, metaclass=_ChoiceType):
-    """An enumeration that refuses, by ChoiceError, what names no member.
+    """An enumeration that raises ChoiceError for a name without a member.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def check_types(called: str, given: Mapping[str, object], expected: Mapping[str,
 
 
 def _no_path(text: str | bytes) -> str:
-    """Return what a text holds that no operating system takes in a path; nothing if there is nothing of the kind."""
+    """Return the part of a text that no operating system accepts in a path; empty if there is none."""
     try:
         return "the sign NUL" if b"\0" in os.fsencode(text) else ""
     except UnicodeEncodeError:
@@ -214,7 +214,7 @@ def plain_number(text: str, *, whole: bool) -> str | None:
 
 
 def _advice(value: object, hint: Any) -> str:
-    """Return what to write in place of a text that is a number, or of the JSON form of an object."""
+    """Return the text to write in place of a number, or of the JSON form of an object."""
     wanted = [typing.get_origin(one) or one for one in typing.get_args(hint) or (hint,)]
     if isinstance(value, str) and (float in wanted or int in wanted):
         plain = plain_number(value.strip(), whole=float not in wanted)

@@ -1,4 +1,4 @@
-"""Read-only arrays of one layout: what the frozen types of dpopt keep in their fields.
+"""Read-only arrays of one layout: the fields of dpopt's frozen types.
 
 Nobody who is handed such an array can change what somebody else holds.
 """
@@ -16,7 +16,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class Hash(Protocol):
-    """What arrays are added to: a hash object of hashlib."""
+    """An object that takes the bytes of arrays: a hash object of hashlib."""
 
     def update(self, data: memoryview, /) -> None:
         """Add bytes."""

@@ -1,4 +1,4 @@
-"""How kernels are compiled: without the interpreter lock, kept on disk where that is possible; and what they share.
+"""How kernels are compiled: without the interpreter lock, kept on disk if possible; and their shared settings.
 
 Only files named kernels or ..._kernels, and compiled.py, import this module: importing numba takes a quarter of a
 second, and nothing that a user sees first may wait for it.
@@ -78,7 +78,7 @@ _IMPORTED = re.compile(r"^from dpopt\.([\w.]+) import", re.MULTILINE)
 
 @cache
 def stamp_of(source: Path) -> str:
-    """Return a hash of a file of kernels, of those that it imports, and of what these import of dpopt.
+    """Return a hash of a file of kernels, of the files that it imports, and of their imports from dpopt.
 
     Parts and constants of other files are compiled into a kernel. numba looks at the kernel's own file alone: after an
     update of another file it would go on with old code.
@@ -93,7 +93,7 @@ def stamp_of(source: Path) -> str:
 
 
 def _compile_once(compiled: Any) -> None:
-    """Let one process at a time compile a kernel, read it or write it; the others wait and read what it wrote.
+    """Let one process at a time compile a kernel, read it or write it; the others wait and read its result.
 
     numba reads an index, chooses the name of a file, and writes both. Of two processes that compile different variants
     at once one may find the code of the other under the name of its own, and would run it. numba's own lock is taken
@@ -158,7 +158,7 @@ def _before(keys: NDArray[np.number], one: int, other: int) -> bool:
 
 
 def _take_number(_typing_context, array, _place, _amount):  # type: ignore[no-untyped-def]
-    """Add an amount to one number of an array of int64, and return what it was before, in one step for all threads."""
+    """Add an amount to one number of an array of int64 and return the earlier value, in one step for all threads."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         data = arrayobj.make_array(signature.args[0])(context, builder, arguments[0]).data  # type: ignore[no-untyped-call]

@@ -37,11 +37,11 @@ class Whole:
     """
 
     called: str = ""
-    """What messages call it; the name of the field if left out."""
+    """Name in messages; the name of the field if left out."""
     least: int = 1
     most: int | None = None
     advice: str = ""
-    """What to do where it is too large."""
+    """Advice if the value is too large."""
 
     def __call__(self, value: Any, error: type[DpoptError], name: str = "") -> int:
         """Return the number as Python's, also one of NumPy's, or raise `error`."""
@@ -68,7 +68,7 @@ class Number:
     """
 
     called: str = ""
-    """What messages call it; the name of the field if left out."""
+    """Name in messages; the name of the field if left out."""
     least: float | Decimal | None = None
     above: float | Decimal | None = None
     most: float | Decimal | None = None

@@ -37,7 +37,7 @@ FIELDS = {
     "figures": "Questions that matter, one on each line",
     "target": "A column whose relationships matter most",
 }
-"""Options that the studio has fields for, and what stands above these."""
+"""Options for which the studio has fields, and the headings of these fields."""
 _OPTION = re.compile(
     rf"(?<![\w-])--(no-)?([a-z][a-z0-9-]*)"
     rf"(?: ((?:{'|'.join(_VALUES)}|[A-Z]+|\d+(?:[.,]\d+)*(?:e-?\d+)?)(?![\w-])))?"
@@ -177,7 +177,7 @@ class TranscriptError(DpoptError, ValueError):
 
 
 class ReleaseFolderError(DpoptError, OSError):
-    """A release folder that cannot be written, or is not what the command expects."""
+    """A release folder that cannot be written, or is not of the kind that the command expects."""
 
 
 class PrivacyBoundaryError(DpoptError, TypeError):
@@ -189,7 +189,7 @@ class PrivateDataError(DpoptError, ValueError):
 
 
 class DpoptWarning(UserWarning):
-    """What was asked for is done, and there is something to know of it; public values only."""
+    """The request was fulfilled, and the user should know a fact about it; public values only."""
 
     def __str__(self) -> str:
         """Return the message, with options as the shell or as Python names them."""
@@ -197,7 +197,7 @@ class DpoptWarning(UserWarning):
 
 
 class PrivacyWarning(DpoptWarning):
-    """What was asked for protects less than one may think."""
+    """The request protects less than a user could think."""
 
 
 class AccuracyWarning(DpoptWarning):

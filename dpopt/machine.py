@@ -1,4 +1,4 @@
-"""What dpopt asks of the operating system, and what differs from one to the other: memory, locks, and ends of processes.
+"""Calls of the operating system that differ between platforms: memory, locks, and ends of processes.
 
 psutil answers where it can. What only Linux or only POSIX has is used where it is there, and done without where it is
 not.

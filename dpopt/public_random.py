@@ -74,7 +74,7 @@ def shuffled(seed: int, purpose: str, counts: NDArray[np.int64]) -> Iterator[NDA
 
 
 class PublicRandom:
-    """A stream of uniform 64-bit words and what is made of them.
+    """A stream of uniform 64-bit words and the random numbers made of them.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ _Other = TypeVar("_Other")
 
 
 def side_by_side(first: Callable[[], _Made], second: Callable[[], _Other], ended: Event) -> tuple[_Made, _Other]:
-    """Return what two functions make; the second works in another thread, if there are two.
+    """Return the results of two functions; the second runs in another thread, if there are two.
 
     The first works in the caller's thread. If it fails or is interrupted, `ended` is set, which the second looks at
     between its steps: the error goes on once the second has returned or failed.
@@ -103,7 +103,7 @@ class Progress:
         self._reported = 0
 
     def part(self, begin: float, end: float) -> Callable[[float], None]:
-        """Return what to call with the share of a part of the work, from the share `begin` of the whole to `end`."""
+        """Return a function of the done share of a part, which covers the work from the share `begin` to `end`."""
         return lambda share: self.reach(begin + (end - begin) * share)
 
     def reach(self, share: float) -> None:

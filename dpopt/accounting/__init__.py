@@ -1,4 +1,4 @@
-"""What privacy costs: charges, composition theorems, conversions, ledger.
+"""The cost of privacy: charges, composition theorems, conversions, ledger.
 
 Comes in: parameters of mechanisms (step, draws, rounds, public n; noise scales) and a budget. No records, no
     queries, no answers.

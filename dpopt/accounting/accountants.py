@@ -89,7 +89,7 @@ class AdvancedComposition(Choice):
 
 Composition = Accountant | AdvancedComposition
 COMPARED: tuple[Composition, ...] = (Accountant.PURE, *AdvancedComposition, Accountant.ZCDP, Accountant.GDP)
-"""What a plan is compared by, from the largest total to the least."""
+"""Accountants by which plans are compared, from the largest total to the least."""
 THEOREMS: Mapping[Composition, str] = {
     Accountant.PURE: "basic composition (DualQuery, Theorem 4.2)",
     AdvancedComposition.THEOREM: "advanced composition with the last round's step (DualQuery, Theorem 4.3)",
@@ -97,12 +97,12 @@ THEOREMS: Mapping[Composition, str] = {
     Accountant.ZCDP: "zero-concentrated, bounded range (Cesar, Rogers 2021)",
     Accountant.GDP: "Gaussian (Dong, Roth, Su 2019); a constant is checked numerically, not proved",
 }
-"""What each total follows from, in words."""
+"""The theorem behind each total, in words."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChargeColumns:
-    """Charges as arrays, one pair (parameters, counts) per kind; what all totals are computed from.
+    """Charges as arrays, one pair (parameters, counts) per kind; all totals are computed from them.
 
     The planner builds it from arrays and the ledger from charges; the sums are exact up to one rounding, so equal
     charges give equal totals whichever way they came.
@@ -125,7 +125,7 @@ class ChargeColumns:
         )
 
     def for_groups(self, size: int) -> ChargeColumns:
-        """Return what the same mechanisms cost where `size` neighbouring steps lie between two tables, not one.
+        """Return the charges of the same mechanisms between two tables that are `size` neighbouring steps apart.
 
         Pure epsilon: size epsilon. zCDP: size^2 rho. Bounded range: the log likelihood ratio of a group is the sum of
         those of its steps, so its range is at most size times theirs. It is applied to each mechanism, before any
@@ -241,7 +241,7 @@ def columns_of(charges: Iterable[Charge]) -> ChargeColumns:
 def costs(
     total: Callable[[Composition, float], float], delta: float, *, used: Accountant | None = None
 ) -> list[dict[str, Any]]:
-    """Return what each accountant charges: epsilon at delta, or why it has no figure.
+    """Return the total of each accountant: epsilon at delta, or the reason why it has no figure.
 
     `total` gives the epsilon of an accountant at a delta, as `ChargeColumns.epsilon` does.
     """

@@ -1,4 +1,4 @@
-"""A budget, and what a set of charges costs together by the budget's accountant."""
+"""A budget, and the total of a set of charges by the budget's accountant."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def protection(epsilon: float, delta: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PrivacySpent:
-    """What a set of charges costs together, under the neighbouring relation that the charges share.
+    """The total of a set of charges, under the neighbouring relation that the charges share.
 
     `epsilon` at `delta` (for `PURE` the sum of deltas) by the theorem of `accountant`, and `rho` of zCDP. Both are
     infinite when a not-private charge is among them. Rounded up.
@@ -236,7 +236,7 @@ class Budget(Shown):
             )
 
     def spent(self, charges: Sequence[Charge]) -> PrivacySpent:
-        """Return the totals of the charges, and of what was spent earlier, by this budget's accountant at its delta."""
+        """Return the totals of the charges and of earlier spending, by this budget's accountant at its delta."""
         together = columns_of((*self.earlier, *charges)).for_groups(self.group)
         if not self._composes_as_one:
             own = columns_of(charges).for_groups(self.group).epsilon(self.accountant, self.delta)
@@ -262,7 +262,7 @@ class Budget(Shown):
 
     @property
     def left(self) -> float | None:
-        """The most that the plan's charges and those `beside` it may cost in epsilon, if that is the limit."""
+        """A limit on the total epsilon of the plan's charges and those that are paid with it, if there is one."""
         if self.epsilon is None or self._composes_as_one or not self.earlier:
             return self.epsilon
         return max(0.0, -sum_upward(np.array([-self.epsilon, *self._epsilons()])))
@@ -298,7 +298,7 @@ class Budget(Shown):
         )
 
     def guaranteed(self, charges: Sequence[Charge]) -> PrivacySpent:
-        """Return what may be stated of a plan with these charges, whatever its draws: its total, or the whole budget.
+        """Return the stated guarantee of a plan with these charges, whatever its draws: its total, or the whole budget.
 
         The whole budget where the plan depends on earlier draws (C14), else the total of all its charges, made or not
         (A4).

@@ -1,4 +1,4 @@
-"""A charge: what one mechanism costs, in the parameter of its theorem."""
+"""A charge: the cost of one mechanism, in the parameter of its theorem."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LARGEST_PARAMETER = 1e100
 
 
 class ChargeKind(enum.Enum):
-    """What the parameter of a charge bounds.
+    """The quantity that the parameter of a charge bounds.
 
     Privacy: B1 in docs/privacy.
 
@@ -38,9 +38,9 @@ class Charge:
     """The price of `count` uses of one mechanism, for tables that are neighbours under `relation`."""
 
     mechanism: str
-    """What was run, in words."""
+    """Name of the mechanism that was run."""
     kind: ChargeKind
-    """What `parameter` bounds."""
+    """The quantity that `parameter` bounds."""
     parameter: Unbounded
     """Range, epsilon, rho or delta of ONE use: at least 0, at most 1e100; infinite exactly for `NOT_PRIVATE`."""
     count: int

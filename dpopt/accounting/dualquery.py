@@ -1,4 +1,4 @@
-"""What DualQuery's draws cost: range per draw, charges of a plan, epsilon of a plan, rounds within a budget.
+"""The cost of DualQuery's draws: range per draw, charges of a plan, epsilon of a plan, rounds within a budget.
 
 Round t draws s queries, each with probability proportional to exp(eta (t - 1) q(D) - public). Between neighbouring
 tables the log likelihood ratio of one draw has a range of at most
@@ -86,7 +86,7 @@ def quick_test(
 
 
 def _limit(accountant: Accountant, epsilon: float, delta: float, others: ChargeColumns) -> float:
-    """Return what the measure of `quick_test` is compared with."""
+    """Return the threshold for the measure of `quick_test`."""
     if math.isinf(epsilon):
         return math.inf
     if accountant is Accountant.PURE:
@@ -272,7 +272,7 @@ def _charge(t: int, draws: int, parameter: float, relation: NeighbouringRelation
 
 
 def _increment(eta: float, relation: NeighbouringRelation) -> float:
-    """Return n times what the range grows by per round, exactly."""
+    """Return n times the growth of the range per round, exactly."""
     if relation is NeighbouringRelation.REPLACE_ONE:
         return 2.0 * eta
     if relation is NeighbouringRelation.ADD_REMOVE:

@@ -25,12 +25,12 @@ class Account(Protocol):
         ...
 
     def reserve(self, charges: Sequence[Charge], group: int) -> None:
-        """Reserve charges for a unit of so many records for good; raise BudgetError where there is no room."""
+        """Reserve charges for a unit of `group` records for good; raise BudgetError if the budget has no room."""
         ...
 
 
 class Ledger(Shown):
-    """What a run may spend and has spent, under one neighbouring relation.
+    """The budget and the spending of a run, under one neighbouring relation.
 
     Earlier charges of the budget (`Budget.earlier`) are spent from the beginning: the draws that they paid for were
     made.
@@ -100,7 +100,7 @@ class Ledger(Shown):
 
     @property
     def entries(self) -> tuple[Charge, ...]:
-        """What was spent so far, in order: earlier charges of the budget first, not-private marks included."""
+        """The charges so far, in order: earlier charges of the budget first, not-private marks included."""
         return (*self._budget.earlier, *self._entries)
 
     @property
@@ -110,7 +110,7 @@ class Ledger(Shown):
 
     @property
     def unspent(self) -> tuple[Charge, ...]:
-        """What is reserved and not spent yet."""
+        """The charges that are reserved and not yet spent."""
         return tuple(self._unspent.elements())
 
     @property
@@ -189,7 +189,7 @@ class Ledger(Shown):
         self._paid = self._account is None
 
     def spent(self) -> PrivacySpent:
-        """Return the totals of what was spent so far; infinite after `mark_not_private`.
+        """Return the totals of the charges so far; infinite after `mark_not_private`.
 
         No guarantee of its own: which charges were spent may depend on what was drawn. See `guaranteed`.
         """

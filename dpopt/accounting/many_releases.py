@@ -1,4 +1,4 @@
-"""What several releases cost together, where each may be chosen after the outputs of those before it have been seen.
+"""The total cost of several releases, each of which can be chosen after the earlier outputs were seen.
 
 A release costs rho of zCDP, and epsilon of pure differential privacy where it has one (`Cost`). Three sums can prove
 that a total budget is kept:
@@ -47,7 +47,7 @@ THEOREMS = {
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one release costs: rho of zCDP, and epsilon of pure differential privacy or None."""
+    """The cost of one release: rho of zCDP, and epsilon of pure differential privacy or None."""
 
     rho: float
     epsilon: float | None = None
@@ -60,7 +60,7 @@ class Cost:
 
     @classmethod
     def of_charges(cls, charges: Sequence[Charge], *, group: int = 1) -> Cost:
-        """Return what charges cost together between tables that are `group` neighbouring steps apart."""
+        """Return the total of charges between tables that are `group` neighbouring steps apart."""
         columns = columns_of(charges).for_groups(group)
         rho = columns.rho()
         if len(columns.rhos) or not math.isfinite(rho):
@@ -70,7 +70,7 @@ class Cost:
 
     @classmethod
     def of_budget(cls, budget: Budget) -> Cost | None:
-        """Return what a release that spends all of a budget costs; None where its accountant is not additive.
+        """Return the cost of a release that spends a whole budget; None if its accountant is not additive.
 
         The budget is one for whatever the result is for: a group of records is in the budget's own numbers.
         """
@@ -107,14 +107,14 @@ def pure_rho(epsilon: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What some releases cost together, by the sum that leaves the most of a budget."""
+    """The total cost of releases, by the sum that leaves the most of a budget."""
 
     theorem: str
     """A key of `THEOREMS`."""
     used: float
     """The sum, rounded up."""
     limit: float
-    """What it may be, rounded down."""
+    """The largest cost of one more release, rounded down."""
 
     @property
     def is_kept(self) -> bool:
@@ -130,7 +130,7 @@ class Total:
 
 
 def total_of(budget: Budget, costs: Sequence[Cost]) -> Total:
-    """Return what releases cost together against a total budget, by the best of the sums above.
+    """Return the total of releases against a budget, by the best of the sums above.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What it costs to draw from a matrix of whole weights: one row for each value of a statistic, all of one sum.
+"""The cost of a draw from a matrix of whole weights: one row for each value of a statistic, all with the same sum.
 
 Given value i, output r has probability w_ir / W. Values i and i + 1 are neighbours: the statistic moves by at most one.
 Every figure is computed in whole numbers from the weights that are sampled.
@@ -81,7 +81,7 @@ def matrix_charges(weights: NDArray[np.int64], epsilon: float, relation: Neighbo
 
 
 def check_matrix(weights: NDArray[np.int64]) -> None:
-    """Refuse what is no matrix of whole weights from 0 with rows of one sum."""
+    """Refuse a matrix that has negative or fractional weights, or rows of different sums."""
     fine = weights.ndim == 2 and weights.dtype == np.int64 and weights.shape[0] > 1 and weights.shape[1] > 0
     sums = {sum(row) for row in weights.tolist()} if fine else set()
     if len(sums) != 1 or not 0 < max(sums) < 2**63 or weights.min() < 0:

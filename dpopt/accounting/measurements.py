@@ -1,4 +1,4 @@
-"""What it costs to measure counts with integer noise, and how much noise a given amount of budget needs.
+"""The cost of counts with integer noise, and the noise that a share of the budget needs.
 
 A measurement adds independent integer noise to a vector of counts. `sensitivity` is by how much one record moves that
 vector: an upper bound of both its L1 and its squared L2 distance to a neighbour's. For counts of queries with answers 0
@@ -210,7 +210,7 @@ class SizeMeasurement:
     gaussian: bool
     """Which of the two."""
     draw: int = 1
-    """1, or more where so many draws before this one were torn on file; each of them is charged."""
+    """1, plus the number of earlier draws that were interrupted on file; each of them is charged."""
 
     @classmethod
     def of(cls, budget: Budget, draw: int = 1) -> Self:
@@ -226,11 +226,11 @@ class SizeMeasurement:
 
     @property
     def name(self) -> str:
-        """What is measured, in words."""
+        """Name of the counts."""
         return SIZE if self.draw == 1 else f"{SIZE}, draw {self.draw}"
 
     def charge(self) -> Charge:
-        """Return what it costs.
+        """Return the charge.
 
         Neighbouring relation: add-remove. Sensitivity: 1, since one record more or less changes the number by one.
         Theorem: as for `dpopt.accounting.measurements.measurement_charge`. Checked by

@@ -1,4 +1,4 @@
-"""What it costs to select one of several candidates by its score, with the exponential mechanism.
+"""The cost of selecting one of several candidates by its score, with the exponential mechanism.
 
 A selection picks candidate c with probability proportional to exp(exponent(c)), exponent(c) = factor * score(c) +
 public. Between neighbouring tables the scores move by amounts that differ from one candidate to another by at most

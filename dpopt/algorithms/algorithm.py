@@ -1,4 +1,4 @@
-"""What every algorithm of `dpopt release` gives: plans, predictions, proofs, and its runs."""
+"""The interface of every algorithm of `dpopt release`: plans, predictions, proofs, and runs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Algorithm(ABC, Generic[OptionsT, PlanT]):
         """Return the errors that a plan shows on public populations; see `dpopt.algorithms.registry.predict`."""
 
     def prove(self, plan: PlanT, workload: Workload) -> dict[str, Any] | None:
-        """Return what is proven of a plan's errors beforehand, as a JSON object; None where nothing is."""
+        """Return the proven bound on a plan's errors as a JSON object; None without one."""
         return None
 
     def expected_memory(
@@ -57,11 +57,11 @@ class Algorithm(ABC, Generic[OptionsT, PlanT]):
         return None
 
     def prices(self, plan: PlanT, charges: Sequence[Charge]) -> dict[str, Any]:
-        """Return what each accountant charges for a release, under "accountants"; empty where one accountant alone can."""
+        """Return the total of each accountant for a release, under "accountants"; empty if only one applies."""
         return {}
 
     def prepare(self, job: Job, run: Run) -> Any:
-        """Return what the public side needs to play; refuse what cannot end well, before there is a folder."""
+        """Return the public player's data; refuse runs that cannot end well, before there is a folder."""
         return None
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Evaluation of a release against its table, beside two trivial baselines. NOT private."""
+"""Evaluation of a release against its table, compared with two trivial baselines. NOT private."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def evaluate(
     engine: str = "memory",
     progress: Callable[[float], None] | None = None,
 ) -> Evaluation:
-    """Return errors, distances and scores of a release against its table, beside two trivial baselines. NOT private.
+    """Return errors, distances and scores of a release against its table, and of two trivial baselines. NOT private.
 
     The zeros baseline has one record with the first declared value of every attribute, the uniform baseline gives every
     record of the universe the same weight.
@@ -139,7 +139,7 @@ Compared = tuple[Evaluation, list[NonPrivateMarginal], list[NonPrivateMarginal]]
 def compare_release(
     finished: SyntheticRelease, dataset: PrivateDataset, *, progress: Callable[[float], None] | None = None
 ) -> Compared:
-    """Return what `evaluate` does, and the columns and pairs that it compared; none without records."""
+    """Return the evaluation, and the columns and pairs that it compared; none without records."""
     found, ones, twos = _compared(Judged.of_release(finished), dataset, progress)
     figures = exact_figures(finished, TableAnswers(dataset), finished.figures())
     return replace(found, intervals=interval_sheet(figures)), ones, twos
@@ -259,7 +259,7 @@ def refuse_swapped(release: object, table: object) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """What is compared with a table: a release, or synthetic rows."""
+    """Types that are compared with a table: a release, or synthetic rows."""
 
     schema: Schema
     workload: Workload

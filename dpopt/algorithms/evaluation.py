@@ -1,4 +1,4 @@
-"""What an evaluation says: errors, the weakest figures, scores, and all of it in words. NOT private."""
+"""The result of an evaluation: errors, the weakest figures, scores, and all of it in words. NOT private."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KINDS = {
     "differences": ("weakest difference", 0.1),
     "shares": ("weakest share", 0.1),
 }
-"""What figures are called, and from how far off on one is bad: of a correlation or Cramer's V, per cent, part of the spread
+"""Names of figures, and the error from which each is bad: of a correlation or Cramer's V, per cent, part of the spread
 (standard deviation) of the column, part of the difference, of a share."""
 CRAMERS_V = "Cramer's V"
 CHANCE = 0.01
@@ -96,7 +96,7 @@ class Scores(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Evaluation(Shown):
-    """What `dpopt.evaluate` found: a release against its table. NOT private: for the owner of the table alone.
+    """The result of `dpopt.evaluate`: a release against its table. NOT private: for the owner of the table alone.
 
     Attributes
     ----------
@@ -170,7 +170,7 @@ class Evaluation(Shown):
 
     @property
     def words(self) -> list[str]:
-        """What is weakest and what was changed, in words; to be read first."""
+        """The weakest figures and the changes by the reading, in words; to be read first."""
         changed = [] if self.changed is None else self.changed["words"]
         weakest = None if self.weakest is None or not self.weakest.words else self.weakest
         return changed if weakest is None else [*weakest.words, *changed, weakest.advice]
@@ -187,7 +187,7 @@ class Evaluation(Shown):
 
 
 def changed_sheet(numbers: NonPrivateNumbers, columns: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what the reading changed: rows that are not counted, values that were clipped or replaced; None if nothing."""
+    """Return the changes by the reading: rows that are not counted, values clipped or replaced; None without any."""
     found, words = [], []
     ends, others = OnInvalid.CLIP in numbers.repairs, OnInvalid.OTHER in numbers.repairs
     what = "did not fit" if others else "lay outside its range"
@@ -218,7 +218,7 @@ def changed_sheet(numbers: NonPrivateNumbers, columns: Mapping[str, Any]) -> dic
 def unseen_sheet(
     schema: Schema, ones: Sequence[NonPrivateMarginal], pairs: Sequence[NonPrivateMarginal]
 ) -> tuple[Found, ...]:
-    """Return what most synthetic records have and no record of the table, the most frequent first, with rules against it.
+    """Return combinations in most synthetic records and no real one, the most frequent first, with rules against them.
 
     Pairs with a value that is itself unseen are left to that value.
     """
@@ -274,7 +274,7 @@ def weakest_sheet(
     groups: Sequence[Found],
     measure: str = "correlation",
 ) -> Weakest:
-    """Return the associations, means, differences, and shares within groups that are furthest off, real beside synthetic.
+    """Return the associations, means, differences, and shares within groups with the largest errors.
 
     Parameters
     ----------
@@ -413,7 +413,7 @@ def _in_words(kind: str, found: Sequence[Found]) -> str:
 
 
 def _figure(kind: str, one: Found) -> tuple[str, str, str, str]:
-    """Return what a figure is of, its real and its synthetic value, and a remark."""
+    """Return a figure's name, its real and its synthetic value, and a remark."""
     both = one["real"], one["synthetic"]
     if kind in ("correlations", "dependences"):
         bins = " of bins" if one["measure"].endswith("bins") else ""

@@ -1,4 +1,4 @@
-"""A plan explained before any record is touched: what each accountant charges, what is proven, what is predicted."""
+"""A plan explained from public values: totals by accountant, proven bounds, predictions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def explain_accuracy(
     epsilon: float,
     delta: float,
 ) -> dict[str, Any]:
-    """Return the paper's parameters for a wanted accuracy, and what they need: epsilon at n, and n at epsilon.
+    """Return the paper's parameters for a wanted accuracy, and their requirements: epsilon at n, and n at epsilon.
 
     Source: Gaboardi et al. 2014, Algorithm 2, Theorem 4.6, Remark 4.7.
     """

@@ -40,7 +40,7 @@ LIBRARIES = 200_000_000  # NumPy, Numba and the compiled loops
 
 @dataclass(frozen=True, slots=True)
 class ExpectedMemory:
-    """What a run will hold, item by item.
+    """The memory of a run, item by item.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class ExpectedMemory:
         return sum(size for _, size in self.items)
 
     def describe(self) -> str:
-        """Return total and items in words, the largest first; what is below 10 MB is left out."""
+        """Return total and items in words, the largest first, without those below 10 MB."""
         shown = [item for item in self.items if item[1] >= SHOWN]
         ordered = sorted(shown, key=lambda item: -item[1])
         return f"{_gigabytes(self.total)}: " + ", ".join(f"{what} {_gigabytes(size)}" for what, size in ordered)

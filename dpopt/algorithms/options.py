@@ -43,7 +43,7 @@ UPDATES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """Help and check of an option, beside its type and default."""
+    """Help and check of an option, besides its type and default."""
 
     text: str
     """Its meaning, for help."""
@@ -158,7 +158,7 @@ class Options:
     """Type and meaning of every option, by name."""
 
     def __init_subclass__(cls) -> None:
-        """Note what the options mean, and let the docstring say it."""
+        """Set the meanings of the options, and add them to the docstring."""
         super().__init_subclass__()
         hints = {name: get_args(hint) for name, hint in get_type_hints(cls, include_extras=True).items()}
         cls.known = {
@@ -594,7 +594,7 @@ OptionsT_co = TypeVar("OptionsT_co", bound=Options, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest(Generic[OptionsT_co]):
-    """What a plan is made from: the options of its algorithm, and what is asked whichever it is."""
+    """The source of a plan: the options of its algorithm, and the terms that all algorithms share."""
 
     size: int
     """Public n (replace-one) or n0 (add-remove)."""

@@ -36,13 +36,13 @@ WHAT_A_RELEASE_ADDS = ("accept_draft", "reading", "rows", "weights", "format")
 PLAN_BEGINS = b'{"dpopt_request"'
 
 SAMPLE, MOST_FOUND = 0.1, 50.0
-"""The rule of `recommended_epsilon`: a part of the records, errors like a sample of which are enough; people found."""
+"""The rule of `recommended_epsilon`: the share of the records whose sampling error is enough; people found."""
 _MORE_ERROR = "Ask for fewer or smaller marginals, or accept a larger error"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Planned(Shown):
-    """What a release would do, what it costs and how accurate it is expected to be; see `plan`.
+    """The measurements of a release, its cost and its expected accuracy; see `plan`.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Planned(Shown):
 
     @property
     def protects(self) -> str:
-        """What the guarantee protects, in one sentence of plain words."""
+        """The unit that the guarantee protects, in one sentence of plain words."""
         spent = self.plan.budget.whole()
         return f"{protection(spent.epsilon, spent.delta)}."
 
@@ -122,7 +122,7 @@ class Planned(Shown):
 
     @property
     def row(self) -> dict[str, Any]:
-        """What an owner compares epsilons by, as a JSON object: predicted errors beside sampling, and what is protected."""
+        """Figures by which an owner compares epsilons, as JSON: predicted errors, sampling errors, protection."""
         predicted = self.statement["predicted"] or {}
         named = ("mean_error", "max_error", "low", "high", "distance")
         spent = self.plan.budget.whole()
@@ -139,17 +139,17 @@ class Planned(Shown):
 
     @property
     def chosen(self) -> Mapping[str, Any]:
-        """The "algorithm", "because" of what, and what else was "considered" where `auto` chose it."""
+        """The "algorithm", the reason ("because"), and the alternatives that `auto` "considered", if it chose."""
         return self.statement.get("chosen") or {"algorithm": self.plan.algorithm, "because": "it was asked for"}
 
     @property
     def remarks(self) -> list[str]:
-        """What there is to know before it is run."""
+        """Notes to read before it is run."""
         found = remarks_on(self.plan, self.statement, self.request.schema)
         return [f"warning: {one}" if isinstance(one, DpoptWarning) else one for one in found]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the plan as it is put on file: the request that a release carries out, and for readers what it leads to."""
+        """Return the plan for a file: the request that a release carries out, and its consequences for readers."""
         return {
             **self.request.to_json(),
             "schema": self.request.schema.to_json(),
@@ -227,7 +227,7 @@ def planned_for(
     compare: bool = False,
     runs: int = 2,
 ) -> Planned:
-    """Return a plan, its errors predicted by so many simulations; `tell` has to show its remarks."""
+    """Return a plan, its errors predicted by a number of simulations; `tell` has to show its remarks."""
     drafted: Keywords = {"accept_draft": True, **terms}
     given = Terms.of(algorithm, **drafted)
     size = _size(given, n)
@@ -273,7 +273,7 @@ def _size(terms: Terms, n: int | None) -> int:
 
 
 def read_planned(path: str | os.PathLike[str]) -> ReleaseRequest:
-    """Read what a plan on file asks for."""
+    """Read the request of a plan on file."""
     obj: dict[str, Any] = read_json_object(path, "plan", PlanError)
     if not {"dpopt_request", "schema", "workload"} <= obj.keys():
         raise PlanError(
@@ -285,7 +285,7 @@ def read_planned(path: str | os.PathLike[str]) -> ReleaseRequest:
 
 
 def terms_of_plan(planned: ReleaseRequest, schema: Schema | None, workload: Workload | None, given: Terms) -> Terms:
-    """Return the terms of a release that takes a plan: the plan's, and what a release adds (`WHAT_A_RELEASE_ADDS`)."""
+    """Return the terms of a release that takes a plan: the plan's, and those of the release (`WHAT_A_RELEASE_ADDS`)."""
     if schema is not None and schema.to_json() != planned.schema.to_json():
         raise PlanError(
             "the schema is not the one that the plan was made for; leave --schema out, or plan again with this one"
@@ -345,7 +345,7 @@ def request_of(
     made: Planned | str | os.PathLike[str] | None,
     progress: Progress,
 ) -> ReleaseRequest:
-    """Return what is asked of a release: by the plan that was made, or if there is none by schema, workload and terms."""
+    """Return the request of a release: from the plan that was made, else from schema, workload and terms."""
     if made is None:
         if schema is None:
             raise PlanError("a release needs a schema, or a plan (--plan); found none")

@@ -1,4 +1,4 @@
-"""Predicted errors: a plan, played on public populations instead of the table. What the simulations of all algorithms share.
+"""Predicted errors: a plan, run on public populations instead of the table. Shared by all algorithms' simulations.
 
 A plan's stand-in is the same plan for a population of 20,000 records; what depends on the
 data through shares of the size alone is scaled in proportion.
@@ -62,7 +62,7 @@ class PredictedError:
     distance: float | None = None
     """Mean over marginals of half the sum of absolute errors."""
     baselines: Mapping[str, Mapping[str, float]] | None = None
-    """Errors of what needs no such plan, on the same populations: "max_error" and "mean_error" by name."""
+    """Errors of trivial baselines, on the same populations: "max_error" and "mean_error" by name."""
 
 
 class PublicNoise:

@@ -87,7 +87,7 @@ def options_named(algorithm: str, given: Mapping[str, Any]) -> Options:
 
 
 def candidates_for(options: Options) -> tuple[Options, ...]:
-    """Return the options of every algorithm that a plan may be of; `auto` stands for several, which get what they share."""
+    """Return the options of every algorithm that a plan can be of; `auto` stands for several and has their shared ones."""
     if not isinstance(options, Auto):
         return (options,)
     named = {name for name in ("figures", "target") if getattr(options, name) is not None}
@@ -116,7 +116,7 @@ def plan_of(request: PlanRequest[Options], workload: Workload) -> Plan:
 
 
 def values_plan(request: PlanRequest[Options], workload: Workload) -> ValuesPlan | None:
-    """Return what is measured of numbers within bins beside a plan; None where nothing is."""
+    """Return the measurements of numbers within bins for a plan; None without any."""
     from dpopt.releases.values import ValuesPlan
 
     share = 0.0 if request.options.answers_only else request.values_share

@@ -166,7 +166,7 @@ def release(
 
 
 def _sources_of(chosen: Terms, budget: BudgetLedger | None) -> Sources:
-    """Return where the draws of a public table come from; refuse what cannot go with it."""
+    """Return the source of the draws of a public table; refuse terms that contradict it."""
     if budget is not None:
         raise BudgetError("a release of a public table has no guarantee, and no budget pays for it; leave one out")
     if not isinstance(seed := getattr(chosen.algorithm, "seed", None), int):
@@ -175,7 +175,7 @@ def _sources_of(chosen: Terms, budget: BudgetLedger | None) -> Sources:
 
 
 def _warned(made: SyntheticRelease, folder: Path | None, progress: Progress) -> SyntheticRelease:
-    """Warn of what went wrong within the run; what is paid for is on file by then, or else outlives `-W error`."""
+    """Warn of problems within the run; its results are on file by then, or else outlive `-W error`."""
     for note in (verdict_of(made.statement), *notes_of(made.statement)):
         if note.of_run:
             warn_of_paid(note.warning(), progress, kept=folder is not None)
@@ -310,7 +310,7 @@ def _with_layout(reading: TableReading, table: AnyTable | AnyBinaryTable, schema
 
 
 def _format_of(table: AnyTable | AnyBinaryTable, how: TableReading, terms: Terms, schema: Schema) -> str | None:
-    """Return the format that is asked for, or else of files that are a table, which is read from what they hold."""
+    """Return the wanted format, or else, for files that are a table, the format of their content."""
     if terms.format is not None or schema.is_binary or not isinstance(table, str | os.PathLike):
         return terms.format
     return "parquet" if isinstance(open_table(table, how), ParquetSource) else "csv"
@@ -324,7 +324,7 @@ def _form(table: AnyTable | AnyBinaryTable, schema: Schema, how: TableReading) -
 
 
 def read_by(table: AnyTable | AnyBinaryTable, schema: Schema, how: TableReading, engine: str) -> PrivateDataset:
-    """Read a table by a schema of either kind, and return what counts on it; raises as the readers do."""
+    """Read a table by a schema of either kind, and return an object that counts on it; raises as the readers do."""
     address = check_engine(engine, schema).address
     if address.startswith("tcp://"):
         warn(PrivacyWarning(_NOT_ENCRYPTED.format(address=address)))

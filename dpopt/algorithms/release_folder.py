@@ -60,7 +60,7 @@ def create_folder(folder: Path, begun: Job | ReleaseRequest, *, expected_bytes: 
 
 
 def add_plan(folder: Path, job: Job) -> None:
-    """Put the plan in place of what was asked, once the number of records is on file."""
+    """Replace the request on file by the plan, once the number of records is on file."""
     try:
         _write_plan(folder, job)
         (folder / REQUEST).unlink(missing_ok=True)
@@ -91,7 +91,7 @@ def _check_room(place: Path, folder: Path, expected_bytes: int) -> None:
 
 
 def read_begun(folder: Path) -> Job | ReleaseRequest:
-    """Read the public inputs of a run: a job, or what was asked where a run ended before it had a plan."""
+    """Read the public inputs of a run: a job, or the request if the run ended before it had a plan."""
     if (folder / PLAN).exists() or not (folder / REQUEST).exists():
         return read_job(folder)
     schema = Schema.from_json(read_json(folder / SCHEMA))

@@ -22,8 +22,8 @@ from dpopt.transcript.past import Past
 
 _STATED = ("private", "epsilon", "delta", "rho", "charges")
 INPUTS = (PLAN, SCHEMA, WORKLOAD, TRANSCRIPT)
-"""What a release is rebuilt from. A replay copies these files as they are; their contents have the fingerprint in the
-transcript, or it refuses them."""
+"""The files from which a release is rebuilt. A replay copies them unchanged; it refuses contents without the
+fingerprint in the transcript."""
 
 
 def replay(folder: str | os.PathLike[str], target: str | os.PathLike[str]) -> SyntheticRelease:

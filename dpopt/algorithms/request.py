@@ -1,4 +1,4 @@
-"""What was asked of a run: all public inputs but the number of records."""
+"""The request of a run: all public inputs but the number of records."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LEAST_SPARSE_COLUMNS = round(ONES_IN_A_RECORD / LARGEST_SPARSE_DENSITY)
 
 @dataclass(frozen=True, slots=True)
 class AssumedDensity:
-    """What is assumed, from public values alone."""
+    """The assumptions, from public values alone."""
 
     density: float | None
     """Share of ones of a sparse table; None for a dense one, with about as many ones as zeros."""
@@ -54,7 +54,7 @@ class AssumedDensity:
 
 
 def assumed_density(schema: Schema, form: str | None) -> AssumedDensity | None:
-    """Return what is assumed of a wide table without a declared share of ones; None for other tables.
+    """Return the assumptions about a wide table without a declared share of ones; None for other tables.
 
     Layouts that list ones alone (npz, mtx, baskets, pairs, a sparse matrix in memory) are chosen where most cells are
     zeros; so from 400 columns on 40 ones are assumed in a record. Neither the layout nor the number of columns says
@@ -111,12 +111,12 @@ RESERVATION, NOT_PRIVATE = "reservation", "not_private"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms(ReleaseTerms):
-    """On which terms records are released, beside table, schema, workload and folder."""
+    """The terms of a release of records, besides table, schema, workload and folder."""
 
     algorithm: Options = field(default_factory=Auto)
     """The options of an algorithm; their kind says which."""
     reading: TableReading = AS_USUAL
-    """How the table is read: layout, names of columns, what happens to values that the schema does not declare."""
+    """How the table is read: layout, names of columns, treatment of values that the schema does not declare."""
 
     @classmethod
     def of(cls, algorithm: Options | str = AUTO, **given: Unpack[Keywords]) -> Terms:
@@ -170,7 +170,7 @@ class Terms(ReleaseTerms):
         return replace(self, delta=budget.delta, accountant=budget.accountant.value)
 
     def with_cost_as_budget(self, size: int | None, progress: Progress) -> Terms:
-        """Return the terms with what their rounds cost as the budget, where T, s and eta are given and no budget is.
+        """Return the terms with the cost of their rounds as the budget, if T, s and eta are given and no budget is.
 
         Nothing else is paid from it: numbers within bins, one-way marginals and a measured number of records take shares
         of a budget that is given. `size` is the public number of records, None where the table has yet to tell it.
@@ -207,7 +207,7 @@ class Terms(ReleaseTerms):
         return priced
 
     def request(self, size: int, budget: Budget | None = None) -> PlanRequest[Options]:
-        """Return the planning request for a public size; `budget` is the terms' own, with what was spent of it earlier."""
+        """Return the planning request for a public size; `budget` is the terms' own, less earlier spending."""
         self.reading.check_relation(self.relation)
         return PlanRequest(
             size,
@@ -219,7 +219,7 @@ class Terms(ReleaseTerms):
         )
 
     def output(self, schema: Schema | None = None, size: int | None = None) -> dict[str, Any]:
-        """Return how the records (or answers) over a schema are to be written; without one, what is known before it is.
+        """Return how the records (or answers) over a schema are written; without a schema, the part known before.
 
         `size` is the public number of records: so many rows are written where no other number is asked for, and no
         weights.
@@ -232,7 +232,7 @@ class Terms(ReleaseTerms):
         return written if rows is None else {**written, "searched": True}
 
     def check(self) -> None:
-        """Refuse, before any table is read, what the terms alone rule out."""
+        """Refuse, before any table is read, terms that contradict each other."""
         self.request(1 if self.n0 is None else self.n0)
         if self.rows is not None and self.algorithm.answers_only:
             raise PlanError(
@@ -249,7 +249,7 @@ class Terms(ReleaseTerms):
 
 @dataclass(frozen=True, slots=True)
 class ReleaseRequest:
-    """What a release is asked for."""
+    """The request of a release."""
 
     terms: Terms
     """With the reading of the table as it is published."""
@@ -286,7 +286,7 @@ class ReleaseRequest:
 
     @classmethod
     def from_json(cls, obj: Mapping[str, Any], schema: Schema, workload: Workload) -> ReleaseRequest:
-        """Read back what `to_json` gave."""
+        """Read the output of `to_json`."""
         known = {one.name for one in fields(Terms)}
         with damage_as(ReleaseFolderError, "the request on file is damaged, or of another version of dpopt"):
             given, options = dict(obj["terms"]), dict(obj["terms"]["algorithm"])
@@ -372,7 +372,7 @@ def _too_many(schema: Schema) -> str | None:
 
 
 def _against(workload: Workload, terms: Terms, size: int) -> str | None:
-    """Return what speaks against measuring all three-way marginals; None if nothing does."""
+    """Return the reason against measuring all three-way marginals; None without one."""
     try:
         plan = plan_of(replace(terms.request(size), options=Projection()), workload)
         predicted = predict(plan, workload)

@@ -1,4 +1,4 @@
-"""The run behind `release` and `resume`: from a job, or what was asked, and a table to a finished release folder."""
+"""The run behind `release` and `resume`: from a job, or a request, and a table to a finished release folder."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from dpopt.transcript.past import Past
 
 Check = Callable[[Job, bool], None]
 _TRIED_SIZES = (10_000, 10_000_000)
-"""Public numbers of records; what is refused for both of them is refused before the number is measured."""
+"""Public numbers of records; a run that is refused for both of them is refused before the number is measured."""
 
 
 def job_of(asked: ReleaseRequest, size: PublicSize, progress: Progress) -> Job:
-    """Return the job for a public number of records: a function of what was asked and of that number."""
+    """Return the job for a public number of records: a function of the request and of that number."""
     plan, statement = plan_and_statement(
         asked.terms, size.number, asked.workload, progress, form=asked.form, budget=size.budget
     )
@@ -160,7 +160,7 @@ def resume_run(
 
 
 def _prepared(begun: Job | ReleaseRequest, run: Run, check: Check) -> Any:
-    """Return what the public side needs to play the job; refuse what cannot end well, with no number of records."""
+    """Return the public player's data for the job; refuse a run that cannot end well, with no number of records."""
     check_schema(run.dataset, begun.schema)
     if isinstance(begun, ReleaseRequest):
         return _try_sizes(begun, run, check)
@@ -170,7 +170,7 @@ def _prepared(begun: Job | ReleaseRequest, run: Run, check: Check) -> Any:
 
 
 def _try_sizes(asked: ReleaseRequest, run: Run, check: Check) -> None:
-    """Refuse what no number of records makes playable: raise what the last one raises."""
+    """Refuse a run that no number of records makes possible: raise the last error."""
     request = asked.terms.request(_TRIED_SIZES[0], with_size_measured(asked.terms.budget()))
     refusals: list[PlanError | AccountingError] = []
     for size in _TRIED_SIZES:
@@ -190,7 +190,7 @@ def _try_sizes(asked: ReleaseRequest, run: Run, check: Check) -> None:
 def _played(
     begun: Job | ReleaseRequest, run: Run, folder: Path | None, check: Check, prepared: Any = None
 ) -> SyntheticRelease:
-    """Play a run, continuing after what is on file, and write what it ends with."""
+    """Play a run, continuing after the steps on file, and write its result."""
     check_schema(run.dataset, begun.schema)
     if isinstance(begun, ReleaseRequest):
         job = _planned(begun, run, folder, check)
@@ -225,7 +225,7 @@ def _planned(asked: ReleaseRequest, run: Run, folder: Path | None, check: Check)
 
 
 def _marked(begun: Job | ReleaseRequest, sources: Sources) -> Job | ReleaseRequest:
-    """Return the job, or what was asked, which says so where its draws are seeded or scripted."""
+    """Return the job or the request, marked if its draws are seeded or scripted."""
     if is_trusted(sources.sampler, sources.noise, sources.words):
         return begun
     if isinstance(begun, ReleaseRequest):

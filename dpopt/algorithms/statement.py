@@ -149,7 +149,7 @@ _BY_ONE_ALONE = (
 
 
 def spending_in_words(privacy: Mapping[str, Any]) -> list[str]:
-    """Return what was spent, in short phrases, for `repr`."""
+    """Return the spending in short phrases, for `repr`."""
     epsilon = privacy["epsilon"]
     shown = f"{epsilon:.4g}" if isinstance(epsilon, float) else str(epsilon)
     delta = f"delta={privacy['delta']:g}" if privacy["delta"] else "delta=0 (pure)"
@@ -176,7 +176,7 @@ class Spending(Protocol):
 
 
 def privacy_statement(plan: Spending, ledger: Ledger) -> dict[str, Any]:
-    """Return what is guaranteed, by the plan's accountant and by every other one, and the charges of the draws.
+    """Return the guarantee by the plan's accountant and by every other one, and the charges of the draws.
 
     The guarantee is that of all that was reserved (`Ledger.guaranteed`): which draws were made may depend on what was
     drawn. Where the number of records was measured, the plan itself depends on a draw, and only the budget's accountant
@@ -214,7 +214,7 @@ class Planned(Spending, Protocol):
     """A plan of a release that is one file."""
 
     def charges(self) -> list[Charge]:
-        """Return what it costs."""
+        """Return the charges."""
         ...
 
     def to_json(self) -> dict[str, Any]:

@@ -51,7 +51,7 @@ MOST_CELLS = 5_000_000
 
 
 def public_baselines(workload: Workload, *, runs: int = 1, density: float | None = None) -> dict[str, dict[str, float]]:
-    """Return the errors of what needs no such plan, on the populations on which plans are simulated.
+    """Return the errors of trivial baselines, on the populations on which plans are simulated.
 
     Nobody's data enter one record of zeros (of the first declared values) and the uniform distribution over all
     records. A plan that does not beat them is worth nothing, whatever its budget; which plans these are follows from
@@ -90,7 +90,7 @@ def _on_binary(workload: Workload, seed: int, density: float | None) -> list[tup
 def verdict(
     predicted: Mapping[str, Any], baselines: Mapping[str, Mapping[str, float]], workload: Workload
 ) -> str | None:
-    """Return in words what the predicted errors do not beat, and what to do; None if they beat all.
+    """Return, in words, the baselines that the predicted errors do not beat, with advice; None if they beat all.
 
     A mean error that is less than `TIE` times that of independent columns, which cost budget too, is a tie; where
     nothing but single columns is asked for, they are what is released.
@@ -119,7 +119,7 @@ def verdict(
 
 
 def _advice(workload: Workload) -> str:
-    """Return what would help: queries that a trivial data set gets wrong, or less noise."""
+    """Return advice: queries that a trivial data set gets wrong, or less noise."""
     if workload.marginals is not None:
         return "ask for fewer or smaller marginals, or use a larger budget"
     if (workload.schema.sizes == 2).all():
@@ -140,7 +140,7 @@ _WIDE = (
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What `auto` chose, and why."""
+    """The choice of `auto` and its reason."""
 
     plan: Plan
     predicted: PredictedError
@@ -197,7 +197,7 @@ def choose(
 
 
 def _is_wide(workload: Workload, density: float | None) -> bool:
-    """Return whether the attributes are so many, all of zeros and ones, that hardly any algorithm is predicted."""
+    """Return whether the table is wide, all of zeros and ones, so that hardly any algorithm has predictions."""
     return len(workload.schema) > MOST_ATTRIBUTES and has_binary_population(workload, density)
 
 
@@ -224,7 +224,7 @@ def prepare(
     progress: Progress,
     size: int | None = None,
 ) -> ReleaseRequest:
-    """Return what is asked of a run, or refuse what public values alone rule out: before a table is read, or a plan made.
+    """Return the request of a run, or refuse it by public values alone: before a table is read, or a plan made.
 
     Where no delta or no workload is given, the defaults of `dpopt.algorithms.request` are taken and noted; `size` is
     the number of records, or a guess of it, that they are taken for.
@@ -267,7 +267,7 @@ def plan_and_statement(
     form: str | None = None,
     budget: Budget | None = None,
 ) -> tuple[Plan, dict[str, Any]]:
-    """Return the plan that the terms ask for, and what is known of it; with `auto`, also why it was chosen.
+    """Return the plan for the terms, with its predictions; with `auto`, also the reason for the choice.
 
     With `compare`, `auto` also predicts the errors of algorithms that it never chooses. `form` is how a wide table is
     handed over, where that is known: without a declared share of ones it says what is assumed (see `assumed_density`),
@@ -315,7 +315,7 @@ def plan_statement(
     density: float | None = None,
     assumed: AssumedDensity | None = None,
 ) -> dict[str, Any]:
-    """Return what is known about a plan before any record is touched: proven bound, predicted errors, versions.
+    """Return the facts about a plan before any record is touched: proven bound, predicted errors, versions.
 
     `density` is the public share of ones in a table of zeros and ones; `assumed` says why, where it was not declared.
     Errors that were `predicted` already are not predicted again; they are compared with those of trivial data sets on
@@ -341,7 +341,7 @@ def plan_statement(
 
 
 def density_note(plan: Plan, statement: Mapping[str, Any]) -> str | None:
-    """Return what to know about a wide table whose share of ones was not declared; None elsewhere."""
+    """Return a warning for a wide table whose share of ones was not declared; None for others."""
     planned = algorithm_of(plan).knows_density and not plan.chosen_by.startswith("given")
     assumed = statement.get("assumed")
     if assumed is None or not planned:
@@ -360,7 +360,7 @@ def density_note(plan: Plan, statement: Mapping[str, Any]) -> str | None:
 
 
 def size_note(plan: Plan) -> str | None:
-    """Return what to know about a public size; None where it is exact, or where a warning says it."""
+    """Return a note on a public size; None if it is exact, or if a warning says it."""
     if plan.relation is NeighbouringRelation.REPLACE_ONE:
         return None
     if plan.budget.earlier:
@@ -393,7 +393,7 @@ def _formula_note(schema: Schema) -> str | None:
 
 
 def remarks_on(plan: Plan, statement: Mapping[str, Any], schema: Schema) -> list[str | DpoptWarning]:
-    """Return what there is to know of a plan before it is run: notes, and warnings."""
+    """Return the notes and warnings on a plan before it is run."""
     weights, rough = statement.get(WEIGHTS_BECAUSE), rough_differences(schema)
     privacy = {"public_size": plan.size, "budget": encode(plan.budget)}
     notes = (
@@ -408,7 +408,7 @@ def remarks_on(plan: Plan, statement: Mapping[str, Any], schema: Schema) -> list
 
 
 def tell(remarks: Iterable[str | DpoptWarning], progress: Progress) -> None:
-    """Show remarks, each as what it is."""
+    """Show remarks, each by its kind."""
     for remark in remarks:
         if isinstance(remark, DpoptWarning):
             progress.warning(remark)

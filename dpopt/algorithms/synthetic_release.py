@@ -1,4 +1,4 @@
-"""A finished run as values, and what of it is written."""
+"""A finished run as values, and its output files."""
 
 from __future__ import annotations
 
@@ -133,12 +133,12 @@ class SyntheticRelease(Shown):
 
     @property
     def verdict(self) -> str:
-        """What the release is good for and what not, in a sentence or two, from released values alone."""
+        """The verdict on the release: good and bad uses in a sentence or two, from released values alone."""
         return verdict_of(self.statement).text if self.ended else f"{NOT_ENDED[0].upper()}{NOT_ENDED[1:]}."
 
     @property
     def chosen(self) -> Mapping[str, Any]:
-        """The "algorithm", "because" of what, and what else was "considered" where `auto` chose it."""
+        """The "algorithm", the reason ("because"), and the alternatives that `auto` "considered", if it chose."""
         return self.statement["chosen"] or {"algorithm": self.job.plan.algorithm, "because": "it was asked for"}
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -187,7 +187,7 @@ class SyntheticRelease(Shown):
 
     @property
     def written(self) -> SyntheticRecords:
-        """What is written: distinct rows and how often each stands there, or distinct records with their weights.
+        """The output: distinct rows with their multiplicities, or distinct records with their weights.
 
         Raises PlanError if the release holds noisy answers alone.
         """
@@ -224,7 +224,7 @@ class SyntheticRelease(Shown):
         return as_polars(self.to_arrow(), self.record_schema)
 
     def to_arrow(self) -> pa.Table:
-        """Return the same as a table of pyarrow, of which `to_pandas` and `to_polars` are made. Raises as these.
+        """Return the output as a table of pyarrow, the source of `to_pandas` and `to_polars`. Raises as these.
 
         Examples
         --------
@@ -405,7 +405,7 @@ class SyntheticRelease(Shown):
 def finish_release(
     job: Job, folder: Path | None, outcome: Outcome, transcript: MemoryJournal | Path
 ) -> SyntheticRelease:
-    """Write, where a folder is given, what a run ended with, README.txt and release.json."""
+    """Write the result of a run, README.txt and release.json, if a folder is given."""
     output: dict[str, Any] = {}
     chosen = None if outcome.rows is None else outcome.rows.records
     if folder is not None:
@@ -433,7 +433,7 @@ def finish_release(
 def _write_output(
     job: Job, folder: Path, records: SyntheticRecords | None, answers: NDArray[np.float64] | None, values: Values
 ) -> dict[str, Any]:
-    """Write records or answers; return what the statement says of their file."""
+    """Write records or answers; return the statement's entry about their file."""
     if records is not None:
         return write_synthetic(job, folder, records, values)
     return {} if answers is None else write_answers(folder, job, answers)

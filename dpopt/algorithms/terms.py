@@ -40,7 +40,7 @@ N0 = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanTerms:
-    """What a plan depends on, beside schema, workload, number of records and the options of an algorithm."""
+    """The terms of a plan, besides schema, workload, number of records and the options of an algorithm."""
 
     epsilon: Annotated[
         float | None,
@@ -77,7 +77,7 @@ class PlanTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseTerms(PlanTerms):
-    """What a release depends on besides: whether a draft may be used, and how records are written."""
+    """The terms of a release beyond those of its plan: whether a draft can be used, and how records are written."""
 
     accept_draft: Annotated[bool, "Use a draft that nobody has reviewed; the release says so."] = False
     rows: Annotated[
@@ -144,7 +144,7 @@ class AlgorithmKeywords(TypedDict, total=False):
 
 
 class Keywords(ReadingKeywords, AlgorithmKeywords, total=False):
-    """Keywords of `dpopt.release` and `dpopt.plan`; `ReleaseTerms` says what its own mean."""
+    """Keywords of `dpopt.release` and `dpopt.plan`; `ReleaseTerms` documents its own."""
 
     epsilon: float | None
     delta: float | None
@@ -166,7 +166,7 @@ _Function = TypeVar("_Function", bound=Callable[..., object])
 
 
 def with_terms(function: _Function) -> _Function:
-    """Let the docstring of a function say what the terms are, in place of its line ``{terms}``."""
+    """Put the list of terms into the docstring of a function, in place of its line ``{terms}``."""
     lines = [
         textwrap.fill(f"{name}: {spoken(get_args(hint)[-1])}", 120, subsequent_indent="    ")
         for name, hint in get_type_hints(ReleaseTerms, include_extras=True).items()

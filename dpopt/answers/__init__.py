@@ -1,4 +1,4 @@
-"""Answers with intervals: what releases measured says of counts, shares, means, quantiles and regressions.
+"""Answers with intervals: counts, shares, means, quantiles and regressions from the measurements of releases.
 
 | file | what it holds |
 |---|---|

@@ -1,4 +1,4 @@
-"""From a question to answers with intervals: the sums that it needs, and what follows from their estimates."""
+"""From a question to answers with intervals: the sums that it needs, and the figures from their estimates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MEASURED, BY_ROWS = "measured", "by the rows: no interval"
 NAMES = ("question", "term", "value")
 SHRUNKEN = ("shrunken", "shrunken_low", "shrunken_high")
 FIGURES = ("estimate", "low", "high", "standard_error", "least", "greatest", *SHRUNKEN, "real", "held", "how")
-"""Columns of answers beside those of groups: what names a figure, and what stands behind, in this order."""
+"""Columns of answers besides those of groups: first those that name a figure, then its values, in this order."""
 Within = tuple[float, float] | None
 """Of a mean: ends of an interval of the mean itself, whatever values of their bins the numbers have."""
 Row = dict[str, Any]
@@ -67,18 +67,18 @@ class _Figure:
         return result
 
     def is_sure(self, sums: Numbers, covariance: Numbers) -> bool:
-        """Return whether noise cannot hide what it is divided by."""
+        """Return whether the noise cannot make the denominator 0."""
         return self.edges is None and (self.measure == COUNT or bool(sums[-1] > SURE * np.sqrt(covariance[-1, -1])))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimated:
-    """What a question asks for, before a confidence is chosen."""
+    """The figures of a question, before a confidence is chosen."""
 
     groups: list[Row]
-    """What each group is, in the order of the estimates."""
+    """The labels of each group, in the order of the estimates."""
     sides: list[tuple[_Figure, ...]]
-    """The figures of a group, each with what is subtracted from it."""
+    """The figures of a group, each with the one subtracted from it."""
     parts: list[slice]
     """Which sums each side has."""
     sums: Numbers
@@ -93,7 +93,7 @@ class Estimated:
         return len(self.groups) * len(self.sides)
 
     def answers(self, confidence: float = 0.95, together: int = 1) -> list[Row]:
-        """Return the figures with their intervals, of this confidence for so many together (Bonferroni)."""
+        """Return the figures with their intervals, at this confidence for all of them together (Bonferroni)."""
         z, z_of_both = (
             deviations_of(confidence, gaussian=self.gaussian, together=together * n) for n in (1, len(self.parts))
         )
@@ -139,7 +139,7 @@ def row_of(names: Row, interval: Interval, within: Within, how: str) -> Row:
 def answers_of(
     question: Question, schema: Schema, measured: Measured, rows: RowTables | None, *, population: bool = False
 ) -> Estimated:
-    """Return what answers a question, one figure for each group, and value; intervals follow with a confidence.
+    """Return the answer to a question, one figure for each group and value; a confidence adds the intervals.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def _sums(question: Question, schema: Schema, domains: Domains, by: tuple[int, .
 def _of_column(
     question: Question, attribute: Attribute, codes: NDArray[np.int32], among: NDArray[np.bool_]
 ) -> tuple[Sequence[NDArray[np.bool_] | Numbers], list[_Figure]]:
-    """Return what each cell, given its code of the column, counts in every sum, and the figures of these sums."""
+    """Return the contribution of each cell, given its code of the column, to every sum, and the figures of these sums."""
     among = among & (codes != _missing(attribute))
     shown = [code for code in np.unique(codes).tolist() if code != _missing(attribute)]
     if question.measure == SHARE:
@@ -257,7 +257,7 @@ def _of_column(
 
 
 def numbers_of(attribute: Attribute) -> Numbers | None:
-    """Return what each code stands for, and the least and the greatest number in its bin, (3, codes); 0 for a missing value.
+    """Return the number of each code, and the least and the greatest in its bin, (3, codes); 0 for a missing value.
 
     None where its values are no numbers, and of dates.
     """

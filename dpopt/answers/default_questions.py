@@ -1,4 +1,4 @@
-"""The questions whose answers every release shows: chosen by the order of columns and by what was measured."""
+"""The questions whose answers every release shows: chosen by the order of columns and by the measured sets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dpopt.schema.attribute import AttributeKind
 from dpopt.schema.schema import Schema
 
 MOST_FIGURES, MOST_OF_COLUMNS, FEW_VALUES = 12, 8, 6
-"""Figures of all questions, and of those about one column; values of which each has a share."""
+"""Figures of all questions, and of those about one column; values that have a share each."""
 MOST_COLUMNS = 128
 """Columns that are looked at, the first ones."""
 

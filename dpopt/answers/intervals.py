@@ -33,7 +33,7 @@ class Interval:
 
 
 def deviations_of(confidence: float, *, gaussian: bool, together: int = 1) -> float:
-    """Return how many deviations of the noise an interval reaches to either side, or each of so many together (Bonferroni).
+    """Return the half width of an interval in deviations of the noise, or of each of several together (Bonferroni).
 
     One Laplace number's law is exact, and that of many goes to the normal one. Of sums between, the one of both laws that
     reaches farther is taken: from 0.91 up one number's, below it the normal one. No proof is known that this suffices for

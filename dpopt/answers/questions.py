@@ -26,7 +26,7 @@ MEDIAN = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked."""
+    """The quantity that it asks for."""
 
     text: str
     measure: str
@@ -42,7 +42,7 @@ class Question:
     by: tuple[str, ...] = ()
     """The columns whose values make groups."""
     minus: Question | None = None
-    """What is subtracted, group by group."""
+    """The question that is subtracted, group by group."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ class _QuestionReader(ConditionReader):
     """Reads questions."""
 
     def side(self) -> Question:
-        """Take a question without what is subtracted from it."""
+        """Take a question without the subtracted one."""
         start, found = self.at, self._measure()
         conditions: list[Formula] = []
         by: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Linear regressions from what was measured of pairs of columns, with intervals for the coefficients.
+"""Linear regressions from measured pairs of columns, with intervals for the coefficients.
 
 With a row x of terms (the constant, numbers, an indicator of each value but the first) and an outcome y for every record,
 the coefficients of least squares solve b - A beta = 0, A = sum x x', b = sum x y. Every entry is a sum over two columns, so
@@ -60,7 +60,7 @@ class Regression:
         return len(self.terms)
 
     def answers(self, confidence: float = 0.95, together: int = 1) -> list[Row]:
-        """Return the coefficients, each with its interval: of this confidence for so many together."""
+        """Return the coefficients, each with its interval at this confidence for all of them together."""
         z, how = deviations_of(confidence, gaussian=self.gaussian, together=together), self.how
         found = [self.interval(at, z) for at in range(len(self))]
         if _is_open(found) and (weak := self._weak(z)):
@@ -76,7 +76,7 @@ class Regression:
         return np.sqrt(np.maximum(np.diag(np.linalg.inv(self.matrix)) * self.unexplained / freedom, 0.0))
 
     def _weak(self, z: float) -> list[str]:
-        """Return the columns without any one of which all other coefficients have ends."""
+        """Return the columns each of whose removal gives all other coefficients finite intervals."""
         some = {name: self._without(name) for name in self.columns if name}
         return [name for name, one in some.items() if not _is_open(one.interval(at, z) for at in range(len(one)))]
 

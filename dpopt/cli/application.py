@@ -264,7 +264,7 @@ def _with_bundles_unfolded(function: Callable[..., _Result]) -> Callable[..., _R
 
 
 def _of_algorithms(name: str) -> list[inspect.Parameter]:
-    """Return the parameters of `--algorithm`, and of every option of every algorithm; what is not given is None."""
+    """Return the parameters of `--algorithm` and of every option of every algorithm; None if not given."""
     named = typer.Option(
         "--algorithm",
         help=f"{AUTO} (the least predicted mean error), {', '.join(list(OPTIONS)[1:-1])}, or {list(OPTIONS)[-1]} (answers "
@@ -305,7 +305,7 @@ def _as_option(parameter: inspect.Parameter) -> inspect.Parameter:
 
 
 def _number_of(kind: type[float | int]) -> Callable[[str], float]:
-    """Return what reads a number of an option, and says of another text what was found, and what to write."""
+    """Return a parser of an option's number; for other text it tells the found value, and what to write."""
 
     def number(text: str) -> float:
         try:
@@ -320,7 +320,7 @@ def _number_of(kind: type[float | int]) -> Callable[[str], float]:
 
 
 def _list_of(kind: type[Any]) -> Callable[[str], Any]:
-    """Return what reads one number of an option, or a list of them from a text with commas."""
+    """Return a parser of one number of an option, or of a list of them from a text with commas."""
     one = _number_of(kind) if kind is int else str.strip
     return lambda text: [one(part) for part in text.split(",")] if "," in text else one(text)
 

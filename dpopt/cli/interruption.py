@@ -24,7 +24,7 @@ def listen() -> None:
 
 
 def raise_again() -> None:
-    """Raise what was swallowed."""
+    """Raise the suppressed interruption."""
     if _Pressed.yes and threading.current_thread() is threading.main_thread():
         _Pressed.yes = False
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Options that say of what a model is built, and the model that they say: for `dpopt model` and `dpopt compare`."""
+"""Options that name the instance of a model, and the model built from it: for `dpopt model` and `dpopt compare`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BEST_RESPONSES: Mapping[str, tuple[str, str]] = {
     "best_response_thresholds": ("worked-thresholds", "the same for thresholds and other clauses"),
     "best_response_with_rules": ("worked-rules", "the same under rules that every record obeys"),
 }
-"""Pages of best responses: the small example of each, and what it decides."""
+"""Pages of best responses: the small example of each, and its decision."""
 _OWNERS = dict.fromkeys(("release", "round_number", "instance", "formulation"), tuple(BEST_RESPONSES)) | {
     "histogram": ("tree_consistency",)
 }
@@ -41,7 +41,7 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source(Numbers):
-    """Options that say of what a model is built."""
+    """Options that name the instance of a model."""
 
     name: Annotated[str, typer.Argument(help="Name of the model; `dpopt model list` lists them.")]
     release: Annotated[Path | None, "Best responses: folder of a DualQuery release; with --round."] = None

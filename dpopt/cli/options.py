@@ -114,7 +114,7 @@ class TextOptions:
     trim: TrimOption = None
 
     def text(self, on_invalid: str = "error") -> TableReading:
-        """Return what the options say, and what is done with what does not fit."""
+        """Return the reading of the options, with the treatment of values that do not fit."""
         from dpopt.private.readers.table_reading import TableReading
 
         return TableReading(
@@ -139,7 +139,7 @@ class ReadingOptions(TextOptions):
     rows_per_person: RowsPerPersonOption = None
 
     def reading(self, schema: Schema | None = None) -> TableReading:
-        """Return what the options say; without a header line the columns are those of the schema, in order."""
+        """Return the reading of the options; without a header line the columns are those of the schema, in order."""
         from dataclasses import replace
 
         names = None if schema is None or schema.is_binary or not self.no_header else schema.names
@@ -159,7 +159,7 @@ class LayoutOptions(TextOptions):
     no_header: NoHeaderOption = False
 
     def with_layout(self, reading: TableReading) -> TableReading:
-        """Return the reading with this layout and what belongs to it."""
+        """Return the reading with this layout and its options."""
         from dataclasses import replace
 
         pair = None if self.pair_columns is None else _two_numbers(self.pair_columns)
@@ -179,7 +179,7 @@ class AnyReadingOptions(LayoutOptions, ReadingOptions):
     n0_counted: N0CountedOption = False
 
     def reading(self, schema: Schema | None = None) -> TableReading:
-        """Return what the options say, as `ReadingOptions.reading`."""
+        """Return the reading of the options, as `ReadingOptions.reading`."""
         from dataclasses import replace
 
         return replace(self.with_layout(super().reading(schema)), n0_counted=self.n0_counted)
@@ -187,7 +187,7 @@ class AnyReadingOptions(LayoutOptions, ReadingOptions):
 
 @dataclass(frozen=True)
 class SpendingOptions:
-    """What may be spent, and between which tables it holds."""
+    """The budget, and the tables between which it holds."""
 
     epsilon: EpsilonOption = None
     delta: DeltaOption = None

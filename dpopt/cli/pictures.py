@@ -113,7 +113,7 @@ def draw_comparison(rows: Sequence[Mapping[str, Any]], target: str, path: Path) 
 
 
 def draw_errors(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Draw predicted mean errors against epsilon, beside trivial baselines and what each protects.
+    """Draw predicted mean errors against epsilon, with trivial baselines and the protection of each.
 
     The path ends with the format.
     """
@@ -159,7 +159,7 @@ def draw_sweep(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
 
 
 def draw_rounds(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Draw over the rounds what each record is worth and its bounds, divided by the draws."""
+    """Draw over the rounds the value of each record and its bounds, divided by the draws."""
     with picture(path, (8, 4)) as ((axes,),):
         for name, style in {"proven_bound": ":", "reported_bound": "--", "value": "-"}.items():
             points = [(row["round"], row[name] / row["draws"]) for row in rows if row[name] is not None]

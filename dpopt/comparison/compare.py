@@ -72,7 +72,7 @@ def cases_from_instances(places: Sequence[Path], *, note: Callable[[str], None] 
 
 
 def cases_of_rounds(finished: SyntheticRelease, rounds: str) -> list[Case]:
-    """Return the best responses of a run's rounds; the record of the run is what is known beforehand."""
+    """Return the best responses of a run's rounds; the record of the run is the best known value."""
     if not finished.played:
         raise PlanError(f"the run of {finished.job.plan.algorithm} has no rounds of dualquery to compare on")
     job = finished.job
@@ -256,7 +256,7 @@ def _early(
 
 
 def _nominal(seconds: float, limit: float) -> float:
-    """Return the limit for a run that kept it but for what starting and answering take; else the time it took."""
+    """Return the limit of a run that kept it, apart from starting and answering; else the time that it took."""
     return min(seconds, limit) if seconds <= 1.05 * limit + 0.1 else seconds
 
 
@@ -321,7 +321,7 @@ def run_comparison(
 
 
 def _facts(case: Case, limits: SolveLimits) -> CaseFacts:
-    """Return what is known of a case before its rows: size, proven bound, best known value."""
+    """Return the facts about a case before its rows: size, proven bound, best known value."""
     problem = posed(case.problem)
     bound, by = problem.bound(limits)
     return CaseFacts(

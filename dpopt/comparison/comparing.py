@@ -22,7 +22,7 @@ SOLVERS = {False: "local-search,cp-sat,highs:per-literal", True: "closed-form,hi
 """Solvers where none are named: of best responses, and of models."""
 
 Posed = Model | MaxCsp | SyntheticRelease | str | os.PathLike[str]
-"""What is compared on."""
+"""Problems on which solvers are compared."""
 
 
 def contestants_named(solvers: str | Sequence[str | Solver], *, models: bool = False) -> list[Contestant]:

@@ -111,7 +111,7 @@ _SIZES = re.compile(r"(?:(\d{1,9})\*)?(\d{1,9})")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Instance:
-    """A best-response problem and what is known of it."""
+    """A best-response problem and its known values."""
 
     name: str
     """Name of the file without its ending."""
@@ -120,11 +120,11 @@ class Instance:
     optimum: int | None
     """Its optimum, where that is known."""
     best_known: int | None
-    """The largest objective that is known: the optimum, or what the file states."""
+    """The largest known objective: the optimum, or the one that the file states."""
     stated: Mapping[str, object]
     """Everything else in the file."""
     bound: int | None = None
-    """The smallest bound that is known on all objectives: the optimum, or what the file states."""
+    """The smallest known bound on all objectives: the optimum, or the one that the file states."""
     record: NDArray[np.int32] | None = None
     """Shape (d,). A record of the largest known objective, where the file states one."""
 

@@ -1,4 +1,4 @@
-"""Parts of a comparison of solvers: cases, contestants, rows; and what all rows show of each one's claims."""
+"""Parts of a comparison of solvers: cases, contestants, rows; and how all rows together test each one's claims."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Contestant:
     """A solver as it is compared."""
 
     label: str
-    """What the user typed: solver, or solver:formulation."""
+    """The text that names it: solver, or solver:formulation."""
     inner: Solver
     """The solver in its child process."""
     formulation: Formulation | None = None
     """How it gets the problem; None: as it is."""
     work: int | None = None
-    """Deterministic effort beside the time limit."""
+    """Deterministic effort, as well as the time limit."""
 
     def solver(self) -> Solver:
         """Return the solver of a `MaxCsp`."""
@@ -55,7 +55,7 @@ class Contestant:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one solver did on one problem.
+    """The result of one solver on one problem.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Row:
     runs" with these limits (all values exact)."""
     trajectory: tuple[tuple[float, float], ...] = ()
     remarks: tuple[str, ...] = ()
-    """What was found out about the row; see `dpopt.comparison.parts`."""
+    """Findings about the row; see `dpopt.comparison.parts`."""
     contradicted: tuple[str, ...] = ()
     """Claims that the solver's own answer contradicts."""
     version: str = ""
@@ -105,7 +105,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class CaseFacts:
-    """What is known of a case after its rows.
+    """The facts about a case after its rows.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class CaseFacts:
         return 100.0 * max(0, self.behind(value, best)) / max(1 if self.whole else 1e-6, abs(best))
 
     def after(self, row: Row) -> CaseFacts:
-        """Return what is known once a row is there: a better value, or a tighter bound."""
+        """Return the facts with a row added: a better value, or a tighter bound."""
         better, tighter = (max, min) if self.maximize else (min, max)
         values = [one for one in (row.value if row.sound else None, self.best_value) if one is not None]
         proven, by = self.proven_bound, self.proven_by
@@ -165,7 +165,7 @@ def slack(value: float, *, whole: bool) -> float:
 
 @dataclass(slots=True, repr=False)
 class Comparison(Shown):
-    """Rows (what each solver did on each problem) and facts of the problems, growing while it runs; see `dpopt.compare`.
+    """Rows (one solver on one problem each) and facts about problems, growing while it runs; see `dpopt.compare`.
 
     Examples
     --------
@@ -195,7 +195,7 @@ DEFECT = "DEFECT OF DPOPT: "
 
 
 def judged(row: Row, facts: CaseFacts) -> Row:
-    """Return the row with its remarks: claims that are not so, and what else a reader must know.
+    """Return the row with its remarks: false claims, and other facts that a reader must know.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Plans of DualQuery for several rounds, draws and steps: what each costs, how accurate it is, how long it runs."""
+"""Plans of DualQuery for several rounds, draws and steps: cost, accuracy and running time of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What solvers are compared on: weighted clauses, or a model; each handed out, solved and assessed in its own way."""
+"""Problems on which solvers are compared: weighted clauses, or a model; each is solved and assessed in its own way."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ BOUND_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Assessed:
-    """What an answer is worth: its exact value, the bound that its solver states, and what dpopt finds out of it."""
+    """The value of an answer: exact, as bounded by its solver, and as found by dpopt."""
 
     value: float | None
     reported_bound: float | None
     """Objective, and the solver's word for a bound; None where there is none."""
     proven_bound: float | None = None
-    """What the duals of the answer prove."""
+    """The bound that the duals of the answer prove."""
     violation: float | None = None
     """By how much the answer breaks a row at worst; None for records, which break none."""
 
@@ -117,7 +117,7 @@ class _Weighted:
 
 @dataclass(frozen=True, slots=True)
 class _Posed:
-    """A model: the answer is a point, and values are what they are."""
+    """A model: the answer is a point, with its exact objective."""
 
     model: Model
     whole: bool = False
@@ -144,7 +144,7 @@ class _Posed:
         return why_refused(contestant.inner, self.model.program)
 
     def warm_up(self, contestant: Contestant, limits: SolveLimits) -> None:
-        """Solve a program of one variable; a closed form, which compiles what it needs, solves the model itself."""
+        """Solve a program of one variable, so that nothing is compiled later; a closed form solves the model itself."""
         if isinstance(contestant.inner, ClosedForm):
             self.model.solve(contestant.label)
             return
@@ -169,7 +169,7 @@ class _Posed:
         )
 
     def bound(self, limits: SolveLimits) -> tuple[float | None, str]:
-        """Return what the duals of the model, or of its linear relaxation, prove; from whoever solves it by default."""
+        """Return the bound from the duals of the model, or of its linear relaxation, by the default solver."""
         model, of = self.model, ""
         if isinstance(model.program, MixedIntegerProgram) and model.linear.integrality.any():
             model = replace(model, program=linear_relaxation(model.program), closed_form=None)

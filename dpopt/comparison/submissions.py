@@ -29,7 +29,7 @@ from dpopt.releases.solver_choice import formulation_named
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What somebody sends: a record with its value (objective), multipliers with the bound that they prove, or both."""
+    """A submission: a record with its value (objective), multipliers with the bound that they prove, or both."""
 
     instance: str
     by: str
@@ -47,7 +47,7 @@ class Submission:
 
 
 def check_submission(path: Path, file: Path | None = None) -> list[str]:
-    """Return what a submission in a JSON file shows; ProgramError with the reason if anything that it claims is not so.
+    """Return the findings about a submission in a JSON file; raise ProgramError with the reason if a claim is false.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Arrays in files of NumPy: what a file declares is compared with what it holds, before anything is unpacked or allocated."""
+"""Arrays in files of NumPy: the declared sizes are checked against the file before anything is unpacked or allocated."""
 
 from __future__ import annotations
 

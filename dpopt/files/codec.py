@@ -46,7 +46,7 @@ else:
 
         @classmethod
         def from_json(cls, given: object) -> Unbounded:
-            """Return what was written."""
+            """Return the written value."""
             return cls(math.inf if given is None else msgspec.convert(given, float))
 
 
@@ -199,7 +199,7 @@ def _spelled(value: object) -> str:
 def _refuse_difference(
     given: object, again: object, what: str, error: type[DpoptError], place: str = "$", *, partial: bool
 ) -> None:
-    """Raise `error` for the first place where a document differs from what its value would be written as."""
+    """Raise `error` at the first place where a document differs from the written form of its value."""
     where = what if place == "$" else f"{what} at {place}"
     if isinstance(given, dict) and isinstance(again, dict):
         refuse_unknown_keys(given, again, where, error)
@@ -222,7 +222,7 @@ def _own_error(problem: BaseException | None) -> DpoptError | None:
 
 
 def _message(text: str, what: str) -> str:
-    """Return a message of the library in the words of ours: the place first, then what was expected and found."""
+    """Return a message of the library in our words: the place first, then the expected and the found value."""
     place = "".join(reversed(_PLACE.findall(text)))
     text = _PLACE.sub("", text).replace("Object missing required field", "missing the key").replace(", got", ", found")
     text = re.sub(

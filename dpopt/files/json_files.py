@@ -46,7 +46,7 @@ def parse_json(text: str, place: str, error: type[DpoptError]) -> object:
 
 
 class _Strict:
-    """What is refused of one text, in the words of its reader."""
+    """The parts of one text that its reader refuses."""
 
     def __init__(self, place: str, error: type[DpoptError]) -> None:
         self._place, self._error = place, error
@@ -173,6 +173,6 @@ def refuse_unknown_keys(found: Iterable[str], known: Iterable[str], place: str, 
 
 
 def shown(value: object, limit: int = 60, other: Callable[[object], object] = repr) -> str:
-    """Return a JSON value as short text for a message; `other` stands in for what JSON has no form for."""
+    """Return a JSON value as short text for a message; `other` replaces values that JSON cannot hold."""
     text = json.dumps(value, ensure_ascii=False, default=other)
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -93,7 +93,7 @@ def _unwritable(path: Path, problem: OSError) -> ReleaseFolderError:
 
 
 def check_replaceable(path: str | os.PathLike[str], beginning: bytes, what: str) -> None:
-    """Refuse to replace a file that does not begin, in small letters and blanks aside, as `what` does."""
+    """Refuse to replace a file that does not begin as `what` does, apart from case and blanks."""
     place = Path(path)
     if not place.parent.is_dir():
         raise ReleaseFolderError(f"there is no folder {place.parent}; make it, or choose another name")
@@ -137,7 +137,7 @@ def flush_folder(folder: Path) -> None:
 
 
 def unfinished_files(folder: Path) -> Iterator[Path]:
-    """Yield what `whole_file` left where it was killed, or is writing now."""
+    """Yield the files that `whole_file` left when it was killed, or is writing now."""
     return folder.glob(".*.*.tmp")
 
 

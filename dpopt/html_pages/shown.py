@@ -12,7 +12,7 @@ MOST_ROWS = 20
 
 
 class Shown:
-    """Shown by what `_said` and `_rows` say, and never by all that it holds.
+    """Shown by the phrases of `_said` and the rows of `_rows`, never by its whole content.
 
     Examples
     --------
@@ -34,11 +34,11 @@ class Shown:
 
     @property
     def verdict(self) -> str:
-        """What a release is good for and what not, shown before all else; empty of other values."""
+        """The verdict: good and bad uses of a release, shown before all else; empty for other values."""
         return ""
 
     def _said(self) -> Iterable[str]:
-        """Return what it is, in short phrases."""
+        """Return its description, in short phrases."""
         raise NotImplementedError
 
     def _rows(self) -> tuple[Sequence[str], Iterable[Sequence[object]]] | None:
@@ -50,7 +50,7 @@ class Shown:
         return f"{name}: {self.verdict}\n{held}" if self.verdict else f"{name}{held}"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
+        """Return the notebook's view of it."""
         verdict = f"{escape(self.verdict)}<br>" if self.verdict else ""
         said = f"<b>{escape(type(self).__name__)}</b>: {verdict}{escape(', '.join(self._said()))}"
         found = self._rows()
@@ -115,7 +115,7 @@ def percent(share: float | None, error: float | None = None) -> str:
 
 
 def answer_in_words(answer: Mapping[str, object]) -> tuple[str, str, str, str]:
-    """Return of a row of `dpopt.answer` what it is of, the estimate, its interval, and that of numbers within bins.
+    """Return, from a row of `dpopt.answer`, its label, the estimate, its interval, and that of numbers within bins.
 
     Numbers have two digits of half the interval.
 

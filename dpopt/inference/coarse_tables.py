@@ -1,4 +1,4 @@
-"""Coarse tables of pairs: what columns in at most four parts say of each other, before all of their codes.
+"""Coarse tables of pairs: the dependence of columns in at most four parts, before all of their codes.
 
 Noise on many small cells hides a trend that goes through all of them. Added up over parts of the columns it has a few
 large cells, and an order of size of its own, by which it is shrunk first. What is found there becomes the prediction of
@@ -131,7 +131,7 @@ def with_coarse_tables(
     predicted: NDArray[np.float64],
     measured: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> NDArray[np.float64]:
-    """Return noisy residuals of pairs, (cells,), moved by what their coarse tables say: evenly over the cells of a part.
+    """Return noisy residuals of pairs, (cells,), moved evenly over the cells of a part to agree with coarse tables.
 
     Parameters are those of `coarse_predictions`; `estimates` are noisy residuals, 0 where nothing was measured.
     """

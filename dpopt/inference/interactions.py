@@ -1,4 +1,4 @@
-"""What marginals of more attributes say beyond those of fewer: predictions, their spread, and precisions worth paying for.
+"""Interactions, the part of marginals beyond those of fewer attributes: predictions, spread, and useful precisions.
 
 Sets of attributes are taken order by order. A marginal of k attributes is predicted from those of k - 1: the table of
 most entropy with these margins, found by iterative proportional fitting; for k = 2 that is independence, for k = 3 no
@@ -28,19 +28,19 @@ from dpopt.queries.residuals import places_of, shapes_of
 ROUNDS = 15
 """Of iterative proportional fitting."""
 LEAST_COUNT = 1e-6
-"""Margins are taken to hold so many records at least, so that no cell is impossible for ever."""
+"""Margins are taken to hold at least this number of records, so that no cell is impossible for ever."""
 
 QUANTILES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
 PUBLIC_DISTANCES = np.array(
     [[0.001, 0.018, 0.052, 0.1, 0.29], [0.001, 0.0032, 0.013, 0.028, 0.067], [0.001, 0.001, 0.0051, 0.018, 0.06]]
 )
-"""Distances (half the L1 norm, in shares) of sets of two, three, and four or more columns from what fewer say: their
-`QUANTILES` over twelve public tables (experiments/one_estimator), at least .001."""
+"""Distances (half the L1 norm, in shares) of sets of two, three, and four or more columns from the prediction by fewer:
+their `QUANTILES` over twelve public tables (experiments/one_estimator), at least .001."""
 
 DISTANCES = np.concatenate(([1e-4], np.geomspace(5e-4, 1.0, 37)))
-"""Distances that are told apart."""
+"""The grid of distances."""
 STEPS = 60
-"""Of the EM by which sets of one order share what is typical of them."""
+"""Steps of the EM by which sets of one order share a typical distribution."""
 MULTIPLES = ScaleMixture.grid(np.geomspace(1e-3, 1e2, 11), (1.0,), floor=0.01)
 """Multiples of the variance of a set's interaction that its cells may have."""
 CENTRED = 6
@@ -57,7 +57,7 @@ _INEXACT = 0.15  # standard deviation of a set's distance around the mean of its
 def predicted_counts(
     marginals: MarginalSet, lower: MarginalSet, values: NDArray[np.float64], size: float
 ) -> NDArray[np.float64]:
-    """Return what cells hold where all attributes of a marginal together say nothing beyond all but one of them.
+    """Return counts of cells under the assumption that all attributes together add nothing to all but one of them.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def says_something(distances: NDArray[np.float64], scale: float, own: NDArray[np
 
 
 def likely_distances(likelihoods: NDArray[np.float64], order: int) -> NDArray[np.float64]:
-    """Return how likely each of `DISTANCES` is for each set of so many attributes, (S, 38), given logarithms of likelihoods.
+    """Return the probability of each of `DISTANCES` for each set of an order, (S, 38), given logarithms of likelihoods.
 
     How frequent distances are is found by EM over all sets, which starts from public tables.
     """
@@ -231,7 +231,7 @@ def shrunken_counts(
     scales: NDArray[np.float64],
     size: float,
 ) -> NDArray[np.float64]:
-    """Return counts of all cells: what was predicted, and of each deviation the part that is likely no noise.
+    """Return counts of all cells: the prediction, and of each deviation the part that is likely no noise.
 
     Parameters are those of `interaction_scales`; `scales` are the t (M,). Infinite noise leaves the prediction. Cells of
     a set differ: the variance of each is a mixture of multiples of size t m_c, whose weights all sets share. Counts are

@@ -1,4 +1,4 @@
-"""What was measured of marginals: noisy residuals, whose noise is known, and counts as residuals.
+"""Measurements of marginals: noisy residuals with known noise, and counts as residuals.
 
 A marginal over W with independent noise of variance v on each count says of the residual of A within W what a measurement of
 it alone with the variance v N(W - A) along each direction would say, and its noise there is independent of that in its other
@@ -30,7 +30,7 @@ Estimate = tuple[tuple[int, ...], Numbers, float]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredResiduals:
-    """What was measured: noisy residuals of sets of attributes, whose noise is known."""
+    """Measurements: noisy residuals of sets of attributes, with known noise."""
 
     sets: MarginalSet
     """Sets of attributes of more than one code, increasing within each."""
@@ -107,7 +107,7 @@ class MeasuredResiduals:
         return float(self.deviations(MarginalSet(self.domains, np.array([attributes], dtype=np.int32)))[0])
 
     def known(self, width: int) -> MarginalSet:
-        """Return the sets of so many attributes that were measured with all sets within them."""
+        """Return the sets of an order that were measured with all sets within them."""
         places = [place for one, place in self.places.items() if len(one) == width and self.missing(one) is None]
         return self.sets.take(np.array(places, dtype=np.int64))
 
@@ -119,7 +119,7 @@ class MeasuredResiduals:
 
 
 def pooled(several: Sequence[MeasuredResiduals]) -> MeasuredResiduals:
-    """Return what several releases of one table measured together: each residual by the precision of each measurement."""
+    """Return the combined measurements of several releases of one table: residuals weighted by their precisions."""
     first = several[0]
     if len(several) == 1:
         return first
@@ -138,7 +138,7 @@ def pooled(several: Sequence[MeasuredResiduals]) -> MeasuredResiduals:
 def _together(
     domains: Domains, known: Iterable[Estimate], size: float, *, records: float | None = None, gaussian: bool
 ) -> MeasuredResiduals:
-    """Return what independent estimates say together, each by its precision; `records` is their number if it is public."""
+    """Return the combination of independent estimates, by their precisions; `records` is their number if it is public."""
     found: dict[tuple[int, ...], tuple[Numbers, float]] = {}
     for part, values, variance in known:
         before, precision = found.get(part, (np.zeros(1), 0.0))
@@ -192,7 +192,7 @@ def shrunken_residuals(measured: MeasuredResiduals) -> MeasuredResiduals:
 def residuals_of_counts(
     counted: Iterable[tuple[MarginalSet, NDArray[np.int64], float]], size: float, *, gaussian: bool, adaptive: bool
 ) -> MeasuredResiduals | None:
-    """Return what noisy counts of marginals say as residuals; None where there are none.
+    """Return noisy counts of marginals as residuals; None without any.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def residuals_of_counts(
 
 
 def _residuals(sets: MarginalSet, place: int, values: NDArray[np.int64], variance: float) -> Iterator[Estimate]:
-    """Yield what the counts of one marginal say of each set of its attributes."""
+    """Yield the estimates by the counts of one marginal for each set of its attributes."""
     names = np.array(sets.attributes_of(place))
     cells = values[sets.starts[place] : sets.starts[place + 1]].reshape(sets.domains.counts[names])
     for width in range(names.size + 1):

@@ -1,4 +1,4 @@
-"""Empirical Bayes: noisy cells are drawn towards what was predicted for them, as far as the cells themselves ask for.
+"""Empirical Bayes: noisy cells are drawn towards their predictions, as far as the cells themselves suggest.
 
 Each cell holds value = theta + noise, the noise of a known variance; around its prediction
 
@@ -29,7 +29,7 @@ MOST_STEPS = 500
 CLOSE = 1e-3
 """EM ends where no other weights make a cell more likely by more than this in the mean, in natural logarithms; proven."""
 MOST_FITTED = 1 << 14
-"""So many cells determine the weights, chosen by public randomness where there are more."""
+"""Number of cells that determine the weights, chosen by public randomness if there are more."""
 _LEAST_WEIGHT = 1e-9  # of a component that is still looked at
 _LEAST_VARIANCE = 1e-12  # of noise beside a spike, which both may be 0
 
@@ -44,12 +44,10 @@ class ScaleMixture:
     floor: float
     """Least size, above 0, for cells that were predicted to hold next to nothing."""
     centers: NDArray[np.int64]
-    """Shape (k,). Around which center each component lies: 0 is what was predicted, the only one of `shrink`; for
-    halves of a block (`dpopt.inference.histograms.shrunken_halves`) it is an even division, 1 and 2 are all records in
-    one half."""
+    """Shape (k,). The center of each component: 0 is the prediction, the only one of `shrink`; for halves of a block
+    (`dpopt.inference.histograms.shrunken_halves`) it is an even division, 1 and 2 are all records in one half."""
     counts: NDArray[np.float64]
-    """Shape (k,). What each weight is drawn to: as if so many more cells had been seen of each component; at least
-    0."""
+    """Shape (k,). Pseudo-counts of the weights: cells that would have been seen of each component; at least 0."""
 
     def __post_init__(self) -> None:
         for name, kind in (

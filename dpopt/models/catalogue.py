@@ -1,4 +1,4 @@
-"""The models by the names of their pages: what each decides, and how it is built from plain numbers."""
+"""The models by the names of their pages: the decision of each, and how it is built from plain numbers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class CatalogueEntry:
     page: str
     """Its page: `models/<page>`. For a model from outside, the path of a Markdown file, or "" if there is none."""
     decides: str
-    """What it decides."""
+    """The decision that the model makes."""
     build: object
     """Makes the model."""
     example: Mapping[str, object]
@@ -336,7 +336,7 @@ def page(name: str) -> Path:
 
 
 def beside(page: Path) -> list[Path]:
-    """Return what belongs to a page: the textbook and other files in its folder, and notebooks that name the folder."""
+    """Return the files of a page: the textbook and other files in its folder, and notebooks that name the folder."""
     own = [path for path in sorted(page.parent.iterdir()) if path != page and path.name != "__pycache__"]
     notebooks = sorted((page.parents[1] / "notebooks").glob("*.ipynb"))
     return own + [path for path in notebooks if page.parent.name in read_text(path, path.name, ProgramError)]

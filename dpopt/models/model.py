@@ -54,7 +54,7 @@ class _Computation(Protocol):
 
 
 def computed_by(path: str, *arguments: object, **options: object) -> Callable[[], Answer]:
-    """Return what calls "module:function" with the arguments; the module is imported when a model is solved."""
+    """Return a call of "module:function" with the arguments; the module is imported when a model is solved."""
 
     def compute() -> Answer:
         from dpopt.solvers.registry import load
@@ -66,7 +66,7 @@ def computed_by(path: str, *arguments: object, **options: object) -> Callable[[]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """What a solver made of a model, checked outside of it.
+    """A solver's answer to a model, checked outside the solver.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Solution:
     certificate: PointCertificate | None
     """Exact objective, violations, and the bound that the duals prove; None where there is no solution."""
     result: SolveResult
-    """Everything that the solver said."""
+    """The solver's whole output."""
 
     @property
     def ended(self) -> str:
@@ -225,7 +225,7 @@ class Model:
         return replace(self, program=program, clauses=None)
 
     def judged(self, result: SolveResult) -> Solution:
-        """Return what a solver said of the program, checked outside of it; a point that breaks a row is dropped."""
+        """Return a solver's answer to the program, checked outside the solver; a point that breaks a row is dropped."""
         return self._checked(verified(self.program, result))
 
     def solve_for_release(
@@ -295,7 +295,7 @@ class Model:
             stream.write(text)
 
     def text(self, ending: str) -> bytes:
-        """Return what `write` writes to a file of this ending, such as ".lp"; errors as of `write`."""
+        """Return the content that `write` gives a file of this ending, such as ".lp"; errors as of `write`."""
         program = self._without_cones(f"{ending} files")
         names = [name for block in self.variables.values() for name in block.names()]
         labels = [name for block in self.rows.values() for name in block.names()]
@@ -347,7 +347,7 @@ class Model:
         return "\n".join([*lines, *(f"  {line}" for line in self.formulas(_SHOWN_ROWS))])
 
     def formulas(self, rows: int | None = None) -> list[str]:
-        """Return the objective and the rows as formulas; of each block at most so many rows."""
+        """Return the objective and the rows as formulas; at most this number of rows of each block."""
         return formula(self.program, self.variables, self.rows, self.squares, self.cones, rows)
 
     def _blocks(self) -> tuple[tuple[Block, ...], tuple[Block, ...]]:

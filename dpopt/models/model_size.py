@@ -1,4 +1,4 @@
-"""What a model of a release will ask of a solver, said before anything is released."""
+"""The size of a release's models, stated before the release."""
 
 from __future__ import annotations
 

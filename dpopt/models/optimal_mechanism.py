@@ -33,7 +33,7 @@ from dpopt.programs.duality import Dyadic
 
 Numbers = NDArray[np.float64]
 MOST_ENTRIES = 5_000
-"""Probabilities of a matrix: solvers take seconds for so many."""
+"""Most probabilities of a matrix; solvers take seconds for this number."""
 SUM = 2**60
 """Of each row of weights."""
 

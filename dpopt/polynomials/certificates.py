@@ -1,4 +1,4 @@
-"""What is optimal, and the proof: a polynomial, and weights on the points that no polynomial gets around.
+"""An optimal polynomial and its proof: weights on the points that bound the error of every polynomial.
 
 Problem. Over polynomials p(s) = sum_j x_j phi_j(s) of degree <= t, in a basis phi,
 
@@ -38,7 +38,7 @@ from dpopt.polynomials.targets import Target
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is minimized, subject to what."""
+    """The objective and its constraints."""
 
     target: Target
     """f on 0..k."""
@@ -47,7 +47,7 @@ class Problem:
     keeps_zero: bool
     """Whether p(0) = f(0) is demanded."""
     basis: Basis = Basis.BINOMIAL
-    """What the coefficients x_j belong to."""
+    """The basis of the coefficients x_j."""
     weights: tuple[Fraction, ...] = ()
     """w_0, ..., w_t, >= 0; all 0 if left out."""
     error_limit: Fraction | None = None
@@ -140,7 +140,7 @@ def objective_value(problem: Problem, polynomial: Polynomial) -> Fraction:
 
 
 def lower_bound(problem: Problem, witness: Witness) -> Fraction:
-    """Return what the objective of every polynomial is at least, by the theorem above."""
+    """Return a lower bound on the objective of every polynomial, by the theorem above."""
     target = problem.target
     if not all(type(s) is int and 0 <= s <= target.width for s in witness.points):
         raise PolynomialError(f"a point of the witness lies outside 0..{target.width}")

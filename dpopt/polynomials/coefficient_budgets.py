@@ -27,7 +27,7 @@ from dpopt.polynomials.targets import Target
 from dpopt.programs.solver import Solver
 
 _BITS = 40
-"""Weights are rounded to so many bits before anything is solved."""
+"""Weights are rounded to this number of bits before the problem is solved."""
 
 
 def rounded_noise_weights(
@@ -78,7 +78,8 @@ def _rounded(number: float) -> Fraction:
 
 
 _DIGITS = 12
-"""Square roots are rounded to so many digits before anything is solved; certificates are of the rounded weights."""
+"""Square roots are rounded to this number of digits before the problem is solved; certificates are of the rounded
+weights."""
 
 
 def sensitivity_weights(attributes: int, degree: int) -> tuple[Fraction, ...]:
@@ -160,5 +161,5 @@ def least_error_within(
 
 
 def _solved(problem: Problem, solver: str | Solver | None) -> Solution:
-    """Return the exact optimum, begun at what a solver makes of the problem."""
+    """Return the exact optimum, starting from a solver's answer."""
     return exact_solution(problem, None if solver is None else solver_answer(problem, solver).polynomial)

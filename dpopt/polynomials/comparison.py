@@ -1,4 +1,4 @@
-"""Polynomials beside the best one: any polynomial certified, and the constructions of the papers."""
+"""Polynomials compared with the best one: any polynomial certified, and the constructions of the papers."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def certified_coefficients(
     solver: str | Solver = DEFAULT,
     negations: bool = True,
 ) -> tuple[ListCoefficients, Callable[[], Solution]]:
-    """Return coefficients with about the least E + sum_j w_j S_j (DL-1), rounded, and what tells how near that is.
+    """Return rounded coefficients with about the least E + sum_j w_j S_j (DL-1), and a bound on the distance to it.
 
     Parameters
     ----------

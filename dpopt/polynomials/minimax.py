@@ -342,7 +342,7 @@ def write_solution(found: Solution | LeastDegree, path: str | os.PathLike[str]) 
 
 
 def read_solution(path: str | os.PathLike[str]) -> Solution | LeastDegree:
-    """Read what `write_solution` wrote, and verify it in exact arithmetic."""
+    """Read the output of `write_solution`, and verify it in exact arithmetic."""
     given, place = (read_json_object(path, "polynomial", PolynomialError), f"polynomial file {os.fspath(path)!r}")
     if "best" not in given:
         solution = decode(Solution, given, place, PolynomialError, header=HEADER, partial=True)

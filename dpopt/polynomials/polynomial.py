@@ -23,7 +23,7 @@ from dpopt.polynomials.targets import WIDEST, Target, exact_numbers
 
 
 class Basis(enum.Enum):
-    """What the coefficients of a polynomial belong to."""
+    """The basis of the coefficients of a polynomial."""
 
     BINOMIAL = "binomial"
     """C(s, j)."""

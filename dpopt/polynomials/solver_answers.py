@@ -79,7 +79,7 @@ class SolverAnswer:
     polynomial: Polynomial | None
     """Its numbers as fractions; None where it gave none."""
     objective: Fraction | None
-    """What the polynomial comes to, exactly, limits aside."""
+    """The exact objective of the polynomial, apart from limits."""
     breach: Fraction
     """By how much it breaks a limit at most, exactly."""
 
@@ -120,7 +120,7 @@ Statement = tuple[Model, Basis, Callable[[NDArray[np.float64]], NDArray[np.float
 
 
 def answer_to(problem: Problem, stated: Statement, solver: Solver) -> SolverAnswer:
-    """Return what a solver of linear programs makes of any statement of a problem, judged in exact arithmetic."""
+    """Return a solver's answer to any statement of the problem as a linear program, verified in exact arithmetic."""
     model, basis, read = stated
     point, result = suggested_point(solver, model.program)
     outcome = solver.name, result.seconds, result.termination.value

@@ -99,7 +99,7 @@ class Target:
 
 
 def exact_numbers(given: Iterable[Fraction | int | float | str], what: str) -> tuple[Fraction, ...]:
-    """Return numbers exactly as they are written; `what` names one of them in messages."""
+    """Return numbers exactly as they are written; `what` is their name in messages."""
     return tuple(exact_number(one, f"{what} {place}") for place, one in enumerate(given))
 
 

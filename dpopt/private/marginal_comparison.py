@@ -1,4 +1,4 @@
-"""Marginals of a table beside those of synthetic records: distances, associations, scores from 0 to 100 %. NOT private."""
+"""Marginals of a table and of synthetic records: distances, associations, scores from 0 to 100 %. NOT private."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class NonPrivateShare:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NonPrivateMarginal:
-    """A marginal over one or two columns, real beside synthetic; publishing it would reveal something about records.
+    """A marginal over one or two columns, real and synthetic; publishing it would reveal something about records.
 
     Attributes
     ----------
@@ -59,8 +59,7 @@ class NonPrivateMarginal:
     distance: float
     """Half the sum of absolute differences of shares (total variation), 0 to 1."""
     sampling: float
-    """The same between the table and the population it is a sample of, on average: what no synthesis need be better
-    than."""
+    """The expected distance between the table and the population it samples: no synthesis need be closer."""
     score: float
     """0 to 1, as users of SDMetrics expect. One column: 1 minus the distance, and of numbers 1 minus the largest
     difference of cumulative shares over the declared bins. Two: 1 minus the distance, and of two columns of numbers 1
@@ -92,7 +91,7 @@ def compare_marginals(
     *,
     correlations: Correlations = (None, None),
 ) -> list[NonPrivateMarginal]:
-    """Return marginals over one or two columns each, real beside synthetic, in the order given.
+    """Return marginals over one or two columns each, real and synthetic, in the order given.
 
     Parameters
     ----------

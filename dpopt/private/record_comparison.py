@@ -29,7 +29,7 @@ class NonPrivatePrediction:
 
     target: str
     measure: str
-    """What the figures are."""
+    """The unit of the figures."""
     trained: int
     tested: int
     """Real records."""
@@ -202,12 +202,12 @@ def compare_propensity(
 
 
 def _evenly(number: int, most: int) -> NDArray[np.int64]:
-    """Return up to `most` places of so many, at equal distances."""
+    """Return up to `most` places, at equal distances."""
     return np.arange(min(number, most), dtype=np.int64) * number // max(1, min(number, most))
 
 
 def _sample(dataset: PrivateDataset, schema: Schema, most: int) -> Codes:
-    """Return up to so many records (n, d), at equal distances."""
+    """Return up to this number of records (n, d), at equal distances."""
     places, first = _evenly(dataset._rows, most), 0
     taken = [np.zeros((0, len(schema)), dtype=np.int32)]
     for part in records_in_parts(dataset, list(range(len(schema))), most):

@@ -1,4 +1,4 @@
-"""What can be optimized, as plain arrays: problems, answers, certificates, and the contract of a solver.
+"""Optimization problems as plain arrays, answers, certificates, and the contract of a solver.
 
 In       arrays: domain sizes, clauses and weights; or an objective, a matrix, bounds.
 Out      `MaxCsp`, `MixedIntegerProgram`, `QuadraticProgram`, `ConicProgram` (problems); `SolveResult` (what a solver reports);

@@ -128,7 +128,7 @@ def _by_row(rows: RowBlock, size: int) -> tuple[Indices, NDArray[np.int32], Numb
 
 
 Names = Callable[[], Iterable[object]]
-"""What stands between the brackets of a block's names, in order: made when it is asked for."""
+"""The texts between the brackets of a block's names, in order: made on demand."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,9 +142,9 @@ class Block:
     shape: tuple[int, ...]
     """How many there are along each index; () for a single one without an index."""
     start: int = 1
-    """What the first index counts from, where `inside` is left out."""
+    """The first index, if `inside` is left out."""
     inside: Names | None = None
-    """What stands between the brackets of each name; left out: the indices."""
+    """The text between the brackets of each name; left out: the indices."""
     full: bool = False
     """Whether `inside` gives names as they are, without symbol and brackets."""
 
@@ -186,11 +186,11 @@ SMALLEST = 1e-15
 """Entries of a dense matrix below are rounding errors of zeros."""
 
 Entries = tuple[ArrayLike, ArrayLike, ArrayLike]
-"""Row (within its block), variable and coefficient of each entry; what is smaller is broadcast."""
+"""Row (within its block), variable and coefficient of each entry; shorter arrays are broadcast."""
 
 
 def dense(matrix: NDArray[np.float64], columns: ArrayLike, first: int = 0) -> Entries:
-    """Return the entries of a matrix (r, k) in variables (k,), from a row on; what is 0 up to rounding is left out."""
+    """Return the entries of a matrix (r, k) in variables (k,), from a row on, without those that are 0 up to rounding."""
     row, place = np.nonzero(np.abs(matrix) >= SMALLEST)
     return row + first, np.asarray(columns)[place], matrix[row, place]
 

@@ -1,4 +1,4 @@
-"""What is true of an answer to a MaxCsp, or to a linear, mixed-integer or quadratic program, computed outside the solver.
+"""Properties of an answer to a MaxCsp, or to a linear, mixed-integer or quadratic program, computed outside the solver.
 
 For a MaxCsp the problem and the record alone are read.
 """
@@ -137,7 +137,7 @@ def _whole_bound(program: MaxCsp, claimed: float | None, objective: int) -> int 
 
 
 def _proven_bound(program: MaxCsp, proven: Fraction | None, objective: int) -> int:
-    """Return the better of the given bound and the sum of the positive weights; refuse what the objective disproves."""
+    """Return the better of the given bound and the sum of positive weights; refuse one that the objective disproves."""
     bound = program.upper_bound() if proven is None else min(math.floor(proven), program.upper_bound())
     if bound < objective:
         raise ProgramError(

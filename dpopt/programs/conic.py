@@ -1,4 +1,4 @@
-"""Convex programs with cones as plain arrays: what neither rows nor squares can say.
+"""Convex programs with cones as plain arrays, beyond rows and squares.
 
 A cone block holds cones of one kind and size. Member m of a program is the number F_m . x + constants[m]; consecutive
 members belong to one cone. Kinds, with members in this order:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.float64]
 _LARGEST = 1e100
 _MARGIN = 2.0**-30
-"""By which share multipliers are moved beyond what rounding errors (some 2^-48 for 16 members) could make of them."""
+"""Share by which multipliers are moved, more than rounding errors can be (some 2^-48 for 16 members)."""
 
 
 class Cone(enum.Enum):
@@ -57,7 +57,7 @@ _SMALLEST = {Cone.SECOND_ORDER: 2, Cone.ROTATED: 3, Cone.EXPONENTIAL: 3, Cone.SE
 
 
 def side_of(members: int) -> int:
-    """Return the number of rows of a symmetric matrix whose lower triangle has so many entries, rounded down."""
+    """Return the number of rows of a symmetric matrix whose lower triangle has this number of entries, rounded down."""
     return (math.isqrt(8 * members + 1) - 1) // 2
 
 
@@ -79,7 +79,7 @@ def matrices_of(triangles: Numbers, off: float = 1.0) -> Numbers:
 
 @dataclass(frozen=True, slots=True)
 class ConeBlock:
-    """So many cones of one kind and of so many members each."""
+    """A number of cones of one kind with the same number of members."""
 
     kind: Cone
     number: int
@@ -101,7 +101,7 @@ class ConicProgram:
     member_coefficients: FiniteNumbers
     """Shape (e,). Coefficient of each entry, finite."""
     constants: FiniteNumbers
-    """Shape (m,). What is added to each member, finite."""
+    """Shape (m,). The constant added to each member, finite."""
 
     def __post_init__(self) -> None:
         constrain(self, ProgramError)

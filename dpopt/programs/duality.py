@@ -172,7 +172,7 @@ def dual_bound(program: MixedIntegerProgram, duals: NDArray[np.float64]) -> Frac
 
 
 _MOST_STUCK = 48
-"""Reduced costs that are made 0 at most: an exact system of so many equations takes some seconds."""
+"""Most reduced costs that are made exactly 0: an exact system of this size takes some seconds."""
 
 
 def _projected(program: MixedIntegerProgram, duals: NDArray[np.float64]) -> Fraction | None:

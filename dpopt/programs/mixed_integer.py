@@ -156,7 +156,7 @@ class _Dataclass(Protocol):
 
 
 def with_arrays(digest: hashlib._Hash, program: _Dataclass, without: int = 1) -> str:
-    """Return a fingerprint in hex, the arrays of a program (all fields but so many first ones) added in little-endian form."""
+    """Return a fingerprint in hex, with the arrays of a program (fields after the first ones) in little-endian form."""
     for field in fields(program)[without:]:
         array = getattr(program, field.name) + 0  # no negative zeros
         digest.update(f"\n{field.name} {array.size}\n".encode())

@@ -1,4 +1,4 @@
-"""A program in bounded whole numbers as an OPB file: what pseudo-Boolean solvers read.
+"""A program in bounded whole numbers as an OPB file, for pseudo-Boolean solvers.
 
 OPB minimizes, over variables of 0 and 1, rows with ">=" or "=" and whole numbers. A whole variable between l and u is
 l + sum_k 2^k b_k, with a row that keeps the sum at most u - l. The objective of a maximization is negated, and what the

@@ -155,7 +155,7 @@ def _replace_under_rules(
     standing: tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.int64]],
     places: NDArray[np.int64],
 ) -> None:
-    """Write to `places` what takes the place of columns of these attributes, all of which occur in rules."""
+    """Write replacements for columns of these attributes, all of which occur in rules, to `places`."""
     good, bad, rank = standing
     rules, offsets = program.rules, program.offsets()
     winner, loser = _pairs(offsets, held, good, bad)
@@ -209,7 +209,7 @@ class Presolve:
     """The smaller problem, over some attributes and codes. Its background record decides the other attributes; it is
     the hint with dominated codes replaced, so it is at least as good as the hint, and feasible if the hint is."""
     constant: int
-    """Weight of the clauses that are true of every record that is left: what the smaller problem's objective lacks."""
+    """Weight of the clauses that are true of every remaining record: the smaller problem's objective lacks it."""
     impossible: str | None
     """Name of a rule that no record obeys together with the others; then nothing is to be solved. None: no such rule
     was noticed."""
@@ -234,7 +234,7 @@ def presolve(program: MaxCsp, hint: Point | None = None) -> Presolve:
 
 
 def presolve_reduced(reduction: Reduction) -> Presolve:
-    """Return what presolve makes of a problem that has been reduced already."""
+    """Return presolve's result for a problem that has been reduced already."""
     constant, gained = 0, False
     while True:
         problem = reduction.problem
@@ -297,7 +297,7 @@ def _restricted(problem: MaxCsp, kept: NDArray[np.bool_]) -> tuple[MaxCsp, int]:
 
 
 def _without_clauses(reduction: Reduction) -> Reduction:
-    """Return a reduction to no attribute without its clauses, none of which has a literal, and without its rules."""
+    """Return a reduction to no attribute, without clauses (none of which has a literal) and rules."""
     problem = reduction.problem
     bare = MaxCsp(problem.sizes, problem.clauses.take([]), freeze(problem.weights[:0]))
     return Reduction(bare, reduction.background, reduction.attributes, reduction.codes)

@@ -43,7 +43,7 @@ class QuadraticProgram:
     square_coefficients: FiniteNumbers
     """Shape (e,). Coefficient of each entry, finite."""
     targets: FiniteNumbers
-    """Shape (q,). What f_i . x should be, finite."""
+    """Shape (q,). The target of f_i . x, finite."""
     weights: FiniteNumbers
     """Shape (q,). Weight of each square, finite and >= 0."""
 

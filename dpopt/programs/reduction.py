@@ -1,4 +1,4 @@
-"""A MaxCsp and its rules without what cannot matter: unnamed attributes, codes that nothing distinguishes, decided gates.
+"""A MaxCsp and its rules without unnamed attributes, codes that no clause distinguishes, and decided gates.
 
 Codes of an attribute that no clause names, and to which every rule gives the same values, are interchangeable: one of
 them stands for all. A round of DualQuery names a few codes of each attribute, so solvers see domains of tens of codes

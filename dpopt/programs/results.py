@@ -1,4 +1,4 @@
-"""What a solver reports about a program: why it stopped, and the best solution that it found.
+"""A solver's report on a program: why it stopped, and the best solution that it found.
 
 The two are separate fields. `Termination` answers why the solver stopped; `solution`, `objective` and `bound` are what
 it left. Nothing here is trusted: `certify` recomputes what can be recomputed.
@@ -146,7 +146,7 @@ class SolveResult:
         object.__setattr__(self, "history", tuple(self.history))
 
     def _check_types(self) -> None:
-        """Refuse what an outsider's code might put here, and keep plain texts and numbers only."""
+        """Refuse invalid values from a foreign solver, and keep plain texts and numbers only."""
         if not isinstance(self.termination, Termination) or not isinstance(self.limit, Limit | None):
             raise ProgramError(f"termination {self.termination!r} or limit {self.limit!r} is none of dpopt's")
         for name in ("solver", "version", "native_status"):

@@ -20,7 +20,7 @@ Program = MaxCsp | PointProgram
 
 
 class Capability(enum.Enum):
-    """What a solver accepts and gives."""
+    """The abilities of a solver."""
 
     MAX_CSP = "weighted clauses over attributes"
     RULES = "hard rules on records, of every kind"
@@ -48,7 +48,7 @@ class AvailabilityStatus(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """Whether a solver can run here, and in words what is missing and how to get it."""
+    """Whether a solver can run here; if not, in words, the missing part and how to get it."""
 
     status: AvailabilityStatus
     explanation: str
@@ -113,7 +113,7 @@ class Solver(Protocol):
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """What the solver accepts and gives."""
+        """The abilities of the solver."""
         ...
 
     def availability(self) -> Availability:

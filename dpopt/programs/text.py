@@ -35,7 +35,7 @@ _NO_NAME = re.compile(
     r"qsection|qmatrix|quadobj|qcmatrix|csection|indicators|cardinality|delayedrows|modelcuts|usercuts)\.?$|$",
     re.IGNORECASE,
 )
-"""What begins like a number, or is a word of LP or MPS files: such a name gets a sign in front."""
+"""Beginnings that look like a number, or words of LP or MPS files: such a name gets a sign in front."""
 
 _LINE = 250  # signs; some readers take no longer lines than 255
 Term = tuple[float, str]
@@ -124,7 +124,7 @@ def _cone_formulas(
 
 
 def _numbered(block: Block, shown: int | None) -> Iterable[tuple[int, str]]:
-    """Return numbers and names of the first so many of a block."""
+    """Return numbers and names of the first columns or rows of a block."""
     return islice(zip(block.numbers.ravel().tolist(), block.names(), strict=True), shown)
 
 

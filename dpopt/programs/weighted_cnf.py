@@ -1,4 +1,4 @@
-"""A MaxCsp, with rules that count, as a weighted CNF: what MaxSAT solvers take, in plain numbers and as a file.
+"""A MaxCsp, with rules that count, as a weighted CNF for MaxSAT solvers, in plain numbers and as a file.
 
 Hard clauses: each attribute has exactly one code; every required gate is true. Soft clauses: for each clause of the
 program one, whose weight is lost where the clause of positive weight is false or the one of negative weight true. So
@@ -31,7 +31,7 @@ class WeightedCnf:
     """Clauses that must hold."""
     soft: list[list[int]] = field(default_factory=list)
     weights: list[int] = field(default_factory=list)
-    """Clauses that should, and what each is worth (> 0)."""
+    """The soft clauses, each with its weight (> 0)."""
     lost: int = 0
     """Weight that is lost whatever the record is, beyond that of broken soft clauses."""
     variables: int = 0
@@ -183,7 +183,7 @@ def _add_rules(cnf: WeightedCnf, rules: ThresholdCircuit, offsets: NDArray[np.in
 
 
 def _add_gate(cnf: WeightedCnf, unless: list[int], inputs: list[list[int]], needed: int) -> None:
-    """Add that at least so many inputs hold, each a list of literals where one suffices, unless a literal is true."""
+    """Add that at least `needed` inputs hold, each a list of literals where one suffices, unless a literal is true."""
     if needed <= 0:
         return
     if needed > len(inputs):
@@ -197,7 +197,7 @@ def _add_gate(cnf: WeightedCnf, unless: list[int], inputs: list[list[int]], need
 
 
 def _at_least(cnf: WeightedCnf, literals: list[int], needed: int) -> int:
-    """Return a variable that implies that at least so many literals are true; 1 < needed < their number.
+    """Return a variable that implies that at least `needed` literals are true; 1 < needed < their number.
 
     Sequential counter: reached[j] implies that j of the literals so far are true. Source: Sinz (2005), turned round.
     """

@@ -1,4 +1,4 @@
-"""What can be asked of a table. Holds no data, only what is public.
+"""Queries and workloads. Holds no data, only public objects.
 
 In: the public schema and the text that names a workload. Out: `Clauses` (millions of queries as four arrays),
 `MarginalSet` (cells of marginals, as shapes), `Workload`; and, as pure functions of arrays in `dpopt.queries.counting`,

@@ -122,7 +122,7 @@ class PairSums:
     """
 
     centres: Numbers
-    """Shape (d,). What was taken off each column before, so that sums keep their digits."""
+    """Shape (d,). The number subtracted from each column before, so that sums keep their digits."""
     number: Numbers
     first: Numbers
     squares: Numbers
@@ -132,7 +132,7 @@ class PairSums:
 
     @classmethod
     def of(cls, values: Numbers, weights: Numbers, centres: Numbers) -> PairSums:
-        """Return the sums of records with values (d, n), what is not finite left aside, and weights (n,)."""
+        """Return the sums of records with values (d, n), without values that are not finite, and weights (n,)."""
         known = np.isfinite(values)
         ones, moved = known.astype(np.float64), np.where(known, values - centres[:, None], 0.0)
         with np.errstate(over="ignore", invalid="ignore"):

@@ -21,7 +21,7 @@ from dpopt.errors import WorkloadError
 from dpopt.queries.marginal_set import MarginalSet
 
 UNIT = 64
-"""Predictions are rounded to so many parts of a record."""
+"""Predictions are rounded to this fraction of a record."""
 
 LARGEST_TOTAL = 2**60
 """Largest sum of a marginal's predictions, in units; of up to 2^40 records all distances then stay within 2^61."""
@@ -46,7 +46,7 @@ class Distances:
     marginals: MarginalSet
     """Which marginals."""
     predictions: NDArray[np.int64]
-    """Shape (cells,). What each cell was predicted to hold, in units, at least 0."""
+    """Shape (cells,). The predicted count of each cell, in units, at least 0."""
 
     def __post_init__(self) -> None:
         constrain(self, WorkloadError)

@@ -1,4 +1,4 @@
-"""Sets of marginals as shapes, the conjunctions of their cells some at a time, and queries over what they name.
+"""Sets of marginals as shapes, the conjunctions of their cells in parts, and queries over their attributes.
 
 Shapes say which cells there are, without a clause for each of them.
 
@@ -61,7 +61,7 @@ def cells_fingerprint(marginals: MarginalSet) -> str:
 
 
 def shapes_fingerprint(marginals: MarginalSet) -> str:
-    """Return a SHA-256 digest (hexadecimal) of which marginals there are and which codes their cells may name."""
+    """Return a SHA-256 digest (hexadecimal) of the marginals and of the codes that their cells can name."""
     digest = hashlib.sha256()
     rows, width = marginals.attributes.shape
     domains = marginals.domains
@@ -299,7 +299,7 @@ def over(attributes: NDArray[np.int64], queries: Queries, number: int) -> Querie
 
 
 def some_of(marginals: MarginalSet, most: int, fewest: int = 1) -> MarginalSet:
-    """Return the marginals, or a public random part of them: at most so many cells, but not fewer marginals."""
+    """Return the marginals, or a public random part of them: at most `most` cells, but at least one per marginal."""
     if marginals.number_of_cells <= most:
         return marginals
     order = permutation(public_stream(0, "marginals of baselines"), len(marginals))

@@ -1,4 +1,4 @@
-"""Families of polynomials, one polynomial for each possible record: what a generic sanitizer adds up and adds noise to.
+"""Families of polynomials, one for each possible record: a generic sanitizer adds them up and adds noise.
 
 A family says what a record x contributes to the coefficients of p_D(y) = constant + sum_x p_x(y), and how large that is
 at most. Coefficients are whole multiples of a public `unit`, cut towards zero; so sums are exact, noise is integer, and
@@ -85,7 +85,7 @@ class TableFamily:
 
     name: str
     schema: Schema
-    """What is recorded; record number r has the codes `numpy.unravel_index(r, schema.sizes)`."""
+    """The schema of the records; record number r has the codes `numpy.unravel_index(r, schema.sizes)`."""
     monomials: Monomials
     table: Annotated[NDArray[np.float64], Array(finite=True)] = field(repr=False)
     """Shape (X, N). The coefficients of each of the X records; at most 2^22 entries, all finite."""
@@ -170,7 +170,7 @@ class SymmetricFamily:
     constant: float
     """c_0: public, the same for all records, without noise."""
     width: int
-    """k: a query asks for at most so many literals."""
+    """k: the most literals of a query."""
     approximation: float
     """gamma: how far p_x(y) is off at such queries, at most. Accuracy rests on it, privacy does not."""
 
@@ -186,7 +186,7 @@ class SymmetricFamily:
 
     @property
     def schema(self) -> Schema:
-        """What is recorded."""
+        """The schema of the records."""
         return self.literals.schema
 
     @property
@@ -201,7 +201,7 @@ class SymmetricFamily:
         return max([*own, abs(self.constant) if self.monomials.kind == POWERS else 0.0])
 
     def coefficient(self, exponents: tuple[int, ...]) -> float:
-        """Return what a record with all its literals has as coefficient of a monomial with these exponents."""
+        """Return the coefficient of a monomial with these exponents for a record that has all its literals."""
         weight = self.weights[sum(exponents) - 1]
         return weight * multinomial(exponents) if self.monomials.kind == POWERS else weight
 
@@ -275,7 +275,7 @@ class FunctionFamily:
 
     name: str
     schema: Schema
-    """What is recorded."""
+    """The schema of the records."""
     monomials: Monomials
     function: Callable[[NDArray[np.int64]], NDArray[np.float64]] = field(repr=False)
     """From codes, (1, d) int64, to coefficients, (1, N) float64; d attributes in the order of the schema."""

@@ -1,4 +1,4 @@
-"""Residuals of marginals: what the counts over a set of attributes say beyond those over its subsets.
+"""Residuals of marginals: the information in the counts over a set of attributes beyond those over its subsets.
 
 The residual of a set A is its marginal, centred along each axis: r_A = P_A m_A, P_A the Kronecker product of I - J /
 n_i over A (J all ones, n_i codes of attribute i). A marginal is the sum of the residuals of its subsets, each spread
@@ -37,7 +37,7 @@ LARGEST_UNIT = 2**21
 """k_A N(A) at most: of up to 2^40 records all numbers stay within 2^61."""
 
 MOST_ENUMERATED = 20
-"""Attributes of which all sets are tried for the one in which two records differ most."""
+"""Most attributes for which all sets are tried, to find the one in which two records differ most."""
 
 MOST_SUBSETS = 2**22
 _NONE = np.iinfo(np.int32).max
@@ -198,14 +198,14 @@ def shapes_of(
 
 
 def places_of(starts: NDArray[np.int64], cells: int) -> NDArray[np.int64]:
-    """Return the places (g, cells) of the cells of marginals that start there and have so many each."""
+    """Return the places (g, cells) of the cells of marginals with these starts and sizes."""
     return starts[:, None] + np.arange(cells)
 
 
 def subsets_of(
     marginals: MarginalSet, *, smallest: int = 2
 ) -> tuple[MarginalSet, NDArray[np.int64], NDArray[np.int64]]:
-    """Return the sets of attributes of which marginals have residuals, and which lie in which marginal.
+    """Return the sets of attributes whose residuals the marginals consist of, and which lie in which marginal.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What every release shares and no algorithm owns: files, output, ledgers, progress and the choice of solvers.
+"""The shared parts of all releases, whatever the algorithm: files, output, ledgers, progress and the choice of solvers.
 
 In: finished records, plans as JSON. Out: files.
 

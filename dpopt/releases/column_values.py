@@ -22,13 +22,13 @@ from dpopt.schema.attribute import Attribute
 from dpopt.schema.finer import are_wide, fine_limits, limits, middles, scaled, unscaled
 
 STEEPEST = 20.0
-"""By what factor densities within a block change at most, as a logarithm."""
+"""Largest factor between densities within a block, as a logarithm."""
 TAIL = 2.0
-"""The law of an outermost wide block falls so many times as steeply: declared ranges reach farther than records do."""
+"""Factor by which an outermost wide block falls more steeply: declared ranges reach farther than records do."""
 SPREAD = 0.4
 """Standard deviation of the share of a half around an even one, before anything is measured."""
 WORTH = 2.0
-"""A block is halved if it holds so many standard deviations of the noise of a half."""
+"""A block is halved if it holds this number of standard deviations of the noise of a half."""
 _FEWEST, _POINTS, _AT_ONCE = 0.5, 256, 1_000_000
 _EVEN = 1e-6
 _SPANS = (1e-290, 1e290)
@@ -115,7 +115,7 @@ class ColumnBlocks:
         return np.clip(np.where(np.sign(left) * np.sign(right) > 0, flatter * width, 0.0), -STEEPEST, STEEPEST)
 
     def drawing(self, seed: int, number: int) -> Callable[[NDArray[np.int32], _Numbers], _Numbers]:
-        """Return what draws a number for each record of a block, (r,), within its bin; NaN for missing values.
+        """Return a function that draws a number for each record of a block, (r,), within its bin; NaN if missing.
 
         Within a block a bin's records, in a public random order, stand for equal parts of what the bin holds, by their
         weights; each gets the mean of its part, whole numbers rounded up or down at random. So the mean of a column is
@@ -160,7 +160,7 @@ class ColumnBlocks:
         return draw
 
     def _numbers_by_part(self) -> Callable[[_Whole, _Numbers], _Numbers]:
-        """Return what tells the number, (r,), up to which bins hold a part, in [0, 1], of their records; both increase."""
+        """Return a function of shares in [0, 1]: the number, (r,), up to which bins hold that share; both increase."""
         held, tilts, low, high = np.maximum(self.counts, 1e-9), self.tilts(), self.low, self.high
         ends = np.cumsum(held)
         begins = ends - held
@@ -188,7 +188,7 @@ class ColumnBlocks:
         return number_at
 
     def _rounding(self) -> Callable[[_Whole, _Numbers, _Numbers], _Numbers]:
-        """Return what makes numbers belong to their bins: whole ones, or with few digits."""
+        """Return a function that moves numbers into their bins: whole ones, or with few digits."""
         edges = limits(self.attribute)
         low, high = edges[:-1], edges[1:]
         if self.attribute.integer:
@@ -220,7 +220,7 @@ def _width(low: _Numbers, high: _Numbers, wide: NDArray[np.bool_]) -> _Numbers:
 
 
 def _span(low: _Numbers, high: _Numbers) -> _Numbers:
-    """Return high - low, between limits of which neither the inverse nor a multiple overflows."""
+    """Return high - low, between limits at which neither the inverse nor a multiple overflows."""
     return np.asarray(2 * np.clip(high / 2 - low / 2, *_SPANS))
 
 

@@ -19,7 +19,7 @@ FALSE_ALARM = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What some released values say of the number of records n."""
+    """Estimates of the number of records n by released values."""
 
     value: float
     deviation: float
@@ -33,7 +33,7 @@ class Total:
     """Discrete Gaussian noise; else a sum of discrete Laplace noise."""
 
     def beyond(self, chance: float) -> float:
-        """Return what the noise exceeds with this probability at most, 1e-4 or less, to either side together.
+        """Return a bound on the noise, which it exceeds with this probability at most, 1e-4 or less, two-sided.
 
         The moment generating function of a sum of Laplace numbers is at most that of one of the same variance: 1 / (1 -
         u^2) at u times its rate. With u = 1 - 1 / s, Chernoff's bound 2 e^(-u s) / (1 - u^2) is below `chance`.
@@ -53,7 +53,7 @@ def combined(totals: Sequence[Total]) -> Total | None:
 
 
 def contradiction(privacy: Mapping[str, Any], totals: Sequence[Total]) -> dict[str, Any] | None:
-    """Return what released values say of the number of records, if they contradict the declared one; `FALSE_ALARM` at most.
+    """Return the number of records by released values, if they contradict the declared one; `FALSE_ALARM` at most.
 
     All tests share `FALSE_ALARM`. An estimate is preferred to limits, of which the one that is farther away is
     returned.
@@ -95,7 +95,7 @@ def contradiction_in_brief(found: Mapping[str, Any] | None) -> list[str]:
 
 
 def contradiction_in_words(found: Mapping[str, Any], errors: str = "include an estimate of that") -> str:
-    """Return a contradiction, what it means for stated `errors`, and what to do."""
+    """Return a contradiction, its effect on stated `errors`, and advice."""
     declared, records = found["declared"], found["records"]
     if found["says"] == "apart":
         shown = f"the true number is at least {declared - records:,} more or fewer"

@@ -23,7 +23,7 @@ PLAN, SCHEMA, WORKLOAD, TRANSCRIPT, RELEASE = (
     "release.json",
 )
 REQUEST = "request.json"
-"""What was asked, while the number of records is measured; it goes when the plan is there."""
+"""The request, while the number of records is measured; removed when the plan is there."""
 _OURS = (PLAN, SCHEMA, WORKLOAD, REQUEST, TRANSCRIPT, "README.txt", "synthetic.*", "answers.*", "weights.txt")
 _INDENTED = json.JSONEncoder(indent=1, ensure_ascii=False)
 
@@ -35,7 +35,7 @@ def missing_folders(folder: Path) -> list[Path]:
 
 @contextmanager
 def new_folder(folder: Path) -> Iterator[None]:
-    """Make a folder for what the body writes, or accept an empty one; where the body fails nothing is left behind."""
+    """Make a folder for the body's files, or accept an empty one; if the body fails, remove them."""
     made = missing_folders(folder)
     make_empty(folder)
     try:
@@ -116,7 +116,7 @@ def write_json(path: Path, obj: Mapping[str, Any], *, ready: Callable[[], None] 
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove the files that a killed run, also of an earlier version, left; only for whoever holds the journal's lock."""
+    """Remove the files that a killed run, also of an earlier version, left; only for the holder of the journal's lock."""
     for path in (*unfinished_files(folder), *folder.glob(f".{TRANSCRIPT}.*")):
         with suppress(OSError):
             path.unlink(missing_ok=True)

@@ -70,7 +70,7 @@ def check_size(rows: int | None, output: Mapping[str, Any], columns: int, ones: 
 
 
 def most_ones(plan: Plan, workload: Workload, columns: int) -> int:
-    """Return how many ones a record of zeros and ones has at most, by public values; what no query mentions may be 0."""
+    """Return the most ones of a record of zeros and ones, by public values; columns that no query mentions can be 0."""
     queries = workload.queries
     literals = int(queries.widths().max()) if isinstance(queries, MarginalSet) else queries.width
     return plan.most_ones(columns, literals)
@@ -81,12 +81,12 @@ VALUES = "values"
 WEIGHTS_BECAUSE = "weights_because"
 """Under this name a statement says why weights are written though nobody asked for them."""
 LEAST_BYTES = 4_000_000
-"""What a release folder takes beside transcript and records, generously."""
+"""Size of a release folder without transcript and records, generously."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a release folder is about: the public inputs of a run."""
+    """The public inputs of a run, stored in its release folder."""
 
     plan: Plan
     schema: Schema
@@ -95,7 +95,7 @@ class Job:
     """How the records are written: format; rows, None for distinct records with weights; and whether these rows are
     searched (releases of earlier versions are resampled)."""
     statement: Mapping[str, Any]
-    """What the release says beside the plan: whether a draft schema was accepted, proven and predicted accuracy,
+    """Statements of the release beyond the plan: whether a draft schema was accepted, proven and predicted accuracy,
     version."""
 
     def __post_init__(self) -> None:
@@ -138,13 +138,13 @@ class Job:
         return self.plan.answers_only
 
     def items(self) -> Items:
-        """Return what stands for the columns of a wide table where records are written as text: as the table was read."""
+        """Return the names of a wide table's columns where records are written as text: as the table was read."""
         reading = TableReading.from_json(self.statement.get("reading", {}))
         return Items.of(self.schema, reading.first_item)
 
     @property
     def values(self) -> ValuesPlan | None:
-        """What is measured of numbers within bins; None where each bin stands for one number."""
+        """The measurements of numbers within bins; None if each bin stands for one number."""
         return _values(self.statement, self.schema)
 
     def charges(self) -> list[Charge]:
@@ -180,7 +180,7 @@ class Job:
 
 
 def whole_cost(plan: Plan, statement: Mapping[str, Any], schema: Schema) -> list[Charge]:
-    """Return what a release costs: its plan, and numbers within bins where the statement has them, in order."""
+    """Return the charges of a release: its plan, and numbers within bins if the statement has them, in order."""
     values = _values(statement, schema)
     return [*plan.charges(), *([] if values is None else values.charges(plan.relation))]
 
@@ -191,7 +191,7 @@ def _values(statement: Mapping[str, Any], schema: Schema) -> ValuesPlan | None:
 
 
 def check_output(output: Mapping[str, Any]) -> None:
-    """Refuse what the records cannot be written as, before anything is spent."""
+    """Refuse formats that the records cannot be written in, before anything is spent."""
     file_format = output.get("format", "csv")
     if file_format not in FORMATS:
         raise PlanError(f"the format is one of {', '.join(FORMATS)}; found {file_format!r}")

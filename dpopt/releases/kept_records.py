@@ -1,4 +1,4 @@
-"""What a round released, and how its record is kept and written.
+"""The released values of a round, and how its record is kept and written.
 
 Code by code, or as bits where there are many attributes of two codes.
 
@@ -119,7 +119,7 @@ def _bits(written: Mapping[str, object], width: int) -> BitRecords:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Round:
-    """What one round released.
+    """The released values of one round.
 
     Notes
     -----

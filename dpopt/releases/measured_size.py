@@ -29,12 +29,13 @@ from dpopt.transcript.past import MEASUREMENT, Past
 from dpopt.transcript.released import NoisyAnswers
 
 LEAST_DEVIATIONS = 2.0
-"""A number of records below so many standard deviations of its noise is not informative: answers could be wrong entirely."""
+"""A number of records below this number of standard deviations of its noise is not informative: answers could be
+entirely wrong."""
 MARGIN = 3.0
-"""Standard deviations above the measured number of records, where a promise holds for tables of at most so many: the table has
-more with probability 0.2 % under Gaussian noise and 0.8 % under Laplace noise."""
+"""Standard deviations above the measured number of records, for a promise about tables of at most that size: the table
+is larger with probability 0.2 % under Gaussian noise and 0.8 % under Laplace noise."""
 WARNED_LEAST = 500
-"""From so many records on that a measured number must come to, a release warns before it measures."""
+"""Least measured number of records without a warning before the measurement."""
 WARNED_FROM = 0.02
 """From this share of the number of records on, its noise is worth a warning."""
 
@@ -46,7 +47,7 @@ class PublicSize:
     number: int
     """n under replace-one; under add-remove n0, declared or measured."""
     budget: Budget
-    """With what the measurement cost as spent earlier."""
+    """The budget with the cost of the measurement as earlier spending."""
 
 
 @dataclass(slots=True)
@@ -58,7 +59,7 @@ class PastSize:
     torn: bool = False
     """Whether the last draw may have been seen and is lost."""
     value: NoisyAnswers | None = None
-    """What was measured."""
+    """The measurement."""
 
 
 def is_measured(relation: NeighbouringRelation, declared: int | None) -> bool:
@@ -102,7 +103,7 @@ def measure_size(
     noise: Noise | None = None,
     account: Account | None = None,
 ) -> PublicSize:
-    """Measure the number of records, or take what is on file; a torn draw stays charged, and another one is charged too.
+    """Measure the number of records, or take it from file; a torn draw stays charged, and another one is charged too.
 
     The whole budget is reserved before the draw, in `account` too: what is left is for the plan that is made with it.
     """
@@ -124,7 +125,7 @@ def measure_size(
 
 
 def _whole_plan(budget: Budget, charge: Charge, account: Account | None) -> tuple[Charge, ...]:
-    """Return what is reserved before the number is drawn: its charge, and where an account pays, all that is left besides."""
+    """Return the reservation before the number is drawn: its charge, and if an account pays, all the rest."""
     if account is None:
         return (charge,)
     if budget.accountant not in {Accountant.ZCDP, Accountant.PURE}:
@@ -170,7 +171,7 @@ def tell_smallest(budget: Budget, progress: Progress) -> None:
 
 
 def measured_note(size: int, budget: Budget) -> Detail | AccuracyWarning:
-    """Return what to know about a number of records that was, or is to be, measured: a detail, unless its noise is large."""
+    """Return a note on a number of records that was, or is to be, measured: a detail, unless its noise is large."""
     deviation = SizeMeasurement.of(budget).deviation
     share = deviation / size
     text = (
@@ -188,7 +189,7 @@ def size_deviation(budget: Budget) -> float:
 
 
 def declared_rows(size: int, most: int) -> str:
-    """Return what to know about a number of rows that was declared where at most so many of each person are counted."""
+    """Return a note on a declared number of rows if at most K rows of each person are counted."""
     return (
         f"n0 = {size:,} was declared as the number of counted rows (the first {most:,} of each person, and no others), "
         f"and was not measured. If x % more or fewer rows were counted, every share and count is off by up to x %; "

@@ -1,4 +1,4 @@
-"""What plans of all algorithms have in common, and checks of numbers that stand in them."""
+"""The shared parts of all algorithms' plans, and checks of their numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SIZE = Whole("the public size", most=LARGEST_SIZE, advice="no table is larger")
 WORK = Whole("the work per round")
 SECONDS = Number("the seconds per round", above=0)
 SEED = Whole("the seed", least=0, most=2**31 - 1)
-"""What plans and options take."""
+"""Types of plans and options."""
 MOST_DELTA = 1e-6
 """No delta above it is taken without being asked for, however few records there are."""
 
@@ -70,20 +70,20 @@ class Plan(ABC):
     relation: NeighbouringRelation
     """Which tables count as neighbours."""
     budget: Budget
-    """What may be spent."""
+    """The budget."""
     seed: int
     """Seed of solvers and of public random choices; no private draw depends on it."""
     solver: str
     """Name of the best-response solver; the usual one where none is needed."""
     chosen_by: str
-    """How what the user left open was chosen."""
+    """How the terms that the user left open were chosen."""
 
     @abstractmethod
     def charges(self) -> tuple[Charge, ...]:
-        """Return every charge of the run, in order: what the ledger reserves before the first draw."""
+        """Return every charge of the run, in order, as the ledger reserves them before the first draw."""
 
     def transcript_bytes(self, queries: int, width: int) -> int:
-        """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
+        """Return about the size of the transcript in bytes, for a number of queries and of a record's attributes."""
         return len(self.charges()) * (1_000 + 12 * queries)
 
     def describe(self) -> str:
@@ -96,7 +96,7 @@ class Plan(ABC):
         return False
 
     def asked(self, schema: Schema) -> tuple[Sequence[str], Sequence[str]]:
-        """Return the questions that the owner said to matter, and those about a target."""
+        """Return the questions that the owner named, and those about a target."""
         return (), ()
 
     @property
@@ -114,7 +114,7 @@ class Plan(ABC):
         return width
 
     def most_ones(self, columns: int, literals: int) -> int:
-        """Return how many ones a record over so many columns has at most, where a query has so many literals."""
+        """Return the most ones of a record over a number of columns, if queries have this number of literals."""
         return columns
 
     def to_json(self) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class Plan(ABC):
 
 
 def removed(found: str, instead: str) -> PlanError:
-    """Return the refusal of what dpopt had once, with what to use in its place and which version reads it."""
+    """Return the refusal of a removed feature, with its replacement and the version that reads it."""
     return PlanError(
         f"found {found}, removed from dpopt; for a new release use {instead}. A release of it stays as it is, and so "
         "does its privacy; earlier commits of version 0.1.0 read, replay and resume it"
@@ -215,12 +215,12 @@ REMOVED: Mapping[str, Mapping[str, str]] = {
         "zeroing without a hierarchy": "--branching, the tree of the paper, or --hierarchy, or the estimate 'divided'",
     },
 }
-"""Choices that dpopt had once, by option, and what to use in their place."""
+"""Removed choices, by option, with their replacements."""
 ONE_LEFT: Mapping[str, tuple[object, str]] = {
     "slack": (0.5, "pmw with --plan-by bound and --update paper"),
     "encoding": ("records", "records with a value for each attribute, or recode the table as zeros and ones"),
 }
-"""Options with one value left, and what to use in place of others."""
+"""Options with one value left, with replacements for others."""
 
 
 def refuse_removed(option: str, found: object) -> None:

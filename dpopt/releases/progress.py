@@ -14,17 +14,17 @@ from html import escape
 from dpopt.errors import DpoptWarning, warn
 
 Figures = Mapping[str, str | int | float | bool | None]
-"""What a round came to, by name."""
+"""The results of a round, by name."""
 
 
 class Detail(str):
-    """A note on what a run chose by itself, and why: the command line shows it where it is asked for."""
+    """A note on a run's own choice and its reason: the command line shows it on request."""
 
     __slots__ = ()
 
 
 class Progress:
-    """Receives what happens in a run. This one keeps the seconds by stage, raises warnings, and is silent otherwise.
+    """Receives the events of a run. This one keeps the seconds by stage, raises warnings, and is silent otherwise.
 
     Others override what they show: all that reaches them is public, but for notes for the owner, seconds and shares.
 
@@ -66,10 +66,10 @@ class Progress:
         """Take note of a finished round and the value of its record: objective divided by draws."""
 
     def step(self, number: int, steps: int, what: str) -> None:
-        """Take note of a finished step of a stage and of what it did, in words; public values only."""
+        """Take note of a finished step of a stage and of its result, in words; public values only."""
 
     def figures(self, of_round: Callable[[], Figures]) -> None:
-        """Take note of what the round that comes next came to; `of_round` is called only where that is kept."""
+        """Take note of the result of the next round; `of_round` is called only where that is kept."""
 
     def end(self, stage: str) -> None:
         """Take note that a stage has ended."""
@@ -115,7 +115,7 @@ class Pace:
         self._samples: deque[tuple[float, float]] = deque([(now, 0.0)], maxlen=self.SAMPLES)
 
     def seconds_left(self, done: float, now: float) -> float | None:
-        """Return the seconds until the share `done` is 1, from what it is now; None while unknown."""
+        """Return the seconds until the share `done` is 1; None while unknown."""
         begun, share = self._samples[0]
         if now - self._samples[-1][0] >= 1.0:
             self._samples.append((now, done))
@@ -171,7 +171,7 @@ class NotebookProgress(Progress):
         self._move(number / rounds, f"{number:,} of {rounds:,}")
 
     def step(self, number: int, steps: int, what: str) -> None:
-        """Move the bar and show what was done."""
+        """Move the bar and show the finished part."""
         self._move(number / steps, f"{number:,} of {steps:,}, {what}")
 
     def end(self, stage: str) -> None:

@@ -37,7 +37,7 @@ class RowBlock:
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """What each row counts, (r,): its weight, or 1."""
+        """The weight of each row in counts, (r,), or 1."""
         return np.ones(len(self.codes)) if self.weights is None else self.weights
 
 

@@ -34,12 +34,12 @@ MOST_CODES = 20_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChosenRows:
-    """Rows without weights, and how near they are to what they stand for."""
+    """Rows without weights, and their distance from the weighted records."""
 
     records: SyntheticRecords
     """The distinct rows and how often each is written."""
     statement: Mapping[str, Any] = field(default_factory=dict)
-    """What release.json says of them."""
+    """Their entry in release.json."""
 
 
 def choose_rows(

@@ -62,13 +62,13 @@ class Sources:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """What a job is played with."""
+    """The inputs with which a job is played."""
 
     dataset: PrivateDataset
     journal: FileJournal | MemoryJournal = field(default_factory=lambda: MemoryJournal(keep=False))
     """Where charge, draw and record go."""
     past: Past = field(default_factory=Past)
-    """What is on file, when a run is resumed."""
+    """The entries on file, if a run is resumed."""
     sources: Sources = field(default_factory=Sources)
     progress: Progress = field(default_factory=Progress)
     account: Account | None = None
@@ -85,7 +85,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What a run ended with; a function of plan and transcript alone."""
+    """The result of a run; a function of plan and transcript alone."""
 
     ledger: Ledger
     """Everything that was charged."""
@@ -96,17 +96,17 @@ class Outcome:
     answers: NDArray[np.float64] | None = None
     """Shape (m,). Answers of a release without records."""
     sections: Mapping[str, Any] = field(default_factory=dict)
-    """What the algorithm adds to release.json."""
+    """The algorithm's entries in release.json."""
     values: Values = field(default_factory=dict)
-    """For each numeric column that was measured within its bins, what these hold."""
+    """For each numeric column measured within its bins, the estimates of its numbers."""
     measured: Callable[[], MeasuredResiduals | None] = lambda: None
-    """Gives what was measured of marginals; None where nothing was."""
+    """Gives the measurements of marginals; None without any."""
     kept: KeptMarginals | None = None
     """Marginals that the rows keep."""
     rows: ChosenRows | None = None
     """The rows without weights that stand for them, where rows are written."""
     totals: Sequence[Total] = ()
-    """What released values say of the number of records."""
+    """The number of records by released values."""
     ended: bool = True
     """Whether the run has ended; else the rounds are those that are on file."""
 
@@ -178,7 +178,7 @@ class Walk(Generic[_Curator]):
         return found
 
     def reserve(self, job: Job) -> None:
-        """Put every charge of the plan on file before the first draw, with what it is for."""
+        """Write every charge of the plan, with its purpose, to the file before the first draw."""
         planned = reservation(job)
         if self._past.reservation(planned):
             return
@@ -195,7 +195,7 @@ class Walk(Generic[_Curator]):
         given_up: tuple[int, Charge] | None = None,
         on_file: Callable[[_Made], object] = lambda value: None,
     ) -> _Made | None:
-        """Return what a charge pays for, from file where it is there; None where it was torn on file, and is lost.
+        """Return the draw that a charge pays for, from file if it is there; None if it was torn on file, and is lost.
 
         Privacy: A5 in docs/privacy.
 
@@ -228,7 +228,7 @@ class Walk(Generic[_Curator]):
         write: Callable[[_Made], Entry],
         wait: bool = True,
     ) -> _Made:
-        """Return what is computed from public values alone, from file where it is there; else it is made and written.
+        """Return a result of public values alone, from file if it is there; else compute and write it.
 
         Without `wait` the next write makes it safe: it can be computed again.
         """
@@ -251,7 +251,7 @@ class Walk(Generic[_Curator]):
             self._write({"kind": "finish"})
 
     def step(self, number: int, steps: int, what: str) -> None:
-        """Report a finished step to the owner, and what has been spent so far."""
+        """Report a finished step to the owner, and the spending so far."""
         self.progress.figures(lambda: spent_so_far(self.ledger))
         self.progress.step(number, steps, what)
 
@@ -272,7 +272,7 @@ class Walk(Generic[_Curator]):
 def noisy_answers(
     walk: Walk[_Counting], measurement: Measurement, charge: Charge, number: int = 0
 ) -> NoisyAnswers | None:
-    """Return what a measurement of a round (0: of none) counts, from file where it is there; None where it is lost."""
+    """Return the counts of a round's measurement (0: of none), from file if they are there; None if they are lost."""
     queries, noise = measurement.queries, DISCRETE_GAUSSIAN if measurement.gaussian else DISCRETE_LAPLACE
     size = queries.number_of_cells if isinstance(queries, MarginalSet) else len(queries)
     return walk.draw(
@@ -285,10 +285,10 @@ def noisy_answers(
 
 
 class Driver(Protocol):
-    """What plays runs of an algorithm; its control flow depends on the plan and on released values only."""
+    """Plays runs of an algorithm; its control flow depends on the plan and on released values only."""
 
     def prepare(self, job: Job, run: Run) -> Any:
-        """Return what the public side needs to play; refuses what cannot end well, before there is a folder."""
+        """Return the public player's data; refuse runs that cannot end well, before there is a folder."""
         ...
 
     def open_door(self, job: Job, run: Run, ledger: Ledger) -> Any:
@@ -301,7 +301,7 @@ class Driver(Protocol):
 
 
 def play_run(driver: Driver, job: Job, run: Run, prepared: Any = None) -> Outcome:
-    """Play a run, continuing after what is on file; everything is charged before it is drawn.
+    """Play a run, continuing after the steps on file; everything is charged before it is drawn.
 
     `prepared` is what `driver.prepare` gave, where it was asked before. What is on file is read first, so that a
     transcript that does not fit is refused before the table is counted.
@@ -364,7 +364,7 @@ def _walked(
 def _with_values(
     job: Job, plan: ValuesPlan, outcome: Outcome, records: SyntheticRecords, walk: Walk[CountingCurator]
 ) -> Outcome:
-    """Measure what bins of numeric columns hold, or take it from file. Privacy: C19 in docs/privacy."""
+    """Measure the numbers in bins of numeric columns, or take them from file. Privacy: C19 in docs/privacy."""
     torn: list[str] = []
 
     def measure(measurement: ColumnSums, charge: Charge) -> NoisyAnswers | None:
@@ -389,6 +389,6 @@ def reservation(job: Job) -> Entry:
 
 
 def spent_so_far(ledger: Ledger) -> Figures:
-    """Return what a ledger has spent so far, in the terms of its accountant."""
+    """Return the spending of a ledger so far, in the terms of its accountant."""
     spent = ledger.spent()
     return {"epsilon": spent.epsilon, "delta": spent.delta, "rho": spent.rho}

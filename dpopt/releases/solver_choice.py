@@ -37,7 +37,7 @@ def formulation_named(name: str | None) -> Formulation:
 def solver_and_formulation(
     given: str | Solver, solver_named: Callable[[str], Solver] | None = None
 ) -> tuple[Solver, Formulation | None]:
-    """Return what a user types as "cp-sat" or "highs:clique": the registered solver, and how it gets weighted clauses.
+    """Return the solver that a user names as "cp-sat" or "highs:clique", and its form of weighted clauses.
 
     In Python a solver may be given as it is. The formulation is None for solvers that take weighted clauses as they
     are, per-literal where none is named.
@@ -69,7 +69,7 @@ def registered_formulation(name: str) -> OwnFormulation:
 
 
 def clause_solver(given: str | Solver) -> Solver:
-    """Return what answers the rounds of a release: the local search, or an exact solver helped by it (`Portfolio`).
+    """Return the solver of a release's rounds: the local search, or an exact solver that it helps (`Portfolio`).
 
     Raises as `solver_and_formulation`.
     """
@@ -81,7 +81,7 @@ def clause_solver(given: str | Solver) -> Solver:
 
 
 def require_solver(given: str | Solver, takes: Capability = Capability.MAX_CSP) -> None:
-    """Refuse a solver that is unknown, cannot run here, or does not take what it is to solve.
+    """Refuse a solver that is unknown, cannot run here, or does not take the problems that it is to solve.
 
     Weighted clauses are written out for solvers that do not take them; the local search stands for methods of our own.
     """

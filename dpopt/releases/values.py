@@ -1,4 +1,4 @@
-"""Numbers within bins: what is measured of them with a share of the budget, in rounds, and what is drawn from it.
+"""Numbers within bins: measured in rounds with a share of the budget, and drawn from the results.
 
 The first round halves the bins of each numeric column, and each later one the halves that hold many records beside the
 noise. What a bin holds in all is taken from the synthetic records. So it is the same for every algorithm, after its
@@ -39,7 +39,7 @@ from dpopt.transcript.released import NoisyAnswers
 VALUES_SHARE = 0.02
 """Share of the budget for numbers within bins: of rho under zCDP, of epsilon for pure budgets."""
 _FALLS = 1.5
-"""A round gets so many times as much as the next one: its halves are wider, and more depends on them."""
+"""Factor between the budgets of a round and the next one: its halves are wider, and more depends on them."""
 _MOST_SHARE = 0.9
 
 Measure = Callable[[ColumnSums, Charge], NoisyAnswers | None]
@@ -47,12 +47,12 @@ Measure = Callable[[ColumnSums, Charge], NoisyAnswers | None]
 
 @dataclass(frozen=True, slots=True)
 class ValuesPlan:
-    """What is measured of numbers within bins."""
+    """The measurements of numbers within bins."""
 
     share: float
     """Of the budget."""
     columns: tuple[str, ...]
-    """The numeric columns of which some bin holds several numbers."""
+    """The numeric columns that have several numbers in some bin."""
     scales: tuple[float, ...]
     """sigma of discrete Gaussian or b of discrete Laplace noise, in records, round by round."""
     gaussian: bool
@@ -98,7 +98,7 @@ class ValuesPlan:
         return found
 
     def charges(self, relation: NeighbouringRelation) -> list[Charge]:
-        """Return what each round costs. Privacy: C19 in docs/privacy."""
+        """Return the charge of each round. Privacy: C19 in docs/privacy."""
         moved = _sensitivity(len(self.columns), relation)
         return [
             measurement_charge(_name(number), moved, scale, gaussian=self.gaussian, relation=relation)
@@ -106,7 +106,7 @@ class ValuesPlan:
         ]
 
     def statement(self, torn: Sequence[str] = ()) -> dict[str, Any]:
-        """Return what a release says of it, and of the rounds that were torn on file."""
+        """Return a release's statement about it, and about the rounds that were torn on file."""
         noise = "Gaussian" if self.gaussian else "Laplace"
         rest = "the other rounds" if len(torn) < len(self.scales) else "how full neighbouring bins are"
         lost = {
@@ -142,7 +142,7 @@ def check_share(share: float | None) -> None:
 
 
 Values = Mapping[str, ColumnBlocks]
-"""For each column that was measured, what its bins hold."""
+"""For each measured column, the estimates of the numbers in its bins."""
 
 
 def measured_values(
@@ -153,7 +153,7 @@ def measured_values(
     relation: NeighbouringRelation,
     measure: Measure,
 ) -> tuple[Values, list[Total]]:
-    """Measure numbers within bins, round by round; return what they hold, and what the first round says of all records.
+    """Measure numbers within bins, round by round; return the estimates, and the first round's number of records.
 
     All that is asked depends on released values alone.
 
@@ -187,7 +187,7 @@ def measured_values(
 
 
 def _total(column: ColumnBlocks, halves: NDArray[np.float64], deviation: float, plan: ValuesPlan) -> Total:
-    """Return what the halves of bins of a column hold together: all records, unless bins or missing values are left out."""
+    """Return the total of the halves of a column's bins: all records, unless bins or missing values are left out."""
     every = halves.size == 2 * column.counts.size and column.attribute.size == column.counts.size
     return Total(float(halves.sum()), deviation, "about" if every else "at least", gaussian=plan.gaussian)
 
@@ -259,7 +259,7 @@ def _reach(attribute: Attribute) -> tuple[NDArray[np.float64], NDArray[np.float6
 
 
 def _as_written(attribute: Attribute, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return numbers as files hold them: of dates without what their form leaves out."""
+    """Return numbers as files hold them: dates without the parts that their format drops."""
     if attribute.date_format is None:
         return numbers.copy()
     return cut_off(numbers, attribute.date_format)

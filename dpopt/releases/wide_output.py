@@ -78,7 +78,7 @@ def ones_of(records: NDArray[np.int32] | BitRecords) -> Ones:
 def write_npz(
     stream: IO[bytes], width: int, ones: Ones, places: NDArray[np.int64] | None, weights: NDArray[np.float64] | None
 ) -> None:
-    """Write rows as a sparse matrix (CSR) that `scipy.sparse.load_npz` reads, and weights beside it.
+    """Write rows as a sparse matrix (CSR) that `scipy.sparse.load_npz` reads, and weights next to it.
 
     The bytes are a function of the arguments alone: nothing is compressed, and the archive says no time.
 
@@ -138,7 +138,7 @@ def write_weights(stream: IO[bytes], weights: NDArray[np.float64]) -> None:
 
 
 def _cells(items: Items) -> pa.Array:
-    """Return what is written: d items with the separator behind them, d items with the end of the line, the end alone."""
+    """Return the texts to write: d items with the separator, d items with the end of the line, the end alone."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

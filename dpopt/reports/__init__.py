@@ -1,4 +1,4 @@
-"""A release as a page for people: what was asked and spent, what it holds, and, for the owner, how near it is to its table.
+"""A release as a page for people: request, spending, content and, for the owner, its distance from the table.
 
 In: a finished release, its folder, or a file that answers queries; for the owner, the table. Out: one page of HTML
 (`dpopt.html_pages`). Exact figures come from `dpopt.algorithms.after.judgement`; nothing here sees a record of the table.

@@ -17,7 +17,7 @@ MOST_BARS, MOST_REST, MOST_IN_ORDER, MOST_BINS = 10, 6, 32, 48
 """Bars of values, and how many more are shown where these are all; bars of ordered values; bars of a histogram."""
 WIDTH, HEIGHT = 360, 120
 MISSING, LETTER = 56, 6.5
-"""Of a histogram, in units of its picture, as are what is kept at its right for missing values, and a letter."""
+"""Size of a histogram's picture, and the space for missing values at its right, and a letter, in the same units."""
 
 
 def short(text: str, most: int = 18) -> str:

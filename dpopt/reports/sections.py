@@ -1,4 +1,4 @@
-"""What each section of a report shows: columns, pairs, and what the table says of them."""
+"""The sections of a report: columns, pairs, and the comparison with the table."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _one_way(schema: Schema, answers: RecordAnswers, number: int) -> list[Number
 
 
 def rounds_section(finished: SyntheticRelease) -> dict[str, Any] | None:
-    """Return the rounds of DualQuery: lines of worth and bounds per draw, and what is to be said; None where there are none."""
+    """Return the rounds of DualQuery: lines of values and bounds per draw, and a text; None without rounds."""
     found = round_rows(finished.played, finished.job.plan.solver)
     if not found:
         return None

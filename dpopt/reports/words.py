@@ -1,4 +1,4 @@
-"""What was spent, in plain words: the guarantee, its meaning for a test of membership, and charges by mechanism."""
+"""The spending in plain words: the guarantee, its meaning for a test of membership, and charges by mechanism."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpopt.accounting.budget import protection
 
 
 def meaning_of(privacy: Mapping[str, Any]) -> list[str]:
-    """Return what a guarantee means, a sentence each.
+    """Return the meaning of a guarantee, a sentence each.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def meaning_of(privacy: Mapping[str, Any]) -> list[str]:
 
 
 def grouped_charges(charges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the charges of a ledger, equal mechanisms together: what, theorem, how often, cost of each, share.
+    """Return the charges of a ledger, equal mechanisms together: name, theorem, number, cost of each, share.
 
     Shares are of rho, in zCDP: epsilon squared over 2 of a pure charge, and over 8 of one of bounded range.
     """

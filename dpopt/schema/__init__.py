@@ -1,4 +1,4 @@
-"""What a record may be: attributes with their values or bins, and rules on records. Public.
+"""The possible records: attributes with their values or bins, and rules on records. Public.
 
 In: declarations, or their JSON form. Out: `Schema`, `Attribute`, `ThresholdCircuit` (the rules, as gates over codes).
 Holds no data.

@@ -25,7 +25,7 @@ def refused_type(
     date_format: str | None = None,
     duration: str | None = None,
 ) -> str | None:
-    """Return what an attribute could have in place of a type; None if that suits its edges or its listed values."""
+    """Return the attribute that would fit a type; None if that suits its edges or its listed values."""
     if any(isinstance(value, str | bool) for value in numbers):
         truth = name == "bool" and all(isinstance(value, bool) for value in numbers)
         return None if truth or _TEXTS.fullmatch(name) else "category, ordered category or, of truth values, bool"

@@ -32,7 +32,7 @@ LARGEST_SIZE, MOST_DECIMALS = 65_535, 15
 
 
 class AttributeKind(Choice):
-    """What kind of values an attribute has.
+    """Kinds of values of an attribute.
 
     Examples
     --------
@@ -217,7 +217,7 @@ class Attribute:
         return value_text(self.values[code])
 
     def decoded(self) -> tuple[Value | None, ...]:
-        """Return what is written out for each code; for missing the missing text, or None if that text is empty."""
+        """Return the text that is written for each code; for missing the missing text, or None if that text is empty."""
         written: tuple[Value | None, ...]
         if self.kind is not AttributeKind.NUMERIC:
             written = self.values
@@ -278,14 +278,14 @@ class Attribute:
 
     @property
     def quantity(self) -> str:
-        """What its numbers are: dates, times of day, durations of a unit, or numbers, which lengths are too."""
+        """The unit of its numbers: dates, times of day, durations of a unit, or plain numbers, also for lengths."""
         if self.date_format is not None:
             return "dates" if has_years(self.date_format) else "times of day"
         return "numbers" if self.duration is None else f"durations in {self.duration}"
 
     @property
     def measured(self) -> str:
-        """What the numbers of this attribute are, for people: its name, and of a length from where it counts."""
+        """Return a name for the numbers of this attribute: its own, and for a length also its beginning."""
         counted = "above" if self.unit is None else f"{self.unit} after"
         return self.name if self.after is None else f"{self.name} ({counted} {self.after})"
 

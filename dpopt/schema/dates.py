@@ -130,7 +130,7 @@ def date_number(text: object, form: str) -> Seconds:
 
 
 def cut_off(numbers: NDArray[np.float64], form: str) -> NDArray[np.float64]:
-    """Return seconds without what a format does not hold, NaN as it is: those of their texts (`date_text`).
+    """Return seconds without the parts that a format drops, NaN as it is: those of their texts (`date_text`).
 
     Examples
     --------

@@ -34,7 +34,7 @@ def scaled(numbers: _Numbers) -> _Numbers:
 
 
 def unscaled(numbers: _Numbers) -> _Numbers:
-    """Return the numbers of which `scaled` gives these."""
+    """Return the numbers that `scaled` maps to these."""
     return np.asarray(np.sign(numbers) * np.expm1(np.abs(numbers)))
 
 
@@ -99,7 +99,7 @@ def finer(attribute: Attribute) -> Attribute:
 
 
 def dividable(schema: Schema) -> list[int]:
-    """Return the positions of the numeric attributes of which some bin holds several numbers.
+    """Return the positions of the numeric attributes with several numbers in a bin.
 
     Columns that a rule compares by representatives are left out, but for orders (`orders`): the rule holds for those
     numbers, and not for all others.

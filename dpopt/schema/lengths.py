@@ -1,4 +1,4 @@
-"""Columns declared as lengths after other columns: what files hold, and how the two turn into each other.
+"""Columns declared as lengths after other columns: their form in files, and conversions both ways.
 
 The codes of such an attribute are bins of what its column says less what the other column says. What is written is the
 sum. So both are in order by construction, and their difference is measured as any other number.
@@ -152,7 +152,7 @@ def _rounded(numbers: _Numbers, largest: _Numbers) -> _Numbers:
 def add_lengths(
     attributes: Sequence[Attribute], records: NDArray[np.int32], numbers: Mapping[int, _Numbers]
 ) -> dict[int, _Numbers]:
-    """Return numbers by the positions of columns, with the sums for all that are lengths: what files hold.
+    """Return numbers by the positions of columns, as files hold them: each length becomes a sum.
 
     Parameters
     ----------

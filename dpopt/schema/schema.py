@@ -38,7 +38,7 @@ __all__ = ["LARGEST_SIZE", "Attribute", "AttributeKind", "Schema", "Value", "num
 
 SCHEMA_VERSION = 1
 READING_KEYS = ("separator", "decimal", "thousands", "encoding", "quotes", "multiline", "trim")
-"""What a schema may say of how its tables are written."""
+"""Declarations in a schema about how its tables are written."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -273,7 +273,7 @@ class Schema(Shown):
 
 
 def _accepted(proposed: object, attributes: list[object], rules: list[object]) -> tuple[list[object], list[object]]:
-    """Return attributes and rules with what their owner accepted of the proposals of a draft."""
+    """Return attributes and rules with the proposals of a draft that their owner accepted."""
     for number, item in enumerate(json_list(proposed, "schema: 'proposed'", SchemaError), 1):
         place = f"proposal number {number}"
         one = json_object(item, place, SchemaError)
@@ -428,7 +428,7 @@ def _boolean_values(declared: dict[str, Any], place: str) -> tuple[Value, ...]:
 
 
 def _numeric(declared: dict[str, Any], place: str) -> dict[str, Any]:
-    """Return what is declared of a numeric attribute beside what all have."""
+    """Return the declarations of a numeric attribute beyond those of every attribute."""
     if "edges" in declared and ("bins" in declared or "range" in declared):
         raise SchemaError(f"{place}: give either 'edges', or 'bins' with 'range'")
     numbers = {

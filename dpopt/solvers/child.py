@@ -86,7 +86,7 @@ def _forget_noise() -> None:
 
 
 def _watch(parent: int) -> None:
-    """End this process, and what it started, when the parent is gone (where the kernel does not do so itself)."""
+    """End this process and its children when the parent is gone (if the kernel does not do so itself)."""
     with contextlib.suppress(psutil.NoSuchProcess):
         watched = psutil.Process(parent)
         while not has_ended(watched):

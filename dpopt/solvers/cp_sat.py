@@ -60,7 +60,7 @@ def add_rules(
 def _terms(
     rules: ThresholdCircuit, terms: range, gains: NDArray[np.int64], offsets: NDArray[np.int64], codes: list[Literal]
 ) -> tuple[list[Literal], list[int]]:
-    """Return the literals of the codes that add something to a gate's sum, and what each adds."""
+    """Return the literals of the codes that add to a gate's sum, and the amount of each."""
     starts = rules.value_starts[terms.start : terms.stop + 1]
     entry = np.arange(int(starts[0]), int(starts[-1]))
     owner = np.repeat(np.arange(terms.stop - terms.start), np.diff(starts))

@@ -88,7 +88,7 @@ SCS: dict[str, Verdict] = {
 """Every number of a status in the module scs."""
 
 SCS_LIMITS: dict[str, Verdict] = {"reached time_limit_secs": Means.TIME, "reached max_iters": Means.WORK}
-"""What SCS's words say of an outcome that is not accurate, or not determined."""
+"""SCS's phrases for an outcome that is not accurate, or not determined."""
 
 HIGHS = status_table(
     (Means.OPTIMAL, "kOptimal"),
@@ -128,7 +128,7 @@ class CvxpyConvex:
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """What the library accepts and gives."""
+        """The abilities of the library."""
         known = {Capability.LP, Capability.CONVEX_QP, Capability.DUALS, Capability.DETERMINISTIC_LIMIT}
         return frozenset(known | {Capability.CONES, Capability.SDP} if LIBRARIES[self.name].cones else known)
 
@@ -373,7 +373,7 @@ class _Library:
         return f"{self.module} {own} (CVXPY {cvxpy.__version__})".replace("  ", " ")
 
     def verdict(self, native: str, words: str) -> Verdict:
-        """Return what a status means; SCS says in words only that a limit was reached."""
+        """Return the meaning of a status; only SCS's text says that a limit was reached."""
         found = self.statuses.get(native, UNKNOWN_STATUS)
         if self.name == "SCS" and found[0] in {Termination.IMPRECISE, Termination.FAILED}:
             found = next((meaning for text, meaning in SCS_LIMITS.items() if text in words), found)
@@ -418,7 +418,7 @@ def _highs(limits: SolveLimits) -> Options:
 
 
 def _entry(*keys: str) -> Callable[[object], object]:
-    """Return what looks up an entry in nested dictionaries."""
+    """Return a function that looks up an entry in nested dictionaries."""
 
     def look_up(answer: object) -> object:
         for key in keys:

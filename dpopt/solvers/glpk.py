@@ -44,7 +44,7 @@ LINEAR: dict[str, Verdict] = {
 """Status of the primal and of the dual solution, as in the solution file: feasible, infeasible, none exists, undefined."""
 
 WHOLE = status_table((Means.OPTIMAL, "o"), (Means.TIME, "f u"), (Means.INFEASIBLE, "n"))
-"""Status of the mixed-integer solution: optimal, feasible, none exists, undefined. LIMIT is made precise by `SAID`."""
+"""Status of the mixed-integer solution: optimal, feasible, none exists, undefined. `SAID` tells which LIMIT it was."""
 
 SAID: dict[str, Verdict] = {
     "TIME LIMIT EXCEEDED; SEARCH TERMINATED": Means.TIME,
@@ -104,7 +104,7 @@ class Glpk:
         return replace(self.read(linear, text, log), history=history.entries())
 
     def read(self, program: MixedIntegerProgram, text: str, log: str) -> SolveResult:
-        """Read a solution file and what glpsol printed."""
+        """Read a solution file and the output of glpsol."""
         lines = text.splitlines()
         head = next((line.split() for line in lines if line.startswith("s ")), [])
         words = " ".join(head[4:-1])
@@ -157,7 +157,7 @@ def _values(program: MixedIntegerProgram, lines: list[str]) -> tuple[NDArray[np.
 
 
 def _listen(history: History, line: str, sign: float) -> None:
-    """Note what a line of progress says; glpsol minimizes."""
+    """Take value and bound from a line of progress; glpsol minimizes."""
     found = _PROGRESS.match(line)
     if found is not None:
         incumbent, bound = (number_in(text) for text in found.groups())

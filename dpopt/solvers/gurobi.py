@@ -131,7 +131,7 @@ class _Rows:
     number: int
 
     def duals(self) -> NDArray[np.float64]:
-        """Return the dual of each row; a row with two sides is two constraints, of which one at most is active."""
+        """Return the dual of each row; a row with two sides is two constraints, at most one of them active."""
         multipliers = np.asarray(self.constraints.Pi, dtype=np.float64)
         return np.bincount(self.row, weights=multipliers, minlength=self.number).astype(np.float64)
 

@@ -65,7 +65,7 @@ KINDS: dict[str, tuple[str, frozenset[Capability]]] = {
     "glop": ("GLOP", _LINEAR),
     "pdlp": ("PDLP", _LINEAR),
 }
-"""Names in the registry: the solver's name in MathOpt, and what it accepts and gives."""
+"""Names in the registry, with the solver's name in MathOpt and its abilities."""
 
 _PDLP_TOLERANCE = 1e-9
 _NEARLY = 0.5  # Glop was seen to stop after .015 s of .02
@@ -84,7 +84,7 @@ class MathOpt:
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """What the solver accepts and gives."""
+        """The abilities of the solver."""
         return KINDS[self.name][1]
 
     def solve(self, program: Program, limits: SolveLimits, *, hint: Point | None) -> SolveResult:
@@ -138,7 +138,7 @@ class MathOpt:
 
 
 def verdict(answer: mathopt.SolveResult, limits: SolveLimits) -> Verdict:
-    """Return what MathOpt's reason, and its limit where it names one, mean.
+    """Return the meaning of MathOpt's reason, and of its limit if it names one.
 
     Glop does not say which limit it was: it is found out from what was used up.
     """

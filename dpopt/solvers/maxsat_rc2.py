@@ -95,7 +95,7 @@ class _Clock:
         self._end = None if seconds is None else time.perf_counter() + seconds
 
     def run(self, solve: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
-        """Return what `solve` returns."""
+        """Return the result of `solve`."""
         self._ended = ended = threading.Event()
         if self._end is not None:
             threading.Thread(target=self._watch, args=(ended, interrupt), daemon=True).start()
@@ -131,7 +131,7 @@ def _optimum(cnf: WeightedCnf, seconds: float | None, history: History, best: in
             return outcome
 
     class Noting(RC2Stratified):  # type: ignore[misc]  # no types
-        """RC2 that notes what each core proves, unless an interruption may have cut it short."""
+        """RC2 that notes the bound of each core, unless an interruption could have cut it short."""
 
         def process_core(self) -> None:
             super().process_core()

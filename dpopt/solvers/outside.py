@@ -32,7 +32,7 @@ from dpopt.solvers.registry import BREAKDOWNS, require_available
 TRIAL_SECONDS = 30.0
 """The time limit of a solver that is tried on a tiny problem."""
 PATIENCE, OVERRUN = 60.0, 2.0
-"""Seconds, and time limits, that a solver from outside is waited for: what is longer."""
+"""Seconds, or multiples of the time limit, that a foreign solver is waited for: the longer of the two."""
 
 _Reply = queue.SimpleQueue[tuple[object, BaseException | None]]
 _Tasks = queue.SimpleQueue[tuple[Callable[[], object], _Reply]]
@@ -44,7 +44,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def answer(solver: Solver, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> object:
-    """Return or raise what `solve` does; without a time limit it is waited for."""
+    """Return or raise the outcome of `solve`; without a time limit it is waited for."""
     inner, solve = outsider(solver), partial(solver.solve, program, limits, hint=hint)
     if inner is None or isinstance(inner, InChildProcess):
         return solve()
@@ -135,7 +135,7 @@ def tiny_problem(takes: Capability) -> tuple[Program, float]:
 
 
 def _wrong(program: Program, result: SolveResult, best: float) -> str | None:
-    """Return what is wrong with a verified answer to a tiny problem; nothing if nothing is."""
+    """Return the fault of a verified answer to a tiny problem; empty if there is none."""
     if result.objective is None:
         return f"it ended {result.termination.value!r} without a solution: {result.native_status:.200}"
     sense, optimal = 1.0 if isinstance(program, MaxCsp) else -1.0, result.termination is Termination.OPTIMAL
@@ -148,7 +148,7 @@ def _wrong(program: Program, result: SolveResult, best: float) -> str | None:
 
 
 def words_of(error: BaseException) -> str:
-    """Return what an error says; those of a class from outside may raise themselves."""
+    """Return the text of an error; a foreign class can raise another one while it makes its text."""
     try:
         return str(error)
     except BREAKDOWNS:
@@ -174,7 +174,7 @@ def outsider(solver: Solver) -> Solver | None:
 
 
 def _work(tasks: _Tasks) -> None:
-    """Do one task after the other: what a solver starts may end with the thread that started it."""
+    """Run tasks one after the other: the threads of a solver can end with the thread that started them."""
     while True:
         call, reply = tasks.get()
         try:

@@ -84,7 +84,7 @@ class PulpCbc:
         return found if hint is None else _not_behind(linear, found, hint)
 
     def read(self, program: MixedIntegerProgram, text: str, log: str) -> SolveResult:
-        """Read a solution file and what CBC printed."""
+        """Read a solution file and the output of CBC."""
         head = text.partition("\n")[0]
         status = head.partition(" - objective value")[0]
         native = status.removesuffix(NO_INTEGER_SOLUTION)
@@ -127,7 +127,7 @@ def _write(program: MixedIntegerProgram, path: Path) -> None:
 
 
 def _start_beside(model: Path, hint: Point) -> str:
-    """Write a starting point in the form of a solution file, beside the program; return its path."""
+    """Write a starting point in the form of a solution file, next to the program; return its path."""
     path = model.with_name("start.txt")
     lines = [f"{number} x{number} {value!r} 0" for number, value in enumerate(hint.tolist())]
     path.write_text("\n".join(["Stopped on time - objective value 0", *lines, ""]), encoding="ascii")

@@ -54,7 +54,7 @@ UNDECIDED = frozenset({0, -3})
 """Numbers of `status`, "not solved" and "undefined", for which PuLP makes up a `sol_status` of -1 where it knows none."""
 
 OWN_ADAPTERS = frozenset({"PULP_CBC_CMD", "GLPK_CMD"})
-"""What PuLP calls cbc and glpk, which have files of their own here."""
+"""PuLP's names for cbc and glpk, which have adapters of their own here."""
 
 _NO_GAP = 1e-12  # PuLP takes 0 for "not given", and Gurobi and HiGHS would stop at 1e-4
 _NEARLY = 0.95  # a run that took less of its time was not stopped by it
@@ -113,7 +113,7 @@ class PulpOther:
 
 
 def registered_name(library: str) -> str:
-    """Return the name in the registry of what PuLP calls so: GUROBI is pulp-gurobi."""
+    """Return the name in the registry for PuLP's name: pulp-gurobi for GUROBI."""
     return f"pulp-{library.lower().replace('_', '-')}"
 
 
@@ -135,7 +135,7 @@ def found_by_pulp() -> dict[str, str]:
 
 
 def verdict(status: int, sol_status: int, program: MixedIntegerProgram, *, stopped: bool) -> Verdict:
-    """Return what PuLP's two numbers mean; `stopped`: the time limit was used up."""
+    """Return the meaning of PuLP's two numbers; `stopped`: the time limit was used up."""
     if status in UNDECIDED and sol_status == -1:
         sol_status = 0
     termination, limit = STATUS.get(sol_status, UNKNOWN_STATUS)

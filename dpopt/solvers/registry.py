@@ -1,4 +1,4 @@
-"""Which solvers there are, in order, what each needs to run here, and how to get one by name.
+"""The solvers, in order, the requirements of each, and how to get one by name.
 
 The table holds import strings: a solver's file is imported when the solver is first asked for, its library only in its
 child process. After the table come what else PuLP finds (`pulp-gurobi`), then solvers from outside, which register
@@ -34,13 +34,13 @@ class Requirement(Protocol):
     """Something that can be there or not."""
 
     def availability(self) -> Availability:
-        """Look it up; what is missing comes with the command that brings it."""
+        """Look up a solver; the error for a missing one names the command that installs it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A library of which at_least <= version < below, where given; whole numbers between dots.
+    """A library with at_least <= version < below, if given; whole numbers between dots.
 
     `stage` is what follows for pip after the numbers of `at_least`, of a library that has pre-releases only (".dev17");
     `why` is what is wrong with other versions.
@@ -114,7 +114,7 @@ class Licence:
 
 
 def availability_of(requirements: Sequence[Requirement]) -> Availability:
-    """Return what is missing first, else that everything is there, in the words of all requirements."""
+    """Return the first missing requirement, else that all are met, in words."""
     found = []
     for requirement in requirements:
         availability = requirement.availability()
@@ -160,12 +160,12 @@ AUTO = "auto"
 DEFAULT = "local-search"
 PULP = "pulp-"
 BREAKDOWNS = (Exception, SystemExit, GeneratorExit)
-"""What code from outside may raise without ending dpopt; KeyboardInterrupt is the user's word."""
+"""Errors that foreign code can raise without ending dpopt; KeyboardInterrupt comes from the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A solver of this package: where it is (see `load`), and what it needs.
+    """A solver of this package: its module (see `load`), and its requirements.
 
     With requirements it is an `Adapter`, run in a child process; without any it is a `Solver` itself. `through_files`:
     the library works through temporary files.
@@ -211,13 +211,13 @@ SOLVERS: dict[str, Entry] = {
 
 
 def solver_names() -> tuple[str, ...]:
-    """Return the names of all registered solvers: those of this package, what PuLP finds, then others by name."""
+    """Return the names of all registered solvers: those of this package, those that PuLP finds, then others by name."""
     known = (*SOLVERS, *_found_by_pulp())
     return (*known, *sorted(set(outside(ENTRY_POINTS)) - set(known)))
 
 
 def outside(group: str) -> dict[str, importlib.metadata.EntryPoint]:
-    """Return what other packages register under a group of entry points, by name; of two with one name, the first."""
+    """Return the objects that packages register as entry points of a group, by name; of two with one name, the first."""
     points = importlib.metadata.entry_points(group=group)
     return {point.name: point for point in reversed([*points])}
 
@@ -330,7 +330,7 @@ def _of_entry_point(point: importlib.metadata.EntryPoint) -> Solver:
 
 
 def _wrong_members(solver: Solver) -> list[str]:
-    """Return what is wrong with the name and capabilities of a solver from outside; nothing of it has been checked."""
+    """Return the fault in the name and capabilities of a foreign solver; nothing of it has been checked."""
     name: object = solver.name
     capabilities: object = solver.capabilities
     found = [] if isinstance(name, str) else [f"whose name is {name!r:.40}, and no text"]
@@ -344,7 +344,7 @@ _MEMBERS = ("name", "capabilities", "availability", "solve")
 
 @functools.cache
 def _found_by_pulp() -> dict[str, str]:
-    """Return what PuLP finds beyond the table, by registered name; looked up once, in a process of its own."""
+    """Return the solvers that PuLP finds beyond the table, by registered name; looked up once, in a process of its own."""
     if not _PULP.availability().available:
         return {}
     find = cast("Callable[[], dict[str, str]]", load("dpopt.solvers.pulp_other:found_by_pulp"))
@@ -352,7 +352,7 @@ def _found_by_pulp() -> dict[str, str]:
 
 
 def load(path: str) -> Callable[[], Adapter]:
-    """Import "module:name" and return what it names; of "module:name:word", return the call of it with that word."""
+    """Import "module:name" and return the named object; for "module:name:word", its call with that word."""
     module, name, word = (*path.split(":"), "")[:3]
     found = cast("Callable[[], Adapter]", getattr(importlib.import_module(module), name))
     if not word:

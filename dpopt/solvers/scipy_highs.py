@@ -82,7 +82,7 @@ class ScipyHighs:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What SciPy answers, for the minimization that it was given."""
+    """SciPy's answer, for the minimization that it was given."""
 
     words: str
     point: NDArray[np.float64] | None

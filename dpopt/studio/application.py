@@ -145,7 +145,7 @@ class Studio:
         os._exit(0)
 
     def close(self) -> None:
-        """Stop what runs, and remove what is private."""
+        """Stop the running processes, and remove the private files."""
         for table in self.tables.values():
             table.stop()
         self._socket.close()
@@ -280,7 +280,7 @@ class Studio:
         )
 
     async def _rules(self, request: Request, table: Table) -> Response:
-        """Take the rules; the button beside the fields of a rule adds it to them, and comes back."""
+        """Take the rules; the button of a rule's form adds it to them, and comes back."""
         text, problem = table.rules, None
         if request.method == "POST":
             async with request.form() as form:
@@ -383,7 +383,7 @@ class Studio:
 
 
 def _limited(request: Request) -> Callable[[], Awaitable[Message]]:
-    """Return what receives a request, and refuses one that is too long by the bytes that came, whatever it declared."""
+    """Return a receiver of requests that refuses one which is too long by the bytes that came, whatever it declared."""
     come = 0
 
     async def receive() -> Message:

@@ -1,4 +1,4 @@
-"""What a form says of columns and rules, as the parts of a schema; predicted errors as a curve."""
+"""The content of a form about columns and rules, as the parts of a schema; predicted errors as a curve."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ColumnForm:
 
     @classmethod
     def sent(cls, number: int, name: str, form: Mapping[str, Any]) -> ColumnForm:
-        """Return what was sent for the column of this number."""
+        """Return the fields that were sent for the column of this number."""
 
         def text(field: str) -> str:
             return str(form.get(f"{field}-{number}", "")).replace("\r", "")

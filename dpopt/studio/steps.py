@@ -12,7 +12,7 @@ STEPS = {"steps.sh": "studio_steps.sh", "steps.ipynb": "studio_steps.json"}  # f
 
 
 def steps_of(file: str, name: str, plan: Mapping[str, Any], release: Mapping[str, Any], budget: str) -> str:
-    """Return a file of `STEPS` for a table of this name, given what `dpopt.plan` and `dpopt.release` take besides."""
+    """Return a file of `STEPS` for a table of this name, given the keywords of `dpopt.plan` and `dpopt.release`."""
     filters: dict[str, Callable[..., str]] = {
         "options": _options,
         "keywords": _keywords,

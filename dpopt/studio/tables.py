@@ -1,4 +1,4 @@
-"""What one table has come to: its draft, rules, plan, the process of its release, and the result.
+"""The state of one table: its draft, rules, plan, the process of its release, and the result.
 
 A table lies in a private folder of the running studio, which is removed at its end, and releases in a folder of the
 user's, which stays: what was paid for is never removed.
@@ -50,7 +50,7 @@ def ending_of(name: str) -> str:
 
 @dataclass(slots=True)
 class FormEntries:
-    """What the owner asked for, as it was typed; kept so that a form shows it again."""
+    """The owner's entries, as typed; kept so that a form shows them again."""
 
     n: str = ""
     epsilon: str = "1"
@@ -65,7 +65,7 @@ class FormEntries:
     target: str = ""
 
     def reading(self) -> dict[str, Any]:
-        """Return the unit of privacy, and what is done with values that do not fit, as a release takes them."""
+        """Return the unit of privacy, and the treatment of values that do not fit, as a release takes them."""
         person, rows = self.person.strip(), self.rows_per_person.strip()
         repairs = {"on_invalid": self.on_invalid} if self.on_invalid else {}
         if not person and not rows:
@@ -263,7 +263,7 @@ class Table:
             )
 
     def stop(self) -> None:
-        """End the process; what was drawn is on file and paid."""
+        """End the process; the draws so far are on file and paid."""
         if self.process is None:
             return
         if self.process.poll() is None:

@@ -84,7 +84,7 @@ class Written(Progress):
 
 
 def main(task: Path) -> int:
-    """Carry out a task; returns 0 if all of it was done, and leaves `problem.txt` beside it otherwise."""
+    """Carry out a task; return 0 if all of it was done, else leave `problem.txt` next to it."""
     asked: dict[str, Any] = read_json_object(task, "task", dpopt.DpoptError)
     progress = Written(task.with_name("progress.json"))
     out, table = Path(asked["out"]), asked["table"]
@@ -114,7 +114,7 @@ def main(task: Path) -> int:
 
 
 def _summary(finished: dpopt.SyntheticRelease, table: str) -> dict[str, Any]:
-    """Return what was spent, the figures that are furthest from the table, and the first rows. Not private."""
+    """Return the spending, the figures with the largest errors, and the first rows. Not private."""
     rows = finished.to_pandas().head(ROWS_SHOWN).astype(object)
     return {
         "spent": {key: finished.statement["privacy"][key] for key in ("epsilon", "delta", "unit")},

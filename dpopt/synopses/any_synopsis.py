@@ -78,7 +78,7 @@ KINDS: Mapping[str, Callable[[], type[Synopsis]]] = {
     "dpopt_sanitizer": _sanitized,
     "dpopt_count": _optimal_count,
 }
-"""What imports the class of each kind, by the key of its statement."""
+"""Imports of the class of each kind, by the key of its statement."""
 
 
 def read_synopsis(path: str | os.PathLike[str]) -> Synopsis:

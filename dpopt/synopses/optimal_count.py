@@ -66,11 +66,11 @@ class CountPlan(SynopsisPlan):
         self.charges()
 
     def charges(self) -> list[Charge]:
-        """Return what a draw costs, computed from the weights."""
+        """Return the charge of a draw, computed from the weights."""
         return list(matrix_charges(self.weights, self.epsilon, self.relation))
 
     def derived(self) -> dict[str, Any]:
-        """Return the expected losses beside what every plan states."""
+        """Return the expected losses, and the figures that every plan states."""
         return {**super().derived(), "largest_expected_loss": self.expected_error}
 
     @property
@@ -129,7 +129,7 @@ def plan_count(
 
 @dataclass(frozen=True, slots=True)
 class CountAnswer:
-    """What a draw says of the count."""
+    """The estimate of the count by a draw."""
 
     value: int
     """The drawn output."""
@@ -255,7 +255,7 @@ def pure_unless_rho(request: Request) -> Request:
 
 
 def planned_count(request: Request, budget: Budget, *, most: int, loss: str, solver: str | None) -> CountPlan:
-    """Return the plan for what is asked; a delta that is named belongs to the mechanism, where its noise is pure."""
+    """Return the plan for a request; a delta that is named belongs to the mechanism, if its noise is pure."""
     if request.delta and request.budget is not None:
         raise PlanError("a budget over many releases has no sum for a delta of one draw; leave --delta out")
     if budget.accountant is Accountant.PURE and request.delta:

@@ -92,7 +92,7 @@ class ModelKeywords(RequestKeywords, total=False):
     """Keywords of a synopsis that has estimates that are optimization models."""
 
     solver: str | Solver | None
-    """Who solves the models, beside dpopt's own methods, after the draws; "closed-form" is one. See
+    """Solver of the models after the draws, in addition to dpopt's own methods; "closed-form" is one. See
     `Synopsis.solved`."""
     seconds: float | None
     """Its time limit for each model."""
@@ -118,7 +118,7 @@ class Comparable(Protocol):
 
 
 class Costed(Spending, Protocol):
-    """A plan that says what it costs."""
+    """A plan with charges."""
 
     def charges(self) -> list[Charge]:
         """Return the whole cost, in order."""
@@ -158,7 +158,7 @@ class Reserved:
     def measured(
         self, records: Closed, measurements: Iterable[Counted], *, counting: Callable[[], None] | None = None
     ) -> tuple[NDArray[np.int64], ...]:
-        """Return what each measurement gives, with its noise; `counting` makes all exact counts first."""
+        """Return the values of each measurement, with noise; `counting` makes all exact counts first."""
         curator = self.curator(records)
         if counting is not None:
             with self.stage("counting conjunctions"):
@@ -167,7 +167,7 @@ class Reserved:
             return tuple(curator.measure(one).values for one in measurements)
 
     def privacy(self) -> dict[str, Any]:
-        """Return what was spent, charge by charge."""
+        """Return the spending, charge by charge."""
         return privacy_statement(self.plan, self.ledger)
 
 
@@ -189,7 +189,7 @@ class Measure(Protocol[_Records_contra, _Plan_contra, _Released_co]):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a user asks of any synopsis; the fields are those of `ModelKeywords`."""
+    """A user's request of any synopsis; the fields are those of `ModelKeywords`."""
 
     epsilon: float | None = None
     delta: float | None = None
@@ -359,7 +359,7 @@ class Request:
     def _tried(
         self, plan: Callable[[Budget, int | None], _Plan], budget: Budget, size: int | None, tried: int | None
     ) -> _Plan:
-        """Return the plan for a declared number of records, or else for `tried` of them: what cannot be planned is refused."""
+        """Return the plan for a declared number of records, or else for `tried`, to refuse impossible plans."""
         if tried is None:
             return plan(budget, 0 if self.replaced else None)
         if size is not None and self.replaced:
@@ -387,7 +387,7 @@ class Request:
         compared: Callable[[Budget, int | None], Comparable] | None = None,
         margin: float = MARGIN,
     ) -> _Released:
-        """Release a table: what cannot be planned or paid is refused before it is read.
+        """Release a table; a request that cannot be planned or paid is refused before the table is read.
 
         Parameters
         ----------
@@ -518,7 +518,7 @@ class Request:
         compared: Callable[[Budget, int | None], Comparable] | None,
         margin: float = MARGIN,
     ) -> _Released:
-        """Measure what was read; the plan is made again where the number of records is known only now."""
+        """Measure the records; the plan is made again if their number is known only now."""
         if tried is None:
             number = public_size(records, self.relation, None) if self.replaced else None
             found: Any = made if number is None else replace(made, size=number)  # type: ignore[type-var]

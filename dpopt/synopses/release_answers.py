@@ -41,7 +41,7 @@ MOST_BINS = 2_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answering:
-    """What answers questions: what one release measured of a table, or several, and the rows of the first; or a histogram."""
+    """Sources of answers: the measurements of one or several releases of a table, and rows; or a histogram."""
 
     schema: Schema
     measured: Measured
@@ -86,7 +86,7 @@ class Answering:
 
     @classmethod
     def _of_histogram(cls, made: Synopsis) -> Answering:
-        """Return what asks the least-squares counts of a histogram."""
+        """Return a source of answers that uses the least-squares counts of a histogram."""
         if not isinstance(made, Histogram) or made.plan.round_levels or made.bins.number > MOST_BINS:
             raise QuestionError(
                 f"found a {made.WHAT}, released by {made.MADE_BY}; questions are answered by releases of records and by "
@@ -152,7 +152,7 @@ def answer(
     population: bool = False,
     shrunken: bool = False,
 ) -> pd.DataFrame:
-    """Answer questions from what a release measured, each with an interval that holds the figure of the table.
+    """Answer questions from the measurements of a release, each with an interval that holds the figure of the table.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def answer(
 
 
 def frame(rows: list[Row]) -> pd.DataFrame:
-    """Return rows as a table, what names a figure first."""
+    """Return rows as a table, the columns that name a figure first."""
     import pandas as pd
 
     names = dict.fromkeys(name for row in rows for name in row)

@@ -49,7 +49,7 @@ class Inference:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solved:
-    """What a solver made of the model of an estimate; on file as it is."""
+    """A solver's answer to the model of an estimate; stored unchanged."""
 
     estimate: str
     solver: str
@@ -98,7 +98,7 @@ class Solved:
 
 
 def solved_by(inferences: Mapping[str, Inference], solver: str | Solver, seconds: float | None) -> tuple[Solved, ...]:
-    """Return what a solver makes of each model that it takes."""
+    """Return a solver's answer to each model that it takes."""
     taken = {name: one for name, one in inferences.items() if one.size.taken_by(solver)}
     return tuple(_solved(name, one, solver, seconds) for name, one in taken.items())
 

@@ -1,4 +1,4 @@
-"""What every synopsis is, and its file: an .npz archive with a statement and arrays of noisy numbers."""
+"""The interface of every synopsis, and its file: an .npz archive with a statement and arrays of noisy numbers."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _PLAN = "the plan"
 
 
 class SynopsisPlan:
-    """A frozen dataclass, on file with every field, and with what follows from them for people who read the file."""
+    """A frozen dataclass, stored with every field, and with derived figures for people who read the file."""
 
     __slots__ = ()
     budget: Budget
     relation: NeighbouringRelation
 
     def derived(self) -> dict[str, Any]:
-        """Return what follows from the fields, as JSON."""
+        """Return derived figures, as JSON."""
         return {"neighbours": self.budget.neighbours(self.relation)}
 
     def to_json(self) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class SynopsisPlan:
 
     @classmethod
     def from_json(cls, given: object) -> Self:
-        """Read what `to_json` gave; what follows from the fields is computed again."""
+        """Read the output of `to_json`; derived figures are computed again."""
         stated = json_object(given, _PLAN, PlanError)
         names = [field.name for field in fields(cls)]  # type: ignore[arg-type]  # each plan is a dataclass
         plan = decode(cls, {name: stated[name] for name in names if name in stated}, _PLAN, PlanError)
@@ -74,44 +74,44 @@ class Synopsis(Shown, ABC):
     KEY: ClassVar[str]
     """Whose value in the statement is 1, the version."""
     WHAT: ClassVar[str]
-    """What it is, in words."""
+    """Its name, in words."""
     MADE_BY: ClassVar[str]
     """The command or function that releases it."""
     DECLARED: ClassVar[Mapping[str, Any]] = {}
     """The type of each field that the codec reads and writes, such as bins."""
     privacy: Mapping[str, Any]
-    """What was spent, charge by charge."""
+    """The spending, charge by charge."""
     solved: tuple[Solved, ...] = ()
-    """What a solver made of the estimates that are models, where the release named one; the first is the default
-    estimate."""
+    """A solver's answers to the estimates that are models, if the release named one; the first is the default estimate.
+    """
 
     @abstractmethod
     def _contents(self) -> list[str]:
-        """Return what it holds, in short phrases."""
+        """Return its content, in short phrases."""
 
     def _error(self) -> tuple[str, float, bool] | None:
-        """Return what is answered, how far off it is predicted to be, and whether as a share or in records; None if unknown."""
+        """Return the kind of its answers, their predicted error, and whether that is a share; None if unknown."""
         return None
 
     @property
     def verdict(self) -> str:
-        """What the release is good for and what not, in a sentence, from public and released values alone."""
+        """The verdict: good and bad uses of the release in a sentence, from public and released values alone."""
         return verdict_of_answers(self._error())
 
     def _said(self) -> list[str]:
         return [*self._contents(), *(note.brief for note in self.notes()), *spending_in_words(self.privacy)]
 
     def totals(self) -> list[Total]:
-        """Return what the noisy numbers say of the number of records; nothing where no number follows from them."""
+        """Return the number of records by the noisy numbers; nothing if they determine none."""
         return []
 
     @property
     def contradiction(self) -> dict[str, Any] | None:
-        """What the noisy numbers say of the number of records where they contradict the declared one; else None."""
+        """The number of records by the noisy numbers if they contradict the declared one; else None."""
         return contradiction(self.privacy, self.totals())
 
     def notes(self) -> list[Note]:
-        """Return what a reader is warned of, such as a wrong number of records."""
+        """Return the warnings for a reader, such as a wrong number of records."""
         return notes_of({"privacy": self.privacy, "accuracy": {"size": self.contradiction}}, errors="leave that out")
 
     def inferences(self) -> Mapping[str, Inference]:
@@ -127,7 +127,7 @@ class Synopsis(Shown, ABC):
         return replace(self, solved=found)  # type: ignore[type-var]  # each kind is a dataclass
 
     def solution(self, estimate: str) -> Solution | None:
-        """Return what a solver found for an estimate, with its certificate: objective, violation and proven gap.
+        """Return a solver's answer to an estimate, with its certificate: objective, violation and proven gap.
 
         Where the closed form stands in, it is that one's; None where there is no solution of the model.
         """
@@ -161,7 +161,7 @@ class Synopsis(Shown, ABC):
 
     @classmethod
     def _of_statement(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> Self:
-        """Return the release of a statement and its noisy numbers, with what a solver made of them."""
+        """Return the release of a statement and its noisy numbers, with a solver's answers to them."""
         released = cls.of_parts(stated, noisy)
         if _SOLVED not in stated:
             return released
@@ -174,7 +174,7 @@ class Synopsis(Shown, ABC):
         return again
 
     def own_statement(self) -> dict[str, Any]:
-        """Return what this kind states beside its privacy, as JSON: the declared fields."""
+        """Return the statement of this kind besides its privacy, as JSON: the declared fields."""
         return encode(self._declaration()(*(getattr(self, name) for name in self.DECLARED)))
 
     @classmethod
@@ -187,7 +187,7 @@ class Synopsis(Shown, ABC):
 
     @classmethod
     def known_keys(cls) -> tuple[str, ...]:
-        """Return what stands in a statement, and in the JSON of all that is kept."""
+        """Return the entries of a statement, and of the JSON form of everything kept."""
         solved = () if cls.inferences is Synopsis.inferences else (_SOLVED,)
         return (cls.KEY, "privacy", *cls.DECLARED, _NOISY, *solved)
 
@@ -197,12 +197,12 @@ class Synopsis(Shown, ABC):
 
     @abstractmethod
     def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
-        """Return what was measured."""
+        """Return the measured values."""
 
     @classmethod
     @abstractmethod
     def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> Self:
-        """Return the release of a statement and what was measured; whatever its parts raise if they are damaged."""
+        """Return the release of a statement and the measured values; raises its parts' errors if they are damaged."""
 
     def statement(self) -> dict[str, Any]:
         """Return all but the noisy numbers, as JSON."""
@@ -215,7 +215,7 @@ class Synopsis(Shown, ABC):
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> Self:
-        """Read what `to_json` gave; estimates are computed again."""
+        """Read the output of `to_json`; estimates are computed again."""
         cls._check_version(given)
         try:
             return cls._of_statement(given, tuple(frozen(values, np.int64) for values in given[_NOISY]))
@@ -238,7 +238,7 @@ class Synopsis(Shown, ABC):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `write` wrote; the privacy that it states is validated by its own plan."""
+        """Read the output of `write`; the stated privacy is validated by its own plan."""
         source = _source(path, f"a {cls.WHAT} (--out of {cls.MADE_BY})")
         place = f"{source} is no {cls.WHAT}, or damaged"
         with open_arrays(source, place, TranscriptError, _MOST_BYTES) as stored:
@@ -258,16 +258,16 @@ class Synopsis(Shown, ABC):
 
 
 class PlannedSynopsis(Synopsis):
-    """One that keeps its plan, and what was measured of each of its levels or sizes."""
+    """A synopsis that keeps its plan, and the measurements of each of its levels or sizes."""
 
     PLAN: ClassVar[type[Any]]
-    """Of which class its plan is."""
+    """The class of its plan."""
     plan: Planned
     noisy: tuple[NDArray[np.int64], ...]
 
     @classmethod
     def known_keys(cls) -> tuple[str, ...]:
-        """Return what stands in a statement: the plan, too."""
+        """Return the entries of a statement, including the plan."""
         return ("plan", *super().known_keys())
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What has crossed the privacy boundary: released values, and the journal that keeps them.
+"""Values that have crossed the privacy boundary, and the journal that keeps them.
 
 In: values that `dpopt.private` drew or added noise to, charged first. Out: the same values, plain, frozen and public,
 in memory and on file. Released values are constructed in `dpopt.private` and here, where a journal is read back, and

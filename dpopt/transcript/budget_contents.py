@@ -1,4 +1,4 @@
-"""What a budget file holds, as values: the total, the releases, what they cost together, and what is left."""
+"""The content of a budget file: the total, the releases, their total cost, and the rest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOLD_DELTA = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class ReservedRelease:
-    """What is on file of one release."""
+    """The entries of one release."""
 
     reservation: str
     """A random mark by which a resumed run finds it; it stands in the statement of the release as well."""
@@ -51,7 +51,7 @@ class Beginning:
 
 @dataclass(frozen=True, slots=True)
 class BudgetContents:
-    """What a budget file holds."""
+    """The content of a budget file."""
 
     budget: Budget
     """The total."""
@@ -75,15 +75,15 @@ class BudgetContents:
         return self.budget.delta or TOLD_DELTA
 
     def total(self) -> Total:
-        """Return what all releases cost together, spent or reserved."""
+        """Return the total cost of all releases, spent or reserved."""
         return total_of(self.budget, [release.cost for release in self.releases])
 
     def left(self) -> Cost:
-        """Return what one more release may cost: in rho, or in epsilon if it is pure."""
+        """Return the largest cost of one more release: in rho, or in epsilon if it is pure."""
         return left_for(self.budget, [release.cost for release in self.releases])
 
     def left_text(self) -> str:
-        """Return what one more release may cost, in words."""
+        """Return the largest cost of one more release, in words."""
         left = self.left()
         pure = f"pure epsilon = {left.epsilon:.6g}"
         if left.rho == 0.0:
@@ -92,7 +92,7 @@ class BudgetContents:
         return f"rho = {left.rho:.6g}, or epsilon = {epsilon:.6g} at delta = {self.delta:g}, or {pure}"
 
     def report(self) -> dict[str, Any]:
-        """Return the budget, each release and what is left, as a JSON object."""
+        """Return the budget, each release and the rest, as a JSON object."""
         total, left = self.total(), self.left()
         return {
             "budget": {name: encode(self.budget)[name] for name in ("epsilon", "delta", "rho")},
@@ -124,7 +124,7 @@ class BudgetContents:
 
 
 def read_contents(name: str, data: bytes) -> BudgetContents:
-    """Return what the whole lines of a budget file hold."""
+    """Return the content of the whole lines of a budget file."""
     lines = data.removesuffix(b"\n").split(b"\n")
     first = entry_of(lines[0] + b"\n")
     if first is None or "dpopt_budget" not in first:
@@ -185,7 +185,7 @@ def _unit_advice(person: str | None) -> str:
 
 
 def refuse_overspending(name: str, contents: BudgetContents, cost: Cost, what: str) -> None:
-    """Refuse a release that would exceed the total; `what` names the place where its cost is stated."""
+    """Refuse a release that would exceed the total; `what` names the source of its cost."""
     costs = [release.cost for release in contents.releases]
     if total_of(contents.budget, [*costs, cost]).is_kept:
         return

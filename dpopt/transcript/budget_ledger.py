@@ -50,7 +50,7 @@ SECONDS_TO_WAIT = 60.0
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BudgetLedger(Shown):
-    """A budget over many releases: what each may spend is reserved in a file, and no more than the total.
+    """A budget over many releases: a file holds the reservation of each, and no more than the total in all.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class BudgetLedger(Shown):
         return ("date", "release", f"epsilon at delta = {found.delta:g}"), rows
 
     def contents(self) -> BudgetContents:
-        """Return what is on file.
+        """Return the content of the file.
 
         Raises BudgetError if it cannot be read, is no budget file, or a line is damaged.
         """
@@ -158,7 +158,7 @@ class BudgetLedger(Shown):
         person: str | None = None,
         reservation: str | None = None,
     ) -> Account:
-        """Return an account for one release, if the budget has room for what was asked; nothing is reserved yet.
+        """Return an account for one release, if the budget has room for its request; nothing is reserved yet.
 
         Called before the table is read. Two releases may find room for one at the same time: the second is refused when
         it reserves, before its first draw.
@@ -190,7 +190,7 @@ class BudgetLedger(Shown):
         return Account(self, command, person, reservation or uuid.uuid4().hex)
 
     def reserve(self, account: Account, charges: Sequence[Charge], group: int) -> None:
-        """Put on file what a release costs a group of so many records, once for each reservation; on the disk on return.
+        """Write the cost of a release for a group of records to the file, once per reservation; on the disk on return.
 
         A release that is on file already is not reserved again. If it costs more than what is on file (a draw that has
         to be repeated), the difference is added. Privacy: A8 in docs/privacy.
@@ -222,7 +222,7 @@ class BudgetLedger(Shown):
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """From where one release is paid: what a `Ledger` asks before its first charge."""
+    """The account that pays for one release: a `Ledger` asks it before its first charge."""
 
     budget: BudgetLedger
     command: str

@@ -1,4 +1,4 @@
-"""The journal of measurements that one charge pays for, made a few at a time: what it says of them."""
+"""The journal of measurements that one charge pays for, made a few at a time: its entries about them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SEEDED = "not private"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grown:
-    """What was drawn so far."""
+    """The draws so far."""
 
     paid: Charge | None
     """None before anything was paid."""
@@ -35,7 +35,7 @@ class Grown:
 
 
 def read_grown(entries: Sequence[Entry], *, torn: bool) -> Grown:
-    """Return what the entries after the first one say."""
+    """Return the content of the entries after the first one."""
     charge, parts, noises, seeded, measured = None, [np.zeros(0, dtype=np.int64)], {("", 0.0)}, False, 0
     for entry in entries:
         kind = entry.get("kind")

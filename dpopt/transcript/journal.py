@@ -26,7 +26,7 @@ _BEGINNING = b'{"crc":"'
 
 
 class Journal(Protocol):
-    """Where the curator and the driver write what happened, before anyone else sees it."""
+    """The file to which the curator and the driver write each step, before anyone else sees it."""
 
     def append(self, entry: Entry, *, wait: bool = True) -> None:
         """Add an entry; when `wait` is true, return only after it is safe against a power cut."""
@@ -74,7 +74,7 @@ class FileJournal:
 
     @classmethod
     def reopen(cls, path: Path) -> tuple[FileJournal, JournalContents]:
-        """Open the journal of an earlier run and return what it holds.
+        """Open the journal of an earlier run and return its content.
 
         A torn last line is replaced by the entry ``{"kind": "torn"}``; until all of that is there the line stays torn,
         so that a second interruption cannot make anyone forget that a draw may have been seen.
@@ -156,7 +156,7 @@ def _refusal(path: Path, error: OSError) -> ReleaseFolderError:
 
 @dataclass(frozen=True, slots=True)
 class JournalContents:
-    """What a journal file holds."""
+    """The content of a journal file."""
 
     entries: list[Entry]
     """The whole entries, in order."""

@@ -1,4 +1,4 @@
-"""What a transcript holds of an earlier run, read step by step as the run would make it.
+"""The transcript of an earlier run, read step by step in the order in which the run would make it.
 
 The reader knows no algorithm. Whoever plays the run says what comes next, a charge with the value that it pays for, or
 a public entry; anything else on file is refused with its line. What a torn line may have held counts as seen.
@@ -34,7 +34,7 @@ Drawn = TypeVar("Drawn")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawOnFile(Generic[Drawn]):
-    """What is on file of one draw.
+    """The entries of one draw.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class Past:
         given_up: int | None = None,
         on_file: Callable[[Drawn], object] = lambda value: None,
     ) -> DrawOnFile[Drawn]:
-        """Return what is on file of a draw.
+        """Return the entries of a draw.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class Past:
         return DrawOnFile(charged=True, value=value)
 
     def public(self, kind: str, read: Callable[[Entry], Drawn]) -> Drawn | None:
-        """Return what `read` makes of the next entry, which nothing pays for; None at the end of the file."""
+        """Return the next entry, which no charge pays for, as read by `read`; None at the end of the file."""
         entry = self._taken(kind, f"a public {kind!r}")
         if entry is None:
             return None

@@ -1,4 +1,4 @@
-"""Released values: what the curator has drawn or noised, charged first, and is now public."""
+"""Released values: drawn or noised by the curator, charged first, and now public."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dpopt.files.codec import decode, encode
 
 
 class Released:
-    """What all of them have in common: an entry of the journal, without the charge, which has an entry of its own.
+    """The base of released values: an entry of the journal, without the charge, which has an entry of its own.
 
     Constructed in `dpopt.private` only, and where a saved transcript is read. A number that is none, or out of range,
     is a TranscriptError.
@@ -42,7 +42,7 @@ class Released:
         return read
 
     def check_paid(self) -> None:
-        """Refuse what cannot come from draws of this charge; called where a transcript is read."""
+        """Refuse values that draws of this charge cannot give; called when a transcript is read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +63,7 @@ class SampledQueries(Released):
     counts: NDArray[np.int64]
     """Shape (r,). Net counts, never 0: how often the query was drawn minus how often its negation was."""
     charge: Charge
-    """What the draw cost; it was charged before the draw was made."""
+    """The charge of the draw, made before the draw."""
 
     def __post_init__(self) -> None:
         _check_number("rounds", self.round, least=1)
@@ -78,7 +78,7 @@ class SampledQueries(Released):
             raise TranscriptError(f"round {self.round}: net counts must not be 0")
 
     def check_paid(self) -> None:
-        """Refuse so many draws that they were not paid for."""
+        """Refuse more draws than were paid for."""
         netted = sum(map(abs, self.counts.tolist()))
         if netted > self.charge.count or (self.charge.count - netted) % 2:
             raise TranscriptError(
@@ -93,7 +93,7 @@ class NoisyAnswers(Released):
 
     KIND: ClassVar[str] = "measurement"
     name: str
-    """What was counted, for example ``"one-way marginals"``."""
+    """Name of the counts, for example ``"one-way marginals"``."""
     values: NDArray[np.int64]
     """Shape (r,). Exact counts plus integer noise."""
     noise: str
@@ -101,7 +101,7 @@ class NoisyAnswers(Released):
     scale: float
     """Its scale: the parameter sigma of the discrete Gaussian, or b of the discrete Laplace distribution."""
     charge: Charge
-    """What the measurement cost."""
+    """The charge of the measurement."""
 
     def __post_init__(self) -> None:
         values = _whole_numbers(self.values, f"{self.name}: noisy answers")
@@ -130,7 +130,7 @@ class SelectedMarginal(Released):
     candidate: int
     """Position among the round's candidates."""
     charge: Charge
-    """What the selection cost."""
+    """The charge of the selection."""
 
     def __post_init__(self) -> None:
         _check_number("rounds", self.round, least=1)
@@ -154,7 +154,7 @@ class SelectedQuery(Released):
     negated: bool
     """Whether its negation was selected: the records answer the base query too high."""
     charge: Charge
-    """What the selection cost; it was charged before it was made."""
+    """The charge of the selection, made before it."""
 
     def __post_init__(self) -> None:
         _check_number("rounds", self.round, least=1)
@@ -180,7 +180,7 @@ class SelectedDatabase(Released):
     counts: NDArray[np.int64]
     """Shape (r,). How often each occurs, at least once."""
     charge: Charge
-    """What the selection cost; it was charged before it was made."""
+    """The charge of the selection, made before it."""
 
     def __post_init__(self) -> None:
         for name in ("elements", "counts"):
@@ -204,7 +204,7 @@ class SelectedCandidate(Released):
     candidate: int
     """Its position, from 0."""
     charge: Charge
-    """What the selection cost; it was charged before it was made."""
+    """The charge of the selection, made before it."""
 
     def __post_init__(self) -> None:
         _check_number("candidates", self.candidate, least=0)
@@ -216,7 +216,7 @@ class NoisySearch(Released):
 
     KIND: ClassVar[str] = "search"
     name: str
-    """What was searched, for example ``"comparisons of search 3"``."""
+    """Name of the search, for example ``"comparisons of search 3"``."""
     ends: NDArray[np.int64]
     """Shape (c,). The position at which each of c simultaneous searches ended. A binary search from a public range to a
     position has one sequence of outcomes only, so that this is all that its comparisons released."""
@@ -225,8 +225,8 @@ class NoisySearch(Released):
     scale: float
     """Its scale, in records."""
     charge: Charge | None
-    """What all comparisons that the search may make cost, whether it made them or not; None where nothing was
-    compared."""
+    """The charge of all comparisons that the search can make, whether it made them or not; None if it compared nothing.
+    """
 
     def __post_init__(self) -> None:
         ends = _whole_numbers(self.ends, f"{self.name}: positions")
@@ -238,7 +238,7 @@ class NoisySearch(Released):
 
 
 def check_selected(selected: SelectedMarginal | SelectedQuery, number: int) -> None:
-    """Refuse a selection of what is none of so many queries or marginals; where a transcript is read."""
+    """Refuse a selection that is none of these queries or marginals; called when a transcript is read."""
     if selected.chosen >= number:
         what = "query" if isinstance(selected, SelectedQuery) else "marginal"
         raise TranscriptError(

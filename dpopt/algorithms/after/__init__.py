@@ -1,4 +1,4 @@
-"""What can be made of a finished release, at no further cost of privacy.
+"""Post-processing of a finished release, at no further cost of privacy.
 
 | file | what it holds |
 |---|---|

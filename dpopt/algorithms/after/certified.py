@@ -46,7 +46,7 @@ class Certified(Shown):
 def certifier_named(
     solver: str, formulation: str | None, limits: SolveLimits, *, lp_solver: str | None, lift: bool
 ) -> Certifier:
-    """Return what bounds the rounds, from names; refuses what cannot run here."""
+    """Return the bound's relaxation and solver, from names; refuse those that cannot run here."""
     from dpopt.releases.solver_choice import formulation_named, solver_with_duals
     from dpopt.solvers.registry import get_solver, require_available
 

@@ -56,7 +56,7 @@ round over KDD99, CP-SAT had proved 143 and SCIP 139 after 15 s; SCIP needed 87 
 
 @dataclass(frozen=True, slots=True)
 class Certifier:
-    """What bounds the rounds."""
+    """How the rounds are bounded."""
 
     lp_solver: Solver
     """Solves linear relaxations and gives duals; not trusted."""
@@ -75,7 +75,7 @@ class Certifier:
         return sorted(set(wanted) - {one.round for one in known if not self.solvers or one.stopped != NO_SOLVER})
 
     def bound(self, problem: MaxCsp, record: NDArray[np.int32], number: int) -> CertifiedRound:
-        """Return what is proven and reported of one round's record."""
+        """Return the proven and the reported bound on one round's record."""
         started = time.perf_counter()
         relaxed = self._relaxed(problem, self.formulation)
         proven = certify(problem, record, proven=relaxed.bound)
@@ -173,7 +173,7 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class CertifiedRound:
-    """What is known of one round's record afterwards.
+    """The findings about one round's record.
 
     Attributes
     ----------
@@ -244,7 +244,7 @@ def check_known(finished: SyntheticRelease, known: Collection[CertifiedRound]) -
 
 
 def _wrong_in(one: CertifiedRound, problem: MaxCsp) -> str | None:
-    """Return what in a round on file contradicts its problem; None if nothing does."""
+    """Return how a round on file contradicts its problem; None if it does not."""
     best = one.objective
     if one.better_record is not None and one.better_objective is not None:
         written = one.better_record
@@ -365,7 +365,7 @@ def report(folder: Path, finished: SyntheticRelease, rounds: Sequence[CertifiedR
 
 
 def summary(finished: SyntheticRelease, rounds: Sequence[CertifiedRound]) -> dict[str, Any]:
-    """Return gaps, proven and reported, in all and by third of the run, and what the theorem makes of them.
+    """Return gaps, proven and reported, in all and by third of the run, and the theorem's error with them.
 
     Gaps are divided by the draws, and by the value of the record on file where that is above 0. Rounds that were not
     certified enter the theorem with the bounds of the release itself.

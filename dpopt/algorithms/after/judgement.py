@@ -53,7 +53,7 @@ def judge(
     target: str | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Judgement:
-    """Return what the table says of a release.
+    """Return the comparison of a release with its table.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ class ReweightedRelease:
         return evaluate(self.release, dataset), evaluate(self._as_release(self.release.job.rows), dataset)
 
     def write(self, folder: str | os.PathLike[str], *, rows: int | None = None) -> Mapping[str, Any]:
-        """Write records and reweighting.json into a new or empty folder; return what the latter holds.
+        """Write records and reweighting.json into a new or empty folder; return the content of the latter.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What the accuracy theorem of DualQuery promises before any record is touched, and its parameters for an accuracy."""
+"""The error bound of DualQuery's accuracy theorem, from public values, and the parameters for a wanted accuracy."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ from dpopt.transcript.past import DRAW, MEASUREMENT
 from dpopt.transcript.released import NoisyAnswers, SampledQueries
 
 TIMED_ROUNDS = 12
-"""Rounds that are timed, of which the first, that compiles and loads, does not count."""
+"""Timed rounds; the first, which compiles and loads, does not count."""
 THREADS = 2
 """Threads of a best response; the local search gives the same record with any number of them."""
 Prepared = tuple[Solver, Solver, NDArray[np.int32] | None]
@@ -242,7 +242,7 @@ def run(
 
 
 def _drawn(walk: Walk[Curator], plan: DualQueryPlan, number: int, charges: list[Charge]) -> SampledQueries | None:
-    """Return what a round draws. A torn draw is made again where a later round can be given up for it; None where none is left.
+    """Return the draws of a round. A torn draw is repeated at the cost of a later round; None if no later one is left.
 
     `charges` holds the rounds still to be played; rounds given up are taken off its end.
     """
@@ -310,7 +310,7 @@ def _one_way(walk: Walk[Curator], plan: DualQueryPlan) -> NoisyAnswers | None:
 
 
 def figures_of_round(plan: DualQueryPlan, ledger: Ledger, done: Round) -> Figures:
-    """Return what a round came to, for the owner's log: its best response, and what has been spent so far."""
+    """Return the result of a round for the owner's log: its best response, and the spending so far."""
     return {
         "algorithm": plan.algorithm,
         "draws": plan.draws,

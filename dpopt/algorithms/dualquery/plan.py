@@ -106,15 +106,15 @@ class DualQueryPlan(Plan):
         return width // 40
 
     def most_ones(self, columns: int, literals: int) -> int:
-        """Return how many ones a record has at most: where what no query mentions is 0, those of the drawn queries."""
+        """Return the most ones of a record: if columns that no query mentions are 0, those of the drawn queries."""
         return min(columns, self.draws * literals) if self.free_attributes is FreeAttributes.FIRST else columns
 
     def transcript_bytes(self, queries: int, width: int) -> int:
-        """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
+        """Return about the size of the transcript in bytes, for a number of queries and of a record's attributes."""
         return self.rounds * (20 * min(self.draws, queries) + 8 * width + 1_000)
 
     def charges(self) -> tuple[Charge, ...]:
-        """Return every charge of the run, in order: what the ledger reserves before the first draw."""
+        """Return every charge of the run, in order, as the ledger reserves them before the first draw."""
         drawn = plan_charges(self.rounds, self.draws, float(self.step), self.size, self.relation)
         measured = self.one_way_charge()
         return drawn if measured is None else (measured, *drawn)
@@ -244,13 +244,13 @@ class BudgetFit:
         return rounds, max(1, self.draws(rounds, float(step), most)), step
 
     def _leaves_what_is_wanted(self, step: float, scale: float, draws: int) -> bool:
-        """Return whether so many draws leave room for the rounds that the rule wants with them."""
+        """Return whether this number of draws leaves budget for the rounds that the rule combines with them."""
         wanted = self._wanted(draws, scale)
         within = wanted <= RULE_ROUNDS and wanted * draws <= RULE_DRAWS_IN_ALL
         return within and self.rounds(draws, step, RULE_ROUNDS) >= wanted
 
     def _wanted(self, draws: int, scale: float) -> float:
-        """Return how many rounds the rule wants with so many draws each."""
+        """Return the rule's number of rounds for a number of draws each."""
         return _LEAST_DENSE_ROUNDS if self._dense_draws is not None else scale * self._ratio * draws ** (2 / 3)
 
     def covers(self, rounds: int, draws: int, step: Decimal) -> bool:

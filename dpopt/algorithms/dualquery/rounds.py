@@ -1,4 +1,4 @@
-"""A round of DualQuery: the best response to the drawn queries, its free attributes, and what its certificate says."""
+"""A round of DualQuery: the best response to the drawn queries, its free attributes, and its certificate."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class BestResponder:
     limits: SolveLimits
     """Limits per round."""
     free_attributes: FreeAttributeRule
-    """Fills what the drawn queries do not mention."""
+    """Fills the attributes that no drawn query mentions."""
     rules: ThresholdCircuit = NO_RULES
     """Hard rules on records; every record obeys them."""
     feasible: NDArray[np.int32] | None = None
@@ -99,13 +99,13 @@ class BestResponder:
 
 
 def _plain(text: str) -> str:
-    """Return what can be written of a solver's own words."""
+    """Return the valid text in a solver's own message."""
     return " ".join(text.encode("ascii", "replace").decode()[:200].split())
 
 
 @dataclass(frozen=True, slots=True)
 class _RoundOnFile:
-    """What `Round.to_json` writes."""
+    """The output of `Round.to_json`."""
 
     round: int
     record: Any

@@ -1,4 +1,4 @@
-"""The rounds of a run as a table: what each record is worth, how far from the best it can be, and who found it."""
+"""The rounds of a run as a table: the value of each record, a bound on its gap to the best, and its solver."""
 
 from __future__ import annotations
 

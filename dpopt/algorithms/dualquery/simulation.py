@@ -43,7 +43,7 @@ from dpopt.releases.public_population.population import BinaryPopulation, binary
 from dpopt.schema.schema import Schema
 
 SIZE = 100_000
-"""Answers of the distribution are rounded to so many parts; the weights depend on the data through eta q(D) alone."""
+"""Answers of the distribution are rounded to this fraction; the weights depend on the data through eta q(D) alone."""
 
 MOST_SIMULATED_ROUNDS, MOST_DRAWN = 2_000, 5_000_000
 """Rounds, and draws of all rounds together, that are simulated; of a plan with more, fewer rounds are played."""
@@ -169,7 +169,7 @@ def predict_on_binary(plan: DualQueryPlan, workload: Workload, runs: int, densit
 
 
 def _some_cells(marginals: MarginalSet, rounds: int) -> Clauses:
-    """Return the cells of so many marginals, chosen at random in public, as are written out and answered by records."""
+    """Return the cells of this number of marginals, chosen at random in public, as explicit queries."""
     cells = marginals.cells()
     order = permutation(public_stream(0, "simulated marginals"), len(marginals))
     order = order[cells[order] <= MOST_CELLS]
@@ -184,7 +184,7 @@ def _some_cells(marginals: MarginalSet, rounds: int) -> Clauses:
 
 
 def share_of_records(clauses: Clauses, records: NDArray[np.int32], sizes: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return the share of the records, (r, d), of which each clause is true, (m,)."""
+    """Return the share of the records, (r, d), for which each clause is true, (m,)."""
     from dpopt.queries.counting.kernels import count_on_records
 
     return count_on_records(clauses, records, sizes) / len(records)
@@ -206,7 +206,7 @@ def simulated_clauses(workload: Workload) -> Clauses:
 
 
 def random_records(rounds: int, workload: Workload, seed: int) -> tuple[float, float]:
-    """Return the errors of so many random records of a public population."""
+    """Return the errors of a number of random records of a public population."""
     columns = public_population(workload.schema, ROWS, seed=seed)
     population = PrivateDataset.from_codes(workload.schema, columns)
     chosen = permutation(public_stream(seed, "random records"), ROWS)[:rounds]

@@ -74,7 +74,7 @@ class FemPlan(Plan):
         Whole("the first batch that is kept", most=self.rounds + 1)(self.kept_from, PlanError)
 
     def charges(self) -> tuple[Charge, ...]:
-        """Return every charge of the run, in order: what the ledger reserves before the first selection."""
+        """Return every charge of the run, in order, as the ledger reserves them before the first selection."""
         return fem_charges(self.rounds, self.selection_range, self.relation)
 
     def describe(self) -> str:
@@ -82,7 +82,7 @@ class FemPlan(Plan):
         return f"{self.algorithm}: T = {self.rounds:,} rounds ({self.chosen_by})"
 
     def transcript_bytes(self, queries: int, width: int) -> int:
-        """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
+        """Return about the size of the transcript in bytes, for a number of queries and of a record's attributes."""
         return (self.rounds + 1) * (1_000 + self.records * (12 + 5 * width))
 
 
@@ -102,7 +102,7 @@ def rounds_by_rule(request: PlanRequest[FEM], queries: int) -> int:
 
 
 def largest_range(budget: Budget, relation: NeighbouringRelation, selections: int) -> Decimal | None:
-    """Return the largest range, to six digits, that a budget covers for so many selections; None if there is none."""
+    """Return the largest range, to six digits, at which a budget covers this number of selections; None without one."""
     if budget.accountant is Accountant.ZCDP:
         start = sqrt(8 * budget.amount / selections) / budget.group
     else:
@@ -123,7 +123,7 @@ def largest_range(budget: Budget, relation: NeighbouringRelation, selections: in
 
 
 def _covers(budget: Budget, relation: NeighbouringRelation, selections: int, range_: Decimal) -> bool:
-    """Return whether the budget covers so many selections: the sums of `Budget.allows`, without a charge for each of them."""
+    """Return whether the budget covers this number of selections, by `Budget.allows` without a list of charges."""
     parameter = selection_charge(1, range_, relation).parameter
     ranges = np.full(selections, parameter), np.ones(selections)
     together = columns_of(budget.beside).with_ranges(*ranges).for_groups(budget.group)

@@ -1,4 +1,4 @@
-"""noise and projection: what a workload counts is measured with noise, and records fitted to it.
+"""noise and projection: the counts of a workload are measured with noise, and records are fitted to them.
 
 | file | what it holds |
 |---|---|

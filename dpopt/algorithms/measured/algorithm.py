@@ -188,7 +188,7 @@ class MeasuredAlgorithm(Algorithm[OptionsT, MeasuredPlan]):
         return mean_of_runs(lambda seed: errors_of_run(self, played, part, seed, density), runs, len(part))
 
     def prove(self, plan: MeasuredPlan, workload: Workload) -> dict[str, Any] | None:
-        """Return a proven bound as a JSON object; None for plans of which nothing useful is proven.
+        """Return a proven bound as a JSON object; None for plans without a useful one.
 
         Noise: the largest error of m answers is at most t with probability 0.95, t = sigma sqrt(2 ln(2 m / 0.05)) / n for
         discrete Gaussian noise (sub-Gaussian: Canonne, Kamath and Steinke 2020, Corollary 9), and about b ln(2 m / 0.05) /
@@ -288,7 +288,7 @@ def _measure(
     number: int,
     answered: list[Answered],
 ) -> None:
-    """Add the values of a measurement to what is answered, unless they are lost; its name is the label of its charge."""
+    """Add a measurement's values to the answers, unless they are lost; its name is the label of its charge."""
     measurement = Measurement(charge.label, queries, plan.scale_of(charge.label), plan.gaussian)
     values = noisy_answers(walk, measurement, charge, number)
     if values is not None:
@@ -301,7 +301,7 @@ def _selected(
     selection: Selection,
     records: Callable[[], tuple[NDArray[np.int32], NDArray[np.int64]]],
 ) -> SelectedMarginal | None:
-    """Return what a round selects; None where it is lost."""
+    """Return a round's selection; None if it is lost."""
 
     def draw(again: bool) -> SelectedMarginal:  # noqa: FBT001
         return walk.curator.select(selection, *records(), again=again)
@@ -341,7 +341,7 @@ def feasible_start(job: Job) -> NDArray[np.int32] | None:
 
 
 def _section(plan: MeasuredPlan, answered: Sequence[Answered], lost: int) -> dict[str, object]:
-    """Return what was measured, and how much was lost to interruptions."""
+    """Return the measurements, and the number that interruptions lost."""
     scales = [one.answers.scale for one in answered]
     planned = {one.name for one in plan.measurements}
     return {
@@ -370,7 +370,7 @@ _EULER = 0.5772156649015329
 
 
 def error_of_noise(plan: MeasuredPlan, queries: int) -> PredictedError:
-    """Return the expected mean and about the expected largest of so many absolute noises, as shares of the size."""
+    """Return the expected mean and about the expected largest of a number of absolute noises, as shares of the size."""
     scale = plan.measurements[0].scale
     if plan.gaussian:
         mean = scale * sqrt(2 / pi)
@@ -400,7 +400,7 @@ def simulated_part(plan: MeasuredPlan, workload: Workload) -> tuple[Workload, Me
 
 
 def scaled_plan(plan: MeasuredPlan, rows: int) -> MeasuredPlan:
-    """Return the plan for so many rows: the same noise in shares of the size, under a budget that covers everything."""
+    """Return the plan for a number of rows: the same noise in shares of the size, under an unlimited budget."""
     factor = rows / plan.size
     selections = plan.selections
     if selections is not None:

@@ -86,7 +86,7 @@ class MarginalParts:
 
     @classmethod
     def of(cls, marginals: MarginalSet) -> MarginalParts:
-        """Return what some marginals ask for."""
+        """Return the cells of some marginals."""
         sets, wholes, parts = subsets_of(marginals)
         largest = largest_parts(marginals, wholes, parts)
         places, times = np.unique(largest[largest >= 0], return_counts=True)
@@ -141,7 +141,7 @@ class MarginalParts:
 
 
 def likely_largest(deviations: Numbers) -> float:
-    """Return what the largest of independent normal numbers of these standard deviations is above about half of the time."""
+    """Return about the median of the largest of independent normal numbers with these standard deviations."""
     some = np.partition(deviations, -_TAIL)[-_TAIL:] if deviations.size > _TAIL else deviations
     some = some[some > 0]
     low, high = 0.0, 8.0 * float(some.max(initial=0.0))
@@ -153,7 +153,7 @@ def likely_largest(deviations: Numbers) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Population:
-    """Columns of a made-up table, and how far sets of them are from what fewer say, before the level of dependence."""
+    """Columns of a made-up table, and the residuals of sets of them before the level of dependence is applied."""
 
     shares: Numbers
     """Shape (sum of codes,). Of the codes that each attribute may take, one attribute after the other."""
@@ -184,7 +184,7 @@ class Population:
         return cls(shuffled, distances)
 
     def scales(self, sets: MarginalSet, level: float) -> Numbers:
-        """Return t of each set (EE-3), all distances so many times as large; of one attribute nothing is expected."""
+        """Return t of each set (EE-3), with all distances scaled by this factor; single attributes have no residual."""
         roots = np.add.reduceat(np.sqrt(self.shares), sets.domains.starts)
         whole = np.where(sets.attributes >= 0, roots[sets.attributes], 1.0).prod(axis=1)
         far = pi / 2 * (2 * np.minimum(level * self.distances, _FARTHEST) / whole) ** 2
@@ -248,7 +248,7 @@ def _precisions_of(
     rho: float,
     order: tuple[int, Numbers | float],
 ) -> Numbers:
-    """Return the precisions bought, (S,), of sets of up to so many attributes whose scales distances give; some first."""
+    """Return the precisions bought, (S,), for sets of up to `order` attributes with scales from distances; some first."""
     public = ResidualPrior.public(sets, size)
     variances = (size**2 * scales / sets.cells() / prices(sets))[:, None]
     values = np.where((sets.widths() == 1)[:, None], public.variances, variances)
@@ -257,7 +257,7 @@ def _precisions_of(
 
 
 def _kept_if_replaced(marginals: MarginalSet, sets: MarginalSet, plan: MeasuredPlan, rho: float) -> float:
-    """Return which part of what is bought under add-remove is left where a record is replaced."""
+    """Return the share of the precision bought under add-remove that remains under replace-one."""
     none, every = np.zeros(len(sets)), measurable(sets, sets.attributes.shape[1])
     wanted = best_precisions(marginals, ResidualPrior.public(sets, plan.size), none, every, rho)
     bound = bound_for(len(sets))
@@ -279,7 +279,7 @@ def _without_data(parts: MarginalParts, own: Numbers, spread: Numbers, size: flo
 
 
 def sampling_error(workload: Workload, size: int, density: float | None = None) -> float | None:
-    """Return how far the shares of a random sample of so many records are off, in the mean over cells and populations.
+    """Return the mean error of the shares of a random sample of this size, over cells and populations.
 
     Of a share p, E |error| is about sqrt(2 p (1 - p) / (pi n)), and at most 2 p. The populations are those of
     predictions, with independent columns: public values alone. None for a workload without marginals.
@@ -296,7 +296,7 @@ def sampling_error(workload: Workload, size: int, density: float | None = None) 
 
 
 def expected_errors(known: Known) -> dict[str, Any]:
-    """Return what the estimates of a run expect of the errors of its records: from released values alone.
+    """Return the errors of a run's records as its estimates predict them, from released values alone.
 
     Sets that were not measured are off by the distances that are expected of them. These are means, in which rare large ones
     count, so that the largest error lies between that of all sets and that of the measured ones.

@@ -1,4 +1,4 @@
-"""Figures that matter: what they need of a plan, and how wide their intervals will be.
+"""Figures that matter: the measurements that they need, and the widths of their intervals.
 
 A third of the budget buys what they need, the rest is spent as if there were none, knowing what they told. All of it follows
 from questions, schema and budget; no record is read.
@@ -31,7 +31,7 @@ FIGURES_SHARE = 1 / 3
 
 
 def planned_figures(workload: Workload, rho: float, asked: Projection) -> PlannedFigures | None:
-    """Return what figures need of a workload and of rho; None where none are asked for.
+    """Return the part of a workload and of rho that the figures need; None without figures.
 
     Raises PlanError for what is no question about these columns, or needs more of them than are measured together.
     """
@@ -78,7 +78,7 @@ def _asked(schema: Schema, texts: Sequence[str], target: str | None) -> list[Que
 
 
 def _half_width(question: Question, schema: Schema, even: MeasuredResiduals, part: float = 1.0) -> tuple[float, float]:
-    """Return the half width of the widest interval, and the largest estimate, with so many times as many records."""
+    """Return the half width of the widest interval, and the largest estimate, with this multiple of the records."""
     found = answers_of(question, schema, replace(even, records=part * even.size), None).answers()
     return max((one["high"] - one["low"]) / 2 for one in found), max(one["estimate"] for one in found)
 

@@ -72,7 +72,7 @@ def fit_problem(job: Job, answered: Sequence[Answered]) -> FitProblem:
 
 
 def record_problem(job: Job) -> FitProblem:
-    """Return the problem that only says which records a run may release: of which codes, by which rules."""
+    """Return the problem that only defines the records a run can release: their codes and rules."""
     return FitProblem(job.schema.sizes, (), job.schema.circuit(), domains_of(job.workload))
 
 
@@ -287,7 +287,7 @@ def _are_bits(job: Job) -> bool:
 
 
 def counted_residuals(answered: Sequence[Answered], job: Job, *, adaptive: bool) -> MeasuredResiduals | None:
-    """Return what was measured as counts of marginals; `adaptive`: what was counted decided what was measured next."""
+    """Return the measured counts of marginals; `adaptive`: earlier counts decided which came next."""
     counted = (
         (one.queries, one.answers.values, one.answers.scale**2 * (1 if "Gaussian" in one.answers.noise else 2))
         for one in answered
@@ -298,7 +298,7 @@ def counted_residuals(answered: Sequence[Answered], job: Job, *, adaptive: bool)
 
 
 def counted_totals(answered: Sequence[Answered], sizes: NDArray[np.integer]) -> list[Total]:
-    """Return what counts say of the number of records: the cells of a marginal hold all of them, no query more than all."""
+    """Return the number of records by the counts: the cells of a marginal hold all of them, no query more than all."""
     found = []
     for one in answered:
         values, gaussian = one.answers.values.astype(np.float64), "Gaussian" in one.answers.noise

@@ -1,4 +1,4 @@
-"""What the measurements so far say of all sets of attributes, and the problem of fitting records to it.
+"""Estimates of all sets of attributes from the measurements so far, and the problem of fitting records to them.
 
 All of it is computed from released values: it costs no privacy.
 """
@@ -62,7 +62,7 @@ from dpopt.releases.measured_size import size_deviation
 TYPICAL = 0.9
 """Quantile of the scales of interactions that the smoothing of a fit goes by."""
 MOST_DEVIATIONS = 3.0
-"""So many standard deviations of its noise a cell may be drawn away from what was measured."""
+"""Largest distance of a drawn cell from its measurement, in standard deviations of the noise."""
 LEAST_FEASIBLE, MOST_FEASIBLE, FEASIBLE_SWEEPS = 2_000, 20_000, 10
 """Under rules as many records as in the table, or rows, are fitted to one-way marginals, within these limits."""
 Suggested = tuple[FitProblem, float, NDArray[np.float64]]
@@ -72,7 +72,7 @@ _LEAST_PULL, _MOST_PULL, _SURE, _TINY = 1e-3, 30.0, 16.0, 1e-12
 
 @dataclass(slots=True)
 class Known:
-    """What is known of the residual of every set.
+    """The estimate of every set's residual.
 
     Attributes
     ----------
@@ -101,14 +101,15 @@ class Known:
     likely_scales: NDArray[np.float64] = field(init=False)
     """Shape (A,). Mean of the likely scales of each measured set, which its error follows; 0 for others."""
     expected_distances: NDArray[np.float64] = field(init=False)
-    """Shape (A,). How far each set is expected to be from what fewer attributes say, as a share; of one attribute, 0."""
+    """Shape (A,). The expected distance of each set from the prediction by fewer attributes, as a share; of one
+    attribute, 0."""
     likelihoods: NDArray[np.float64] = field(init=False)
     """Shape (A, 38). Logarithm of how likely the noisy distance of a set is for each of `DISTANCES`; 0 where none was
     measured."""
     marginals: MarginalSet = field(init=False)
     far: list[tuple[MarginalSet, NDArray[np.float64], NDArray[np.float64], float]] = field(default_factory=list)
     _predictions: dict[int, tuple[MarginalSet, NDArray[np.float64]]] = field(init=False, default_factory=dict)
-    """By order: what is predicted of sets whose distances from it are being measured."""
+    """By order: predictions of the sets whose distances from them are measured."""
     parts: NDArray[np.int64] | None = None
     """Shape (codes,). The part of each code in the coarse tables that were measured."""
     coarse: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
@@ -127,7 +128,7 @@ class Known:
         self.prior = ResidualPrior.public(self.sets, self.plan.size)
 
     def of_order(self, order: int) -> NDArray[np.int64]:
-        """Return the places of the sets of so many attributes."""
+        """Return the places of the sets of this number of attributes."""
         return np.flatnonzero(self.sets.widths() == order)
 
     def _cells(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -195,7 +196,7 @@ class Known:
     def predicted(
         self, order: int, variances: NDArray[np.float64] | None = None
     ) -> tuple[MarginalSet, NDArray[np.float64]]:
-        """Return the sets of so many attributes, and their counts as those of fewer predict them; pairs by coarse tables.
+        """Return the sets of an order, and their counts as sets of lower order predict them; pairs by coarse tables.
 
         Given s^2 of the residuals of pairs, (M,), these say more of their coarse tables. Distances are measured from what
         coarse tables predict, where these were measured, and say nothing of them then.
@@ -214,12 +215,12 @@ class Known:
         )
 
     def distances(self, order: int) -> Distances:
-        """Return the distances of the marginals of so many attributes from what is predicted."""
+        """Return the distances of the marginals of this order from their predictions."""
         sets, predicted = self._predictions[order] = self.predicted(order)
         return Distances(sets, np.rint(UNIT * predicted).astype(np.int64))
 
     def add_distances(self, order: int, noisy: NDArray[np.int64], scale: float) -> None:
-        """Note what noisy distances say of how large residuals are."""
+        """Update the scales of residuals by noisy distances."""
         places, size = self.of_order(order), self.plan.size
         sets, predicted = self._predictions.pop(order) if order in self._predictions else self.predicted(order)
         self.far.append((sets, np.rint(UNIT * predicted) / UNIT, noisy / UNIT, scale / UNIT))
@@ -244,7 +245,7 @@ class Known:
         return np.asarray(np.add.reduceat(moved, sets.starts[:-1]))
 
     def _largest_distances(self, sets: MarginalSet) -> NDArray[np.float64]:
-        """Return what no distance of a set is likely to be above, (S,), at least the least of `DISTANCES`.
+        """Return an upper limit on the distance of each set that noise allows, (S,), at least the least of `DISTANCES`.
 
         A pair is nowhere farther from independence than if its less even column followed from the other: 1 - sum_i p_i^2.
         """
@@ -253,7 +254,7 @@ class Known:
         return np.asarray(np.maximum(least, DISTANCES[0]))
 
     def update(self, order: int) -> None:
-        """Compute counts of all sets of up to `order` attributes from what was measured."""
+        """Compute counts of all sets of up to `order` attributes from the measurements."""
         with np.errstate(divide="ignore"):
             variances = 1 / self.precision
         for width in range(1, order + 1):
@@ -318,7 +319,7 @@ class Known:
         return problem, strength, self._one_way(problem)
 
     def thinned(self, seed: int) -> tuple[Known, NDArray[np.float64]]:
-        """Return what would be known with a quarter more variance, and residuals (cells,) whose noise is independent of it.
+        """Return the estimates with a quarter more variance, and residuals (cells,) whose noise is independent of them.
 
         Of y with noise of variance s^2, and z of the same distribution, y + z / 2 and y - 2 z have independent noise of
         variances 5/4 s^2 and 5 s^2. Source: Neufeld, Dharamshi, Gao and Witten (2024), data thinning.
@@ -342,7 +343,7 @@ class Known:
     def mixed(
         self, records: NDArray[np.int32] | None, parts: NDArray[np.float64], kept: KeptMarginals, number: int
     ) -> FitProblem:
-        """Return the problem of fitting `number` records: counts after shrinkage, and a part of what records answer, by order.
+        """Return the problem of fitting `number` records: counts after shrinkage, and part of the records' answers.
 
         All sets have the same one-way marginals: those of the mixture, within the bounds of `kept`. No cell is further from
         its noisy marginal than `MOST_DEVIATIONS` of its noise (SH-8): a cell that is unlike all others of its order keeps
@@ -419,7 +420,7 @@ class Known:
         return values / self.plan.size, np.sqrt(variances) / self.plan.size
 
     def measured(self) -> MeasuredResiduals:
-        """Return what was measured first of each residual.
+        """Return the first measurement of each residual.
 
         Its precision followed from other noise alone; that of later measurements followed from its own, so that a mean of
         both would be biased.
@@ -430,7 +431,7 @@ class Known:
         return MeasuredResiduals(self.sets, self.first, variances, float(self.plan.size), noise)
 
     def totals(self) -> list[Total]:
-        """Return what residuals and distances say of the number of records n, of which the residuals alone know nothing.
+        """Return the number of records n by residuals and distances, which the residuals alone do not determine.
 
         No cell of a marginal m of N cells holds fewer than 0 records, so that n is at least -N times what residuals add
         up to in it. And of a public prediction b of n0 records, with m0 = m - (n - n0) / N and its noisy estimate y,
@@ -503,7 +504,7 @@ class Known:
         return np.array(kept, dtype=np.int64)
 
     def _one_way(self, problem: FitProblem) -> NDArray[np.float64]:
-        """Return one-way marginals (c,): the measured ones, and what the problem suggests of other attributes."""
+        """Return one-way marginals (c,): the measured ones, and the problem's suggestion for other attributes."""
         result, offsets, domains = estimated_one_way(problem), problem.offsets(), self.sets.domains
         for place in self.of_order(1).tolist():
             attribute = int(self.sets.attributes[place, 0])
@@ -515,7 +516,7 @@ class Known:
 
 
 def best_parts(known: Known, records: NDArray[np.int32], fresh: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for each order which part, 0 to 1, records' answers should have beside counts after shrinkage, (orders,).
+    """Return, for each order, the weight of records' answers against counts after shrinkage, from 0 to 1, (orders,).
 
     Least squares to fresh residuals (cells,), whose noise neither knows, under a prior of mean 1/2 and standard
     deviation 1/4. An order without measurements gets the part of the one below.

@@ -70,8 +70,7 @@ class PlannedSelections:
     scale: float
     """Scale of the noise of the marginal that was selected."""
     scores: tuple[str, ...]
-    """What a marginal is scored by, in turns: "l1" (the sum of its cells' errors) or "max" (its largest cell's
-    error)."""
+    """The score of a marginal, in turns: "l1" (the sum of its cells' errors) or "max" (its largest cell's error)."""
     largest: Annotated[int, Whole("the cells of a candidate")]
     """Marginals with more cells are no candidates."""
 
@@ -81,22 +80,22 @@ class PlannedSelections:
             raise PlanError(f"marginals are scored by {' or '.join(SCORES)}; found {self.scores!r}")
 
     def score(self, number: int) -> str:
-        """Return what round `number`, from 1, scores marginals by."""
+        """Return the score of marginals in round `number`, from 1."""
         return self.scores[(number - 1) % len(self.scores)]
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedStage:
-    """Distances or residuals of marginals that are measured at once; which ones follows from what was released before."""
+    """Distances or residuals of marginals that are measured at once; earlier released values decide which ones."""
 
     name: str
     """Label of the charge."""
     order: Annotated[int, Whole("the order of a stage")]
-    """Distances: of all sets of so many attributes. Residuals: of sets of up to so many."""
+    """Distances: of all sets of this number of attributes. Residuals: of sets of up to this number."""
     distances: bool
     """Distances from predictions, or residuals."""
     bound: Annotated[int, Whole("the bound of a stage")]
-    """Squared L2 distance of neighbours' numbers, at most: what is charged."""
+    """Upper bound on the squared L2 distance of neighbours' numbers, which is charged."""
     scale: float
     """sigma of the discrete Gaussian noise, in units of the numbers."""
 
@@ -105,13 +104,13 @@ class PlannedStage:
 
     @property
     def rho(self) -> float:
-        """What the stage costs, up to roundings."""
+        """The charge of the stage, up to roundings."""
         return self.bound / (2 * self.scale * self.scale)
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedFigures:
-    """What the owner said to matter, all of it public."""
+    """The questions and the target that the owner named, all of it public."""
 
     questions: tuple[str, ...]
     target: str | None
@@ -119,7 +118,7 @@ class PlannedFigures:
     sets: tuple[tuple[int, ...], ...]
     """Attributes of the marginals that they need, increasing: these are measured whatever they are worth."""
     rho: float
-    """What that costs."""
+    """The charge of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +133,9 @@ class FitPlan:
     """How many times the records are kept, one sweep apart; the release holds all of them. More than one needs
     smoothing."""
     smoothing: Annotated[float | None, Number("smoothing", least=0)] = 0.0
-    """How strongly records are pulled towards independent attributes, as if so many records had been seen of them: 0
-    fits the noisy counts as well as records can; more lowers mean errors, and in the end raises the largest. None, for
-    residuals alone: as strongly as the interactions that were measured say, and less where they fit better without."""
+    """Strength of the pull towards independent attributes, in records that would have been seen of them: 0 fits the
+    noisy counts as well as records can; larger values lower mean errors, and in the end raise the largest. None, for
+    residuals alone: the strength that the measured interactions suggest, and less if a weaker pull fits better."""
     columns: Annotated[int, Whole("the rounds of column generation", least=0)] = 0
     """Rounds of column generation after the search, which weigh the records and bound how much better any could fit; 0
     leaves equal weights. Not together with smoothing, which pulls away from the best fit."""
@@ -228,7 +227,7 @@ class MeasuredPlan(Plan):
         return f"is found if it is far too small; if it is too large, it {NOT_FOUND}"
 
     def asked(self, schema: Schema) -> tuple[Sequence[str], Sequence[str]]:
-        """Return the questions that the owner said to matter, and those about a target."""
+        """Return the questions that the owner named, and those about a target."""
         figures = self.figures
         return ((), ()) if figures is None else (figures.questions, questions_about(figures.target, schema))
 
@@ -255,7 +254,7 @@ class MeasuredPlan(Plan):
         )
 
     def transcript_bytes(self, queries: int, width: int) -> int:
-        """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
+        """Return about the size of the transcript in bytes, for a number of queries and of a record's attributes."""
         planned = len(self.measurements) + 2 * (0 if self.selections is None else self.selections.rounds)
         fitted = 0 if self.fit is None else self.fit.records * self.fit.snapshots * (4 * width + 12)
         measured = 2 * len(self.stages) or int(self.selections is None)
@@ -263,7 +262,7 @@ class MeasuredPlan(Plan):
 
     @property
     def noise(self) -> str:
-        """What the distribution of the noise is called in transcripts."""
+        """Name of the noise distribution in transcripts."""
         return DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE
 
     def scale_of(self, name: str) -> float:
@@ -280,7 +279,7 @@ class MeasuredPlan(Plan):
         return f"round {number}"
 
     def charges(self) -> tuple[Charge, ...]:
-        """Return every charge of the run, in order: what the ledger reserves before the first draw."""
+        """Return every charge of the run, in order, as the ledger reserves them before the first draw."""
         charges = [self.charge_of(planned) for planned in self.measurements]
         charges += [self.charge_of(planned) for planned in self.stages]
         if self.selections is not None:
@@ -295,7 +294,7 @@ class MeasuredPlan(Plan):
         return self.relation is NeighbouringRelation.REPLACE_ONE
 
     def charge_of(self, planned: PlannedMeasurement | PlannedStage) -> Charge:
-        """Return the charge of one planned measurement, or of what a stage may measure at most."""
+        """Return the charge of one planned measurement, or the largest charge of a stage."""
         most = planned.bound if isinstance(planned, PlannedStage) else planned.sensitivity
         return measurement_charge(planned.name, most, planned.scale, gaussian=self.gaussian, relation=self.relation)
 
@@ -331,7 +330,7 @@ def domains_of(workload: Workload) -> Domains:
 
 
 def planned_queries(workload: Workload, planned: PlannedMeasurement) -> MarginalSet | Clauses:
-    """Return what a planned measurement counts."""
+    """Return the counts of a planned measurement."""
     if planned.attributes is None:
         return workload.queries
     if not planned.attributes:

@@ -46,14 +46,15 @@ CLAUSES_ONE_WAY_SHARE = 0.05
 """The same for a projection onto clauses, whose search starts from them."""
 
 CLAUSES_PER_VALUE = 100
-"""With so many clauses for each declared value records are fitted without smoothing. On 500,000 conjunctions of KDD Cup 1999
-(396 values) that took a third to a half off the mean error at epsilon 1 and 5, and half off the largest at .25."""
+"""From this number of clauses per declared value on, records are fitted without smoothing. On 500,000 conjunctions of
+KDD Cup 1999 (396 values) that took a third to a half off the mean error at epsilon 1 and 5, and half off the largest at
+.25."""
 
 LEAST_SIGNAL = 150
 """Marginals are selected where the public size is fewer times the noise that all of them would get. Seen on public tables."""
 
 SELECTION_SHARE = 0.1
-"""Share of a round's budget for the selection; the rest measures what was selected."""
+"""Share of a round's budget for the selection; the rest measures the selected marginal."""
 
 _ROUNDS, _LEAST_ROUNDS, _MOST_ROUNDS = 0.6, 4, 100
 
@@ -78,7 +79,7 @@ def refuse_costs_beyond(budget: Budget, charges: Sequence[Charge], what: str) ->
 
 
 def record_sensitivity(marginals: int, relation: NeighbouringRelation) -> int:
-    """Return by how much one record moves the counts of so many marginals: it is in one cell of each."""
+    """Return the sensitivity of the counts of a number of marginals: a record is in one cell of each."""
     return marginals if relation is NeighbouringRelation.ADD_REMOVE else 2 * marginals
 
 
@@ -150,7 +151,7 @@ class Maker:
         return (PlannedMeasurement(WORKLOAD, None, sensitivity, self._scale(sensitivity, 1)),), how
 
     def suited(self, asked: Projection) -> str:
-        """Return what is measured where the user does not say.
+        """Return the default measurements.
 
         Residuals where they can be. Else every count, and selected marginals where the noise on all of them would be
         large.
@@ -318,7 +319,7 @@ def marginal_name(marginals: MarginalSet, number: int) -> str:
 
 
 def _tells_everything(workload: Workload) -> bool:
-    """Return whether there are so many clauses that their noise averages out in a fit, which then needs no smoothing."""
+    """Return whether there are enough clauses for their noise to average out in a fit, which then needs no smoothing."""
     values = int(workload.schema.sizes.sum())
     return workload.marginals is None and len(workload) >= CLAUSES_PER_VALUE * values
 

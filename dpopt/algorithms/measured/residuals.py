@@ -36,7 +36,7 @@ from dpopt.transcript.released import NoisyAnswers
 
 
 def play_residuals(job: Job, walk: Walk[MeasuringCurator], fitter: RecordFitter) -> Outcome:
-    """Measure stage by stage, and fit records to what was measured, which is post-processing."""
+    """Measure stage by stage, and fit records to the measurements, which is post-processing."""
     plan = fitter.plan
     known, counts = Known(job, plan), 0
     with stage(walk.progress, "measuring"):
@@ -73,7 +73,7 @@ def play_residuals(job: Job, walk: Walk[MeasuringCurator], fitter: RecordFitter)
 
 
 def _distances(walk: Walk[MeasuringCurator], plan: MeasuredPlan, planned: PlannedStage, known: Known) -> int:
-    """Measure how far the sets of an order are from what is predicted; return the number of values."""
+    """Measure the distances of the sets of an order from their predictions; return the number of values."""
     values = _measured(walk, plan, planned, known.distances(planned.order))
     if values is None:
         return 0
@@ -106,7 +106,7 @@ def _residuals(walk: Walk[MeasuringCurator], plan: MeasuredPlan, planned: Planne
 def _measured(
     walk: Walk[MeasuringCurator], plan: MeasuredPlan, planned: PlannedStage, queries: Residuals | Distances
 ) -> NoisyAnswers | None:
-    """Return what a stage measured, None where it is lost."""
+    """Return the measurements of a stage, None if they are lost."""
     measurement = Measurement(planned.name, queries, planned.scale, gaussian=True, bound=planned.bound)
     return noisy_answers(walk, measurement, plan.charge_of(planned))
 
@@ -146,7 +146,7 @@ def _whole_numbers(entry: Entry, key: str, planned: PlannedStage, number: int) -
 def _fitted(
     known: Known, suggested: Suggested, kept: KeptMarginals, fitter: RecordFitter, walk: Walk[MeasuringCurator]
 ) -> list[Fitted]:
-    """Fit records to what is known of the workload's marginals.
+    """Fit records to the estimates of the workload's marginals.
 
     Records drawn to independence know how marginals hang together, counts after shrinkage have no noise of their own.
     What is fitted in the end is a part of both; data thinning tells which. Where no set of several attributes says

@@ -1,4 +1,4 @@
-"""What is measured of marginals order by order: distances from predictions, then residuals, each for its part of a budget.
+"""Stages of marginals by order: distances from predictions, then residuals, each for a part of the budget.
 
 Which precision the residual of a set of attributes is worth follows from the program of
 `dpopt.models.noise_budgets.residual_allocation`. What is known beforehand of its size is a public prior, until the
@@ -31,7 +31,7 @@ from dpopt.queries.residuals import LARGEST_UNIT, Residuals, subsets_of
 from dpopt.queries.workloads.workload import Workload
 
 NOTHING = 1e-12
-"""Variance of what is not to be measured."""
+"""Variance of sets that are not to be measured."""
 
 
 def typical_variances(
@@ -160,7 +160,7 @@ WORTH, LEAST_COARSE, MOST_COARSE = 2.0, 0.2, 0.5
 that it takes."""
 
 KEPT_BACK = 0.1
-"""Share of what an order is worth beforehand that waits for the last stage, which spends where most is gained."""
+"""Share of an order's predicted worth that is kept for the last stage, which spends it on the largest gains."""
 
 
 def sets_of(workload: Workload) -> tuple[MarginalSet, MarginalSet]:
@@ -181,7 +181,7 @@ def sets_of(workload: Workload) -> tuple[MarginalSet, MarginalSet]:
 
 
 def measurable(sets: MarginalSet, order: int) -> NDArray[np.bool_]:
-    """Return which sets may be measured: of so many attributes at most, and of no more cells than records could fill."""
+    """Return the sets that can be measured: up to this order, and with no more cells than records could fill."""
     return np.asarray((sets.widths() <= order) & (sets.cells() <= MOST_OF_ONE))
 
 
@@ -208,7 +208,7 @@ def for_figures(sets: MarginalSet, figures: PlannedFigures | None) -> NDArray[np
 def planned_stages(
     marginals: MarginalSet, sets: MarginalSet, size: int, rho: float, *, replaced: bool, figures: PlannedFigures | None
 ) -> tuple[PlannedStage, ...]:
-    """Return what is measured of marginals, whose sets of attributes are given, for rho; only public values are read.
+    """Return the measurements of marginals with these sets of attributes for rho; a function of public values.
 
     One-way marginals come first, then coarse tables of pairs where they are worth it. Then, order by order, distances from
     predictions tell which sets are worth measuring, and residuals of sets up to this order are measured. What each order
@@ -248,7 +248,7 @@ def planned_stages(
 
 
 def bound_for(sets: int) -> int:
-    """Return the squared distance that is charged for the residuals of so many sets, or some of them."""
+    """Return the squared distance that is charged for the residuals of a number of sets, or some of them."""
     return min(MOST_BOUND, LEAST_BOUND << (sets.bit_length() - 1))
 
 

@@ -184,7 +184,7 @@ class MultiplicativeAlgorithm(Algorithm[MWEM, MultiplicativePlan]):
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What the rounds came to.
+    """The results of the rounds.
 
     Attributes
     ----------
@@ -279,7 +279,7 @@ def _chosen(
 def _measured(
     walk: Walk[MultiplicativeCurator], plan: MultiplicativePlan, workload: Workload, number: int, chosen: int
 ) -> NoisyAnswers | None:
-    """Return what a round measures; None where it is lost."""
+    """Return the measurement of a round; None if it is lost."""
     marginals = _marginals(plan, workload)
     cells = 1 if marginals is None else int(marginals.cells()[chosen])
     return walk.draw(
@@ -304,7 +304,7 @@ def _named(plan: MultiplicativePlan, workload: Workload, chosen: int) -> str:
 
 
 def _answered(plan: MultiplicativePlan, workload: Workload, played: Played) -> list[Answered]:
-    """Return what was measured, in order."""
+    """Return the measurements, in order."""
     queries = _marginals(plan, workload) or workload.clauses
     return [Answered(queries.take([number]), values) for number, values in played.learnt]
 

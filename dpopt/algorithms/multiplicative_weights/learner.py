@@ -1,4 +1,4 @@
-"""The public side of multiplicative weights: a distribution that learns from measured answers, and what is released of it."""
+"""The public side of multiplicative weights: a distribution that learns from measured answers, and its release."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SETTLED = 1e-3  # of the noise: replays end when no share moves by more
 
 
 class Learner:
-    """Holds the distribution of a run, answers the workload by it, and changes it by what was measured."""
+    """Holds the distribution of a run, answers the workload with it, and updates it by measurements."""
 
     def __init__(self, plan: MultiplicativePlan, workload: Workload, solver: Solver | None = None) -> None:
         self._plan, self._workload = plan, workload
@@ -58,7 +58,7 @@ class Learner:
         return np.clip(np.rint(answers * most), 0, most).astype(np.int64)
 
     def learn(self, chosen: int, values: NoisyAnswers) -> None:
-        """Change the distribution by what a round measured, and by all that was measured before."""
+        """Update the distribution by the measurement of a round, and by all earlier ones."""
         measured = self._of(chosen, values)
         self._measured.append(measured)
         self._chosen.append(chosen)

@@ -82,7 +82,7 @@ MOST_ROUNDS, MOST_RECORDS = 20_000, 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """How the distribution learns from what was measured; all of it post-processing."""
+    """How the distribution learns from the measurements; all of it post-processing."""
 
     update: Annotated[str, OneOf("the update", tuple(UPDATES))] = MAX_ENTROPY
     """One of `UPDATES`."""
@@ -97,7 +97,7 @@ class Learning:
     average: bool = False
     """Whether the average of the rounds' distributions is released, and not the last one."""
     records: Annotated[int, Whole("the number of records", most=MOST_RECORDS)] = 100_000
-    """At most so many weighted records are released."""
+    """Most weighted records of a release."""
 
     def __post_init__(self) -> None:
         constrain(self, PlanError)
@@ -147,7 +147,7 @@ class MultiplicativePlan(Plan):
 
     @property
     def noise(self) -> str:
-        """What the distribution of the noise is called in transcripts."""
+        """Name of the noise distribution in transcripts."""
         return DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE
 
     @property
@@ -156,7 +156,7 @@ class MultiplicativePlan(Plan):
         return "is found, and warned of" if self.select == MARGINALS else NOT_FOUND
 
     def charges(self) -> tuple[Charge, ...]:
-        """Return every charge of the run, in order: what the ledger reserves before the first draw."""
+        """Return every charge of the run, in order, as the ledger reserves them before the first draw."""
         return tuple(charge for number in range(1, self.rounds + 1) for charge in self.charges_of(number))
 
     def charges_of(self, number: int) -> tuple[Charge, Charge]:
@@ -170,7 +170,7 @@ class MultiplicativePlan(Plan):
         )
 
     def score(self, number: int) -> str:
-        """Return what round `number`, from 1, scores marginals by: in turns their largest error and the sum of all."""
+        """Return the score of marginals in round `number`, from 1: in turns their largest error and the sum of all."""
         return "max" if number % 2 else "l1"
 
     def bits_of_records(self, width: int, *, wide: bool) -> int:
@@ -182,6 +182,6 @@ class MultiplicativePlan(Plan):
         return f"{self.algorithm}: T = {self.rounds:,} rounds ({self.chosen_by})"
 
     def transcript_bytes(self, queries: int, width: int) -> int:
-        """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
+        """Return about the size of the transcript in bytes, for a number of queries and of a record's attributes."""
         measured = 12 * queries if self.select == MARGINALS else 0
         return self.rounds * 1_600 + measured + self.learning.records * (16 + 4 * width)

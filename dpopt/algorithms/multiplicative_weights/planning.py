@@ -60,7 +60,7 @@ class Maker:
         self._log_universe = fsum(log(count) for count in universe.shape)
 
     def costs(self, rounds: int) -> tuple[Decimal, float]:
-        """Return range of a selection and scale of a measurement for so many rounds."""
+        """Return range of a selection and scale of a measurement for a number of rounds."""
         each = self.amount / rounds
         step = rounded_down(selection_range(self._share * each, concentrated=self.gaussian))
         scale = measurement_scale(
@@ -69,7 +69,7 @@ class Maker:
         return step, scale
 
     def errors(self, rounds: int) -> tuple[float, float]:
-        """Return the largest errors of selections and measurements in so many rounds, with probability 0.95."""
+        """Return the largest errors of selections and measurements in a number of rounds, with probability 0.95."""
         (step, scale), request = self.costs(rounds), self._request
         return (
             selection_error(rounds, float(step), request.size, request.relation, self._queries),
@@ -77,7 +77,7 @@ class Maker:
         )
 
     def of(self, rounds: int, *, alpha: float | None, chosen_by: str = "") -> MultiplicativePlan:
-        """Return the plan of so many rounds."""
+        """Return the plan of a number of rounds."""
         request, asked = self._request, self._request.options
         step, scale = self.costs(rounds)
         if alpha is None and self._stops and self.select == QUERIES:
@@ -138,7 +138,7 @@ class Maker:
 
 
 def _what_is_selected(asked: MWEM, workload: Workload) -> str:
-    """Return what is selected: what `select` asks for; else whole marginals for mwem where there are some."""
+    """Return the unit of selection: the one that `select` asks for; else whole marginals for mwem if there are some."""
     if asked.select == MARGINALS and workload.marginals is None:
         raise PlanError("--select marginals needs a workload of marginals; leave it out, or use --select queries")
     if asked.select is not None:
@@ -147,7 +147,7 @@ def _what_is_selected(asked: MWEM, workload: Workload) -> str:
 
 
 def sensitivity_of(select: str, relation: NeighbouringRelation) -> int:
-    """Return by how much one record moves what a round measures."""
+    """Return the sensitivity of a round's measurement."""
     return 2 if select == MARGINALS and relation is NeighbouringRelation.REPLACE_ONE else 1
 
 
@@ -188,7 +188,7 @@ def rounds_needed(alpha: float, log_universe: float) -> int:
 def proven_multiplicative(
     plan: MultiplicativePlan, queries: int, log_universe: float, *, rules: bool = False
 ) -> dict[str, Any] | None:
-    """Return a proven bound on the largest error as a JSON object; None for plans of which nothing is proven.
+    """Return a proven bound on the largest error as a JSON object; None for plans without one.
 
     Probability 0.95 of all selections and measurements together. The bound is of the distribution; `proven_of_records`
     adds how far the released records are from it.
@@ -227,7 +227,7 @@ def proven_multiplicative(
 def proven_of_records(
     proven: Mapping[str, Any] | None, *, stopped_early: bool, distance: float
 ) -> dict[str, Any] | None:
-    """Return the bound on the released records, from that of the plan; None if the run did not come to what it assumes.
+    """Return the bound on the released records, from that of the plan; None if the run broke its assumptions.
 
     Parameters
     ----------

@@ -133,7 +133,7 @@ def vc_dimension(answers: NDArray[np.int8], *, most_sets: int = _MOST_SETS) -> t
 
 
 def impossible(dimension: int, *, size: int, range_: float, relation: NeighbouringRelation) -> dict[str, Any] | None:
-    """Return what no mechanism of this epsilon can do for queries of a VC dimension; None where the theorem is silent.
+    """Return a lower bound on any mechanism's error at this epsilon for a VC dimension; None if the theorem gives none.
 
     Theorem 3.11: with n <= d / 2 records, alpha >= 1 / (4 + 16 epsilon) for epsilon <= 1. Its proof swaps one record
     between T and T^: where that makes neighbours (replace-one) 1 / (2 alpha) - 1 <= e^epsilon, where it makes a

@@ -105,7 +105,7 @@ class SmallDatabasePlan(Plan):
         return f"smalldb: a database of m = {self.records:,} records ({self.chosen_by})"
 
     def transcript_bytes(self, queries: int, width: int) -> int:
-        """Return about how many bytes the transcript takes, for so many queries and attributes of a record."""
+        """Return about the size of the transcript in bytes, for a number of queries and of a record's attributes."""
         return 4_000 + 30 * self.records
 
 
@@ -116,7 +116,7 @@ LOST = (
 _NEGLIGIBLE = 35.0  # ln of the odds, about 2^50, against a database whose error is beyond the reach
 _SLACK_OF_SIZE = 0.25  # under add-remove the table may have more or fewer records than n0, and errors grow by as much
 SEARCHED = ((16, MOST_MULTISETS), (20, 10**14), (24, 10**12), (32, 2 * 10**10), (64, 10**9))
-"""Up to so many elements, so many multisets a draw takes about a minute, by experiments/small_databases and its like."""
+"""Limits on elements and on multisets for draws of about a minute, by experiments/small_databases and its like."""
 
 
 class SmallDatabaseAlgorithm(Algorithm[SmallDatabase, SmallDatabasePlan]):
@@ -226,7 +226,7 @@ class SmallDatabaseAlgorithm(Algorithm[SmallDatabase, SmallDatabasePlan]):
         return mean_of_runs(simulate, runs, len(workload))
 
     def prove(self, plan: SmallDatabasePlan, workload: Workload) -> dict[str, Any]:
-        """Return the proven bound of a plan as a JSON object, with what no mechanism at all could do."""
+        """Return the proven bound of a plan as a JSON object, with a lower bound for any mechanism."""
         shape = Shape.of(Universe.of(workload))
         bound = shape.bound(plan.records, range_=float(plan.selection_range), size=plan.size)
         ruled_out = impossible(
@@ -252,7 +252,7 @@ def _databases(job: Job) -> tuple[Universe, Multisets]:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What of a workload decides about a net: numbers of elements and of distinct queries, and the VC dimension's bounds."""
+    """The facts about a workload that decide about a net: numbers of elements and of distinct queries, VC bounds."""
 
     elements: int
     queries: int
@@ -265,7 +265,7 @@ class Shape:
         return cls(universe.elements, distinct_queries(answers), vc_dimension(answers))
 
     def bound(self, records: int, *, range_: float, size: int) -> NetBound:
-        """Return the bound for databases of so many records."""
+        """Return the bound for databases of this number of records."""
         return net_bound(self.elements, records, self.queries, self.dimension[1], range_=range_, size=size)
 
     def most_multisets(self) -> int:

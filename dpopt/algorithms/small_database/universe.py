@@ -132,7 +132,7 @@ def _whole_records(domains: Domains, named: NDArray[np.int64], codes: NDArray[np
 
 
 def _on_fine_attributes(workload: Workload) -> str:
-    """Return what to know where a numeric attribute has a thousand bins or more."""
+    """Return a warning if a numeric attribute has a thousand bins or more."""
     for attribute in workload.schema.attributes:
         if attribute.kind is AttributeKind.NUMERIC and attribute.size >= MANY_BINS:
             return (

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """Options of what runs solvers: which ones, within which limits, and where the results go."""
+    """Options of commands that run solvers: which ones, within which limits, and where the results go."""
 
     solvers: Annotated[
         str | None,
@@ -46,7 +46,7 @@ class Running:
     as_json: options.JsonOption = False
 
     def show(self, read_cases: Callable[[], list[Case]], *, of_models: bool = False) -> None:
-        """Run the solvers on cases that are read once the options are in order; print and keep what they do."""
+        """Run the solvers on cases that are read after the options were checked; print and keep the results."""
         from dpopt.cli.commands.plan import print_json
         from dpopt.cli.reports.progress import TerminalProgress
         from dpopt.cli.reports.reports_compare import report_case, report_comparison

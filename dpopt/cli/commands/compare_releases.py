@@ -20,7 +20,7 @@ def compare_whole_releases(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Release a public table by one plan with each solver; print what they came to, and write it with a picture."""
+    """Release a public table by one plan with each solver; print the results, and write them with a picture."""
     from dpopt.cli.commands.plan import print_json
     from dpopt.cli.pictures import draw_releases
     from dpopt.cli.reports.progress import TerminalProgress

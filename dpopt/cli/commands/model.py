@@ -50,7 +50,7 @@ def list_models(*, as_json: _Json = False) -> None:
 
 
 def _listed(name: str) -> tuple[str, str, str | None, list[str], str]:
-    """Return name, page, its own method if it has one, instances, and what it decides, or why it cannot be built."""
+    """Return name, page, its own method if it has one, instances, and its decision, or why it cannot be built."""
     from dpopt.errors import ProgramError
     from dpopt.models.catalogue import CATALOGUE, build_model, catalogue_entry
 
@@ -148,7 +148,7 @@ def _show_page(name: str, *, as_json: bool) -> None:
 
 
 def _described(model: Model) -> dict[str, Any]:
-    """Return what `dpopt model show --json` prints."""
+    """Return the output of `dpopt model show --json`."""
     blocks = {"variables": model.variables, "rows": model.rows, "squares": model.squares, "cones": model.cones}
     return {
         "name": model.name,
@@ -163,7 +163,7 @@ def _described(model: Model) -> dict[str, Any]:
 
 
 def _solved(solution: Solution) -> dict[str, Any]:
-    """Return what `dpopt model solve --json` prints."""
+    """Return the output of `dpopt model solve --json`."""
     certificate = solution.certificate
     return {
         "solver": solution.result.solver,

@@ -1,4 +1,4 @@
-"""`dpopt plan`: what a run would cost and how accurate it would be, from public values alone."""
+"""`dpopt plan`: cost and predicted accuracy of a run, from public values alone."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def plan(
 
 
 def _check_error(workload: str | None, n: int | None, named: NamedAlgorithm, terms: PlanTerms, unit: Any) -> None:
-    """Refuse what does not go with --error."""
+    """Refuse options that contradict --error."""
     if workload is None or n is None:
         raise PlanError("--error needs --workload and --n")
     if unit.rows_per_person is not None:
@@ -153,7 +153,7 @@ def _check_error(workload: str | None, n: int | None, named: NamedAlgorithm, ter
 
 
 def _report(made: Planned, *, details: bool, compare: bool, predict: bool) -> None:
-    """Print a plan: how accurate it is, how wide the intervals of its figures will be, and what it protects."""
+    """Print a plan: its accuracy, the widths of its figures' intervals, and its protection."""
     from dpopt.cli.reports.reports import report_accuracy, report_plan
 
     explained = made.explained
@@ -203,7 +203,7 @@ def _numbers(text: str) -> list[float]:
 
 
 def _compare_epsilons(plans: Sequence[Planned], out: Path | None, *, as_json: bool) -> None:
-    """Show predicted errors of several epsilons beside what each protects."""
+    """Show the predicted errors and the protection of several epsilons."""
     from dpopt.algorithms.planned import recommended_epsilon
 
     rows, (chosen, because) = [one.row for one in plans], recommended_epsilon(plans)
@@ -219,7 +219,7 @@ def _compare_epsilons(plans: Sequence[Planned], out: Path | None, *, as_json: bo
 
 
 def _report_epsilons(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print predicted errors against epsilon, with bars, beside what each protects and the best that takes no plan."""
+    """Print predicted errors against epsilon, with bars, the protection of each, and the best trivial baseline."""
     from dpopt.cli.reports.reports import print_table
 
     largest = max(row["mean_error"] or 0.0 for row in rows) or 1.0

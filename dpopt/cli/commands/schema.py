@@ -34,7 +34,7 @@ _MOST_LINES = (
 
 
 def report_fit(table: Path, fit: NonPrivateFit, changed: Mapping[str, Any] | None) -> None:
-    """Print what of a table does not fit its schema, how many rows are counted, and which of their values otherwise."""
+    """Print the values of a table that do not fit its schema, how many rows are counted, and which values differ."""
     out, named = console(), visible(str(table))
     if not fit.misfits and fit.counted == fit.rows:
         out.print(f"{named} fits the schema")
@@ -71,7 +71,7 @@ def report_broken_rules(report: NonPrivateRuleReport, *, all_rows: bool) -> None
 
 
 def _print_declared(columns: Mapping[str, Sequence[str]]) -> None:
-    """Print what is declared of each column."""
+    """Print the declaration of each column."""
     for name, words in [*columns.items()][:_MOST_LINES]:
         console().print(f"  {visible(name)}: {visible('; '.join(words))}", markup=False)
     if len(columns) > _MOST_LINES:

@@ -1,4 +1,4 @@
-"""What commands print: tables, progress and notes.
+"""The output of commands: tables, progress and notes.
 
 | file | what it holds |
 |---|---|

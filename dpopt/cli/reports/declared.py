@@ -1,4 +1,4 @@
-"""What a user declares of a table: a schema file, or the number of columns of a wide table of zeros and ones; its layout."""
+"""A user's declarations of a table: a schema file, or the number of columns of a wide table; its layout."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def names_of_columns(path: Path) -> list[str]:
 
 
 def reading_now(job_of: Callable[[], Job | ReleaseRequest], given: LayoutOptions) -> TableReading | None:
-    """Return how the file of a wide table is read that is held beside a release; None: as the release read it.
+    """Return how the file of a wide table is read that is compared with a release; None: as the release read it.
 
     A layout stands with the options beside it, as for a new release. Without one, the options replace those of the
     release.

@@ -1,4 +1,4 @@
-"""What a file or folder holds that dpopt wrote: one table of kinds, for `dpopt inspect`."""
+"""The content of a file or folder that dpopt wrote: one table of kinds, for `dpopt inspect`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dpopt.transcript.journal import read_journal
 
 @dataclass(frozen=True)
 class Held:
-    """What is there, in words; what was spent on it, if it says so; of a synopsis how its models were solved."""
+    """The content in words; the spending on it, if it states any; for a synopsis how its models were solved."""
 
     holds: str
     says: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ _JSON: Mapping[str, tuple[str, Callable[[Path, dict[str, Any]], str]]] = {
     "dpopt_compare": ("comparison of solvers", _count("rows", "results")),
     "seconds": ("seconds of the stages of a run; NOT private", _count("seconds", "stages")),
 }
-"""Files of JSON by the key that tells what they are: what that is, and how to say what it holds."""
+"""Files of JSON by the key that identifies them: their kind, and how to describe their content."""
 _TEXTS = {
     b"<!doctype html>": "page for people (HTML)",
     b'{"event": "': "log of a run; NOT private",
@@ -87,7 +87,7 @@ _TEXTS = {
 
 
 def held_in(path: Path) -> Held:  # noqa: PLR0911  one for each form of file
-    """Return what a file or folder of dpopt holds; no privacy is spent, and no private table is read."""
+    """Return the content of a file or folder of dpopt; no privacy is spent, and no private table is read."""
     if path.is_dir():
         return _folder(path)
     try:

@@ -21,9 +21,9 @@ from dpopt.releases.progress import Detail, Pace, Progress
 LINES_APART = 10.0
 """Seconds between two lines of one stage, where there is no terminal."""
 UNEVEN = frozenset({"fitting records"})
-"""Stages whose steps take unlike times, so that an estimate of what is left was up to three times off."""
+"""Stages whose steps take unlike times, so that an estimate of the rest was up to three times off."""
 _MOVES, _SHARE = 5, 0.25
-"""After so many moves, or from this share on, it is said how long a stage still takes."""
+"""After this number of moves, or from this share on, the rest of a stage's time is shown."""
 
 
 class TerminalProgress(Progress):
@@ -83,7 +83,7 @@ class TerminalProgress(Progress):
         self.note(f"warning: {what}")
 
     def owner_note(self, text: str) -> None:
-        """Print what depends on the table above the bars, and say so."""
+        """Print a note that depends on the table above the bars, and say so."""
         self.note(f"{text}\n(This depends on the table: it is for its owner and is stored nowhere.)")
 
     def share(self, done: float) -> None:
@@ -95,7 +95,7 @@ class TerminalProgress(Progress):
         self._move(number / rounds, f"{number:,} of {rounds:,}, {self._figure} {value:+.3f}")
 
     def step(self, number: int, steps: int, what: str) -> None:
-        """Move the bar of the stage and show what was done."""
+        """Move the bar of the stage and show the finished part."""
         self._move(number / steps, f"{number:,} of {steps:,}{f', {what}' if self._details else ''}")
 
     def _move(self, done: float, text: str) -> None:

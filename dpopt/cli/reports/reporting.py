@@ -64,7 +64,7 @@ class RunLog(Progress):
         self.line("run", dpopt=__version__, started=started, process=os.getpid(), **about)
 
     def line(self, event: str, **what: Any) -> None:
-        """Write one line: what happened, after how many seconds, and what else is known of it."""
+        """Write one line: the event, after how many seconds, and further values."""
         if self._file is None:
             return
         seconds = round(time.perf_counter() - self._begun_at, 6)
@@ -114,7 +114,7 @@ class RunLog(Progress):
             self.line("share", stage=self._stage, share=round(done, 6), seconds_left=_rounded(left))
 
     def figures(self, of_round: Callable[[], Figures]) -> None:
-        """Keep what the next round came to, for its line."""
+        """Keep the result of the next round, for its line."""
         self._figures = dict(of_round())
 
     def round(self, number: int, rounds: int, value: float) -> None:
@@ -126,7 +126,7 @@ class RunLog(Progress):
         self._count("step", number, "steps", steps, what=what)
 
     def end(self, stage: str) -> None:
-        """Write that a stage ends, what it took, and the most memory that the process has held so far."""
+        """Write that a stage ends, its seconds, and the most memory that the process has held so far."""
         taken = time.perf_counter() - self._begun[stage]
         super().end(stage)
         self._stage = None

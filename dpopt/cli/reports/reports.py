@@ -1,4 +1,4 @@
-"""What commands print for people: plans, releases, errors, and what was spent."""
+"""The output of commands for people: plans, releases, errors, and spending."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ MANY_COPIES = 2
 
 
 def warn_if_not_private(privacy: Mapping[str, Any]) -> None:
-    """Say on the error stream, beside answers, that they come from a release without a guarantee."""
+    """Print on the error stream that answers come from a release without a guarantee."""
     if not privacy.get("private", True):
         typer.echo(_NOT_PRIVATE, file=sys.stderr)
 
 
 def print_spent(privacy: Mapping[str, Any]) -> None:
-    """Print what was spent under which neighbours, or that the release is not private."""
+    """Print the spending and its neighbours, or that the release is not private."""
     if not privacy["private"]:
         console().print(_NOT_PRIVATE)
         return
@@ -43,7 +43,7 @@ def print_spent(privacy: Mapping[str, Any]) -> None:
 
 
 def _shown(spent: float, places: int) -> str:
-    """Return what was spent with so many places, or in powers of ten where they would say too little."""
+    """Return the spending with this number of places, or in powers of ten if these would show too little."""
     return f"{spent:.{places}f}" if spent == 0.0 or spent >= 100 * 10.0**-places else f"{spent:.4g}"
 
 
@@ -72,7 +72,7 @@ def print_whole(out: Console, table: Table) -> None:
 
 
 def report_plan(described: str, explained: Mapping[str, Any]) -> None:
-    """Print a plan: its description, what each accountant charges, proven bound, predicted errors."""
+    """Print a plan: its description, the total of each accountant, proven bound, predicted errors."""
     plan, out = explained["plan"], console()
     out.print(described)
     out.print(
@@ -96,7 +96,7 @@ def report_plan(described: str, explained: Mapping[str, Any]) -> None:
 
 
 def chosen_lines(chosen: Mapping[str, Any] | None) -> list[str]:
-    """Return why an algorithm was chosen, and what the others were predicted to do."""
+    """Return why an algorithm was chosen, and the predictions of the others."""
     if chosen is None:
         return []
     lines = [f"chosen:    {chosen['because']}"]
@@ -166,7 +166,7 @@ def _errors_in_words(errors: Mapping[str, Any]) -> str:
 
 
 def baseline_lines(predicted: Mapping[str, Any]) -> list[str]:
-    """Return what trivial data sets do on the public population of a prediction, and what they do better."""
+    """Return the errors of trivial data sets on the public population of a prediction, and where they win."""
     baselines = predicted.get("baselines")
     if baselines is None:
         return []
@@ -222,7 +222,7 @@ def unit_text(stated: Mapping[str, Any]) -> str:
 def report_release(
     statement: Mapping[str, Any], folder: str | os.PathLike[str], table: object = "TABLE", *, details: bool = True
 ) -> None:
-    """Print for the owner of a finished release: where it is, what may be published, cost, quality, and the next command.
+    """Print for the owner of a finished release: its folder, files to publish, cost, quality, and the next command.
 
     Without `details` a delta is left out, which the sentence on tests takes into account.
     """
@@ -278,7 +278,7 @@ def _rows(number: float) -> str:
 
 
 def _remarks(statement: Mapping[str, Any]) -> list[str]:
-    """Return what a reader of the records should know: copies, lost rounds."""
+    """Return notes for a reader of the records: copies, lost rounds."""
     from dpopt.inference.records.problem import TIME_IS_UP
 
     records, certificates = statement["records"], statement.get("certificates")

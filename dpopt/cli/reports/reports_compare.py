@@ -1,4 +1,4 @@
-"""What `dpopt compare` prints for people: a table for each case, and a summary by solver."""
+"""The output of `dpopt compare` for people: a table for each case, and a summary by solver."""
 
 from __future__ import annotations
 

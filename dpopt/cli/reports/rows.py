@@ -10,7 +10,7 @@ from dpopt.errors import PlanError
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], *, title: str, most: int = 20) -> None:
-    """Print at most so many of the rows, evenly spread, without columns that are empty in all of them."""
+    """Print at most this number of the rows, evenly spread, without columns that are empty in all of them."""
     from dpopt.cli.reports.reports import print_table
     from dpopt.html_pages.shown import figure
 

@@ -18,7 +18,7 @@ COUNT = shared.Kind("count", "One small count of records, drawn with the least e
 
 @dataclass(frozen=True)
 class MatrixOptions:
-    """What decides the matrix."""
+    """The options that decide the matrix."""
 
     most: Annotated[int, "The largest count, at most 64; larger counts are replaced by it. Public."]
     loss: Annotated[str, "The loss to minimize for the worst count: absolute, squared, or wrong (any wrong count)."] = (

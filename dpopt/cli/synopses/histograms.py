@@ -65,7 +65,7 @@ BudgetSolverOption = Annotated[
 
 @dataclass(frozen=True)
 class HistogramOptions:
-    """What is measured of a column."""
+    """The measurements of a column."""
 
     ranges: Annotated[
         str | None,
@@ -100,7 +100,7 @@ class HistogramOptions:
 
 @dataclass(frozen=True)
 class GridOptions:
-    """What is measured of several columns."""
+    """The measurements of several columns."""
 
     ranges: Annotated[
         str,
@@ -275,7 +275,7 @@ def export_grid(*, whole: shared.WholeOption = False, estimate: GridEstimateOpti
 
 
 class _SolverNote:
-    """What is said of a solver that spread a budget."""
+    """The report on a solver that spread a budget."""
 
     def __init__(self) -> None:
         self.words: list[str] = []

@@ -33,7 +33,7 @@ INTERVALS = shared.Kind(
 
 @dataclass(frozen=True)
 class ShapeOptions:
-    """What is searched."""
+    """The search."""
 
     intervals: Annotated[
         int | None,
@@ -179,7 +179,7 @@ def _proven(planned: PartitionPlan) -> str:
 
 
 def _tree(planned: PartitionPlan, beside: TreeBeside) -> str:
-    """Return what a tree of counts would give with the same budget."""
+    """Return the prediction for a tree of counts with the same budget."""
     every = "no range is" if len(planned.shape) == 1 else "a box is not"
     return (
         f"'{beside.command}' with this budget: standard error {beside.standard_error:,.2f} records (root of the mean "

@@ -34,7 +34,7 @@ LISTS = shared.Kind(
 
 @dataclass(frozen=True)
 class RowOptions:
-    """What rows are declared to be."""
+    """The declarations of rows."""
 
     variables: Annotated[
         str,
@@ -55,7 +55,7 @@ class RowOptions:
 
 @dataclass(frozen=True)
 class CountedOptions:
-    """What is counted, and for how many points."""
+    """The counts, and the number of points."""
 
     queries: Annotated[
         int | None, "Number of points for which the error is predicted simultaneously. Default: all."

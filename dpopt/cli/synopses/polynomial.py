@@ -85,7 +85,7 @@ class PolynomialOptions:
         return default if self.solver is None else None if self.solver == "none" else self.solver
 
     def target(self) -> Target:
-        """Return what is approximated."""
+        """Return the approximated predicate."""
         target = _target(self.predicate, self.k)
         if self.point_weights is None:
             return target

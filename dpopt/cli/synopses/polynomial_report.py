@@ -1,4 +1,4 @@
-"""What `dpopt polynomial` prints: degree, error, proof, coefficients, sensitivities.
+"""The output of `dpopt polynomial`: degree, error, proof, coefficients, sensitivities.
 
 A table of least degrees goes to a CSV file, each row with both of its proofs (`write_degree_table`).
 """
@@ -91,7 +91,7 @@ def report_polynomial(
     answer: SolverAnswer | None = None,
     own: Polynomial | None = None,
 ) -> None:
-    """Print a solution, or a polynomial of one's own beside it; the solution is verified before it is called proved.
+    """Print a solution, or a given polynomial next to it; the solution is verified before it is called proved.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def report_to_json(
     answer: SolverAnswer | None = None,
     own: Polynomial | None = None,
 ) -> dict[str, object]:
-    """Return what is printed as a JSON object."""
+    """Return the output as a JSON object."""
     solution = _verified(found)
     target = solution.problem.target
     measured = _measured(own or solution.polynomial, target, attributes)

@@ -1,4 +1,4 @@
-"""What the commands of all synopses share: their options, each with one meaning, and how they report."""
+"""The shared parts of all synopses' commands: their options, each with one meaning, and their reports."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ _Result = TypeVar("_Result")
 _Command: TypeAlias = Callable[..., _Result]
 _Decorator: TypeAlias = Callable[[_Command[_Result]], _Command[_Result]]
 Forms: TypeAlias = Mapping[str, Callable[[Any, Path], object]]
-"""What writes a release to a file, by the end of its name."""
+"""Writers of a release, by the end of the file's name."""
 
 
 @dataclass(frozen=True)
 class PlanBudgetOptions(options.SpendingOptions):
-    """What every plan takes: the budget, and from where a release would be paid."""
+    """Options of every plan: the budget, and the file from which a release would be paid."""
 
     budget: Annotated[
         Path | None,
@@ -65,7 +65,7 @@ class PlanBudgetOptions(options.SpendingOptions):
     ] = None
 
     def request(self) -> Request:
-        """Return what is asked."""
+        """Return the request."""
         from dpopt.synopses.release import Request
         from dpopt.transcript.budget_ledger import BudgetLedger
 
@@ -74,12 +74,12 @@ class PlanBudgetOptions(options.SpendingOptions):
 
 @dataclass(frozen=True)
 class PlanOptions(options.UnitOptions, PlanBudgetOptions):
-    """What every plan for a table with a schema takes: the budget, and for whom it holds."""
+    """Options of every plan for a table with a schema: the budget, and the relation for which it holds."""
 
     accept_draft: AcceptDraftOption = False
 
     def request(self) -> Request:
-        """Return what is asked."""
+        """Return the request."""
         return replace(super().request(), reading=self.reading(), accept_draft=self.accept_draft)
 
 
@@ -127,7 +127,7 @@ class BinOptions:
 
 @dataclass(frozen=True)
 class ReleaseBudgetOptions(options.PayingOptions, options.SpendingOptions):
-    """What every release takes: the budget, and from where it is paid."""
+    """Options of every release: the budget, and the file from which it is paid."""
 
     def keywords(self, schema: Path | None = None) -> RequestKeywords:
         """Return the keywords of the release; without a header line the columns are those of the schema, in order."""
@@ -136,7 +136,7 @@ class ReleaseBudgetOptions(options.PayingOptions, options.SpendingOptions):
 
 @dataclass(frozen=True)
 class TextReleaseOptions(options.TextOptions, ReleaseBudgetOptions):
-    """What releases take whose rows follow no schema."""
+    """Options of releases whose rows follow no schema."""
 
     def keywords(self, schema: Path | None = None) -> RequestKeywords:
         """Return the keywords of the release."""
@@ -145,7 +145,7 @@ class TextReleaseOptions(options.TextOptions, ReleaseBudgetOptions):
 
 @dataclass(frozen=True)
 class ReleaseOptions(options.ReadingOptions, ReleaseBudgetOptions):
-    """What every release of a table takes: how the table is read, besides."""
+    """Further options of every release of a table: how the table is read."""
 
     accept_draft: AcceptDraftOption = False
 
@@ -173,13 +173,13 @@ class ReleaseSizeOptions(ReleaseOptions):
 
 
 def spending(given: options.SpendingOptions) -> dict[str, Any]:
-    """Return what may be spent, by name."""
+    """Return the budget's keywords, by name."""
     return {one.name: getattr(given, one.name) for one in fields(options.SpendingOptions)}
 
 
 @dataclass(frozen=True)
 class Output:
-    """What a command shows: as JSON, or as lines and tables."""
+    """The output of a command: as JSON, or as lines and tables."""
 
     json: dict[str, Any]
     text: Sequence[str | Table]
@@ -219,7 +219,7 @@ class Kind:
     def releases(
         self, holds: Callable[[Any], str], terms: type[ReleaseBudgetOptions] = ReleaseOptions
     ) -> _Decorator[Synopsis]:
-        """Register `release`, which makes and writes a release, and says what was spent.
+        """Register `release`, which makes and writes a release, and prints the spending.
 
         Parameters
         ----------
@@ -256,7 +256,7 @@ class Kind:
         return _registration(name, group or self.group, show, file=self._file, as_json=options.JsonOption)
 
     def exports(self, forms: str) -> _Decorator[Forms]:
-        """Register `export`: the function returns what writes a file, by the end of its name; `forms` is their help."""
+        """Register `export`: the function returns writers, by the end of the file's name; `forms` is their help."""
 
         def export(function: _Command[Forms], *, file: Path, out: Path, **given: Any) -> None:
             from dpopt.files.written_files import check_new
@@ -296,7 +296,7 @@ class Kind:
 
 
 def _registration(name: str, group: typer.Typer, run: Callable[..., None], **added: Any) -> _Decorator[_Result]:
-    """Return what registers `run`, given a function, as a command with that function's options and the added ones."""
+    """Return a decorator that registers `run`, given a function, with that function's options and the added ones."""
 
     def register(function: _Command[_Result]) -> _Command[_Result]:
         @functools.wraps(function)
@@ -366,7 +366,7 @@ def table_of(
 
 
 def noise_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, gaussian: bool) -> Table:
-    """Return what a plan measures with how much noise."""
+    """Return the measurements of a plan with their noise."""
     return table_of(
         headings,
         rows,
@@ -401,7 +401,7 @@ def box_answers(
 
 
 def shares_table(headings: Sequence[str], asked: Sequence[str], rows: Iterable[Sequence[float | str]]) -> Table:
-    """Return shares of records with their errors, or words, for what was asked."""
+    """Return shares of records with their errors, or words, for the questions."""
     shown = [
         (text, *(one if isinstance(one, str) else f"{one:.4f}" for one in row))
         for text, row in zip(asked, rows, strict=True)

@@ -182,7 +182,7 @@ def export_degrees(
 
 
 def _planned(request: Request, length: int | None, *, graph: bool, ranked: int | None = None) -> shared.Output:
-    """Return the plan of so many counts; their number of records does not decide the noise."""
+    """Return the plan of a number of counts; the number of records does not decide the noise."""
     from dpopt.synopses.histograms.sorted.release_sorted import plan_sorted
 
     def plan(budget: Budget, size: int | None) -> SortedPlan:

@@ -150,7 +150,7 @@ def _frequencies(universe: ProductUniverse, clauses: Clauses) -> tuple[NDArray[n
 def _elimination(
     shape: tuple[int, ...], sets: list[tuple[int, ...]], starts: NDArray[np.int64]
 ) -> tuple[list[_Step], int]:
-    """Return the steps that add up the marginals over sets of axes, and their room beside distribution and tables.
+    """Return the steps that add up the marginals over sets of axes, and their memory besides distribution and tables.
 
     An array at work has the shape (K, remaining axes), K the cells of the axes that are kept. Its first axis goes into
     K for the sets that keep it, at no cost, and is added up for all others. Targets in tables are counted from the end

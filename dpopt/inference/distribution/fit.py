@@ -30,7 +30,7 @@ _GONE = 1e-120  # what noise beyond all probability leaves of a part counts as n
 
 @dataclass(slots=True, eq=False)
 class Measured:
-    """What was measured: a partition of the universe into parts, and a noisy share for each of them."""
+    """A measurement: a partition of the universe into parts, and a noisy share for each of them."""
 
     high: NDArray[np.int64]
     low: NDArray[np.int64]
@@ -38,7 +38,7 @@ class Measured:
     labels: NDArray[np.int64]
     """Shape (t,). The part of each cell of the small table."""
     run: int
-    """`low` is constant on runs of so many entries."""
+    """`low` is constant on runs of this number of entries."""
     values: NDArray[np.float64]
     """Shape (c,). Noisy shares of the parts."""
     slack: float
@@ -46,7 +46,7 @@ class Measured:
     weight: float
     """How strongly others are, for each unit of share beyond the slack."""
     multipliers: NDArray[np.float64] = field(init=False)
-    """Shape (c,). What the program's dual has for each part: ln of the factor by which it raises the part's cells."""
+    """Shape (c,). The dual of each part: ln of the factor by which it raises the part's cells."""
 
     def __post_init__(self) -> None:
         self.multipliers = np.zeros(len(self.values))

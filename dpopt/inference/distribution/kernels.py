@@ -186,7 +186,7 @@ def _share(free: float, bound: float, weight: float) -> float:
 
 @kernel
 def centre(multipliers: Floats) -> float:
-    """Return what to take from multipliers (c,), so that their powers are numbers; 0 where they are."""
+    """Return the number to subtract from multipliers (c,), so that their powers are finite; 0 if they are."""
     low, high = multipliers.min(), multipliers.max()
     return 0.0 if max(high, -low) <= 400.0 else 0.5 * (low + high)
 

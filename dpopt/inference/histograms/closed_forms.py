@@ -88,7 +88,7 @@ def tree_consistency(tree: Tree, values: Numbers, variances: Numbers) -> Answer:
 
 
 def _below(tree: Tree, slopes: Numbers, known: NDArray[np.bool_]) -> Numbers:
-    """Return what the multiplier of each node must be for the bins below it: 0 at a bin, a child's less its slope."""
+    """Return each node's multiplier as required by the bins below it: 0 at a bin, a child's less its slope."""
     needed = np.where((tree.children == 0) & ~known, 0.0, -np.inf)
     for level in tree.levels[:0:-1]:
         asked = np.where(known[level], -np.inf, needed[level] - slopes[level])  # a known child asks for nothing

@@ -1,4 +1,4 @@
-"""Cells of a grid whose blocks were measured in rounds: which blocks to divide next, and what all rounds say together.
+"""Cells of a grid whose blocks were measured in rounds: the blocks to divide next, and the estimate by all rounds.
 
 The whole is halved along each side in turn (`dpopt.queries.ranges.grids.halvings`): node 1 holds all cells, and the
 halves of node i are 2 i and 2 i + 1. The first round measures the nodes of one level. Each later one divides the whole
@@ -33,7 +33,7 @@ from dpopt.inference.shrinkage import MOST_FITTED, fit_weights
 from dpopt.queries.ranges.grids import grid_heights, halving_order, padded_cells
 
 WORTH = 8.0
-"""A block is divided if it holds so many standard deviations of the noise that all further rounds together leave."""
+"""A block is divided if it holds this number of standard deviations of the noise that all further rounds leave."""
 _EMPTY, _LEAST, _MOST = 0.1, 0.005, 0.45  # how often a half is empty: before anything is known, and limits
 _EXACT = 1e-9  # variance of what is known
 _WIDEST = 0.25  # no share of a half has more variance
@@ -90,7 +90,7 @@ def first_nodes(shape: Sequence[int], depth: int) -> NDArray[np.int64]:
 def next_nodes(
     shape: Sequence[int], rounds: Sequence[Round], depth: int, variance: float, *, total: int | None = None
 ) -> NDArray[np.int64]:
-    """Return what the next round measures: nodes of a level, and above them the blocks not worth a division.
+    """Return the next round's measurement: nodes of a level, and above them the blocks that are not worth a division.
 
     Nothing is known of how the records lie in a block in which nothing was measured: if the block that it is part of is
     worth a division, it is divided down to the level. Blocks that were measured for the last time are left out.
@@ -169,7 +169,7 @@ def _log_normal(values: _Numbers, variances: _Numbers) -> _Numbers:
 
 @dataclass(frozen=True, slots=True)
 class _Below:
-    """What was measured in and below the nodes of a level."""
+    """Measurements in and below the nodes of a level."""
 
     counts: _Numbers
     variances: _Numbers
@@ -187,7 +187,7 @@ class _Below:
 
 
 class _Halves:
-    """The tree of halves: what was measured, and what follows."""
+    """The tree of halves: the measurements, and the estimates."""
 
     def __init__(self, shape: Sequence[int], rounds: Sequence[Round], total: int | None = None) -> None:
         self.room = _room(shape)
@@ -219,7 +219,7 @@ class _Halves:
         return done, begun
 
     def up(self) -> list[_Below]:
-        """Return what was measured in and below each node."""
+        """Return the sums of the measurements in and below each node."""
         found: list[_Below] = []
         for depth in range(len(self.room) - 1, -1, -1):
             precision = self.precisions[depth]
@@ -237,7 +237,7 @@ class _Halves:
         return found[::-1]
 
     def _joined(self, level: _Below, below: _Below, has: NDArray[np.bool_], depth: int) -> None:
-        """Add to a level what was measured of halves below it."""
+        """Add the measurements of halves below a level to it."""
         from scipy.special import log_ndtr
 
         inside = self.room[depth + 1].reshape(-1, 2).min(axis=1) > 0
@@ -335,7 +335,7 @@ class _Divisions:
 
     @classmethod
     def of(cls, n: _Numbers, spread: _Numbers, even: _Numbers, parts: Sequence[_Numbers]) -> _Divisions:
-        """Return them for posterior counts and their variances, and what was measured of both halves."""
+        """Return them for posterior counts and their variances, and for the measurements of both halves."""
         left, right, apart, other, none, nothing = parts
         gain = other / (apart + other)
         zero = np.zeros(n.size)
@@ -349,7 +349,7 @@ class _Divisions:
         )
 
     def chosen(self, most: int) -> _Divisions:
-        """Return at most so many of them, evenly spaced."""
+        """Return at most this number of them, evenly spaced."""
         return self.part(np.arange(0, self.values.size, -(-self.values.size // most)))
 
     def part(self, of: NDArray[np.int64]) -> _Divisions:
@@ -373,7 +373,7 @@ class _Divisions:
         return np.ascontiguousarray(np.exp(logs - logs.max(axis=1, keepdims=True)))
 
     def moments(self, weights: _Numbers) -> tuple[_Numbers, _Numbers]:
-        """Return posterior mean and variance of what lies in each first half."""
+        """Return posterior mean and variance of the count of each first half."""
         blocks = np.split(np.arange(self.values.size), range(_AT_ONCE, self.values.size, _AT_ONCE))
         found = [_posterior(self.part(block), weights) for block in blocks]
         means, variances = (np.concatenate(side) for side in zip(*found, strict=True))

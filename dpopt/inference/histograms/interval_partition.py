@@ -25,7 +25,7 @@ from dpopt.errors import ProgramError
 
 MOST_BINS = 2**16
 MOST_WORK = 2**37
-"""Bins squared times intervals; a run over so many steps takes a minute or two, and mostly far less (IV-5)."""
+"""Bins squared times intervals; a run of this number of steps takes a minute or two, mostly far less (IV-5)."""
 
 
 def best_intervals(values: ArrayLike, intervals: int, *, by_depth: bool = False) -> NDArray[np.int64]:

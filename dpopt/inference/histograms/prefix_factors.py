@@ -1,4 +1,4 @@
-"""Counts of prefixes that grow: a triangular strategy in whole numbers, and what its noisy rows say of every prefix.
+"""Counts of prefixes that grow: a triangular strategy in whole numbers, and estimates of prefixes from noisy rows.
 
 Problem (models/continual_counting): the prefixes of T steps are A x with A_ts = 1 for s <= t. Measure C x with noise of
 one variance on each row, C triangular, so that row t needs the records of the steps up to t alone; answer A C^-1 (C x +

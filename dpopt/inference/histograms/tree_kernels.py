@@ -221,7 +221,7 @@ def return_from_siblings(
     by_share: NDArray[np.float64],
     by_sum: NDArray[np.float64],
 ) -> None:
-    """Add to the derivatives of each node what the sums over siblings before and after others have of it."""
+    """Add the contribution of the sums over earlier and later siblings to the derivatives of each node."""
     for node in range(children.size):
         first, stop = first_child[node], first_child[node] + children[node]
         variance, share = 0.0, 0.0

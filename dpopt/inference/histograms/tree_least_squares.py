@@ -198,7 +198,7 @@ class TreeGains:
 def _shares(
     one: Families, variances: NDArray[np.float64], sums: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return V_u / V_C for the children of a level, and where it has no limit: at two or more V_u = inf beside each other.
+    """Return V_u / V_C for the children of a level, and where it has no limit: with two or more infinite V_u.
 
     If one is inf it gets the whole correction; if V_C is 0 nobody gets any.
     """
@@ -361,7 +361,7 @@ def divide_from_the_root(
 
 
 def surely_there(counts: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what each bin holds at least, (n,): what is left of its noisy count beyond any expected noise.
+    """Return a lower bound on each bin, (n,): its noisy count less the largest expected noise.
 
     Laplace noise of this variance exceeds the margin at any of the n bins with probability below 1 in 1,000; Gaussian
     noise, with less. 0 for bins that were not measured, or are known exactly.

@@ -1,4 +1,4 @@
-"""Compiled counts of clauses and what a column costs in them: any clause from its literals, narrow ones as polynomials.
+"""Compiled counts of clauses and costs of columns in them: any clause from its literals, narrow ones as polynomials.
 
 Importing this module imports numba.
 
@@ -60,7 +60,7 @@ class Listed(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """What is true of one record."""
+    """The clauses that are true of one record."""
 
     taken: NDArray[np.uint8]  # (c + 1,) 1 for the columns of its codes; the spare one is 0
     true_literals: NDArray[np.int8]  # (m,)
@@ -105,7 +105,7 @@ def look(listed: Listed | None, truth: Truth | None, chosen: NDArray[np.int64], 
 
 @part
 def begin_costs(truth: Truth | None, first: int, costs: NDArray[np.float64]) -> None:
-    """Write what each code of the attribute whose columns begin at `first` costs in these clauses."""
+    """Write the costs of each code of the attribute whose columns begin at `first` in these clauses."""
     if truth is None or not truth.at_home.size:
         costs[:] = 0.0
         return
@@ -185,7 +185,7 @@ class Monomials(NamedTuple):
 
 
 class Sight(NamedTuple):
-    """What the clauses say of one record, which is counted at home."""
+    """The clauses of one record, which is counted at home."""
 
     taken: NDArray[np.uint8]  # (c + 1,)
     slope: NDArray[np.float64]  # (2 (c + 1),) slope as if the record was counted where it stands, and flips
@@ -245,7 +245,7 @@ def see(monomials: Monomials | None, sight: Sight | None, chosen: NDArray[np.int
 
 @part
 def add_column(monomials: Monomials, sight: Sight, column: int, sign: float) -> None:
-    """Add (or take away) what pairs with one column of the record add to all others."""
+    """Add (or take away) the contributions of pairs with one column of the record to all others."""
     slopes = monomials.pair[column]
     for place in range(slopes.size):  # one loop: several numbers at a time
         sight.slope[place] += sign * slopes[place]
@@ -253,7 +253,7 @@ def add_column(monomials: Monomials, sight: Sight, column: int, sign: float) -> 
 
 @part
 def see_pair(monomials: Monomials, sight: Sight, low: int, high: int, sign: float) -> None:
-    """Add (or take away) what clauses add of which the record has these two columns, low < high."""
+    """Add (or take away) the contributions of clauses with these two columns of the record, low < high."""
     key = low * (monomials.pair.shape[0] - 1) + high
     first, last = np.uint64(monomials.pair_start[key]), np.uint64(monomials.pair_start[key + 1])
     for entry in range(first, last):  # unsigned: with signed places numba allows for negative ones
@@ -266,7 +266,7 @@ def see_pair(monomials: Monomials, sight: Sight, low: int, high: int, sign: floa
 def add_slopes(
     monomials: Monomials | None, sight: Sight | None, here: int, first: int, own: int, costs: NDArray[np.float64]
 ) -> None:
-    """Add to `costs` what each code of the attribute at the column `here` costs, others as they are; up to a constant.
+    """Add the cost of each code of the attribute at the column `here` to `costs`, others unchanged; up to a constant.
 
     The columns of the attribute begin at `first`; with `own` 1 the record counts in the residuals.
     """
@@ -305,7 +305,7 @@ def leave(
 
 @part
 def flip_at(monomials: Monomials, sight: Sight, entry: int, step: int) -> None:
-    """Note how a clause of which one condition turns true (`step` 1) or false (-1) changes what the record itself counts."""
+    """Update the record's own counts for a clause of which one condition turns true (`step` 1) or false (-1)."""
     clause, place = entry >> 2, entry & 3
     others = 0
     for i in range(3):
@@ -345,7 +345,7 @@ def enter_monomials(monomials: Monomials | None, sight: Sight | None) -> None:
 
 @part
 def enter_clause(monomials: Monomials, sight: Sight, clause: int) -> None:
-    """Count a clause of which the truth differs from that at home."""
+    """Count a clause whose truth differs from that at home."""
     step = np.int64(sight.changes[clause]) * monomials.scale
     if step:
         sight.changes[clause] = 0

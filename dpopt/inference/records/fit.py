@@ -35,11 +35,11 @@ from dpopt.queries.clauses import Clauses
 ORDER, DRAWS = 1, 0  # numbers of public random streams
 
 PRESSES, PRESSED = 30, 2.0
-"""Bounds of marginals are pressed for so often, each time with so many times the weight."""
+"""Number of passes that press the bounds of marginals, each with this multiple of the weight."""
 INNER = 8
-"""Where that does not suffice, it is done again for bounds so many times as narrow."""
+"""If that does not suffice, it is repeated for bounds narrower by this factor."""
 VISITS, LEAST_VISITS = 20, 500
-"""Records that are visited each time: so many for each one that a count is outside, and at least."""
+"""Records that are visited each time: this number for each one that a count is outside, and at least."""
 
 COARSER, LEAST_COARSE, COARSE_IMPROVEMENT = 4, 1_000, 0.01
 """Before N records of clauses are fitted, N / COARSER of them are, at least LEAST_COARSE, until a sweep lowers f by less than
@@ -86,7 +86,7 @@ class Pool:
         return int(np.count_nonzero(self.records != before))
 
     def press(self, marginals: int) -> None:
-        """Let the last so many marginals count `PRESSED` times as much."""
+        """Let the last marginals of this number count `PRESSED` times as much."""
         slots = self._keeping.counters.tables.slots[-marginals:]
         self._keeping.counters.tables.weights[slots[slots >= 0]] *= PRESSED
 
@@ -182,7 +182,7 @@ def held(
 
 
 def _pays_coarse(problem: FitProblem, settings: FitSettings) -> bool:
-    """Return whether fewer records are fitted first, each of which then stands for several.
+    """Return whether fewer records are fitted first, each for several of the final ones.
 
     From drawn records most codes change, and a change costs several visits where clauses are counted.
     """

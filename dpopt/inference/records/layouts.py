@@ -82,7 +82,7 @@ def largest_value(terms: tuple[FitTerm, ...]) -> float:
 
 
 def scale_of(largest: float, records: float) -> tuple[int, type[np.int32 | np.int64]]:
-    """Return SCALE, and the type that holds the prices where values are up to `largest` shares of so many records."""
+    """Return SCALE, and the type that holds the prices for values of up to `largest` shares of this number of records."""
     range_ = records * (largest + 1.0) + 1.0
     scale = 2.0 ** np.floor(np.log2((2.0**31 - 1) / range_))
     if scale >= COARSEST:
@@ -254,7 +254,7 @@ class ClauseTerms:
 
     @classmethod
     def of(cls, terms: tuple[FitTerm, ...], least: int = 0, most: int = LARGEST_WIDTH) -> ClauseTerms:
-        """Return the clauses of at least and at most so many literals."""
+        """Return the clauses whose number of literals is within these bounds."""
         chosen = tuple(one for one in terms if isinstance(one.queries, Clauses))
         rows = tuple(_of_width(clauses_of(one), least, most) for one in chosen)
         starts = np.cumsum([0, *(one.size for one in rows)], dtype=np.int64)
@@ -365,7 +365,7 @@ def fixed_targets(clauses: ClauseTerms, records: int, scale: int) -> NDArray[np.
 
 
 def new_truth(listed: Listed | None) -> Truth | None:
-    """Return room for what is true of a record; `look` fills it in."""
+    """Return arrays for the true clauses of a record; `look` fills them in."""
     if listed is None:
         return None
     from dpopt.inference.records.clause_kernels import Truth
@@ -526,7 +526,7 @@ def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def new_sight(monomials: Monomials | None) -> Sight | None:
-    """Return room for what the clauses add for a record; `see` fills it in."""
+    """Return arrays for the clauses' contributions for a record; `see` fills them in."""
     if monomials is None:
         return None
     from dpopt.inference.records.clause_kernels import Sight

@@ -1,4 +1,4 @@
-"""The problem of fitting records to noisy answers, the settings of a fit, and what a fit gives.
+"""The problem of fitting records to noisy answers, the settings of a fit, and its result.
 
 Problem: minimize  f(p) = 1/2 sum_g weight_g ||A_g p - values_g||^2  over the probability distributions p on feasible records,
 where row j of A_g holds the answers 0 or 1 of query j of term g to every record: A_g p are the shares of the records of
@@ -36,7 +36,7 @@ class FitTerm:
     values: Annotated[NDArray[np.float64], Array(finite=True)]
     """Shape (r,). Noisy answers in shares of the records, for every cell or clause in its order; any finite numbers."""
     weight: float = 1.0
-    """What a squared error counts, > 0 and finite; one over the variance of a value makes terms comparable."""
+    """Weight of a squared error, > 0 and finite; one over the variance of a value makes terms comparable."""
 
     def __post_init__(self) -> None:
         constrain(self, ProgramError)
@@ -101,7 +101,7 @@ class KeptMarginals:
         return np.asarray(found)
 
     def beside(self, counts: NDArray[np.int64], number: int, left: int) -> KeptMarginals:
-        """Return what the last `left` of `number` records keep beside the others, whose counts (cells,) are given."""
+        """Return the marginals that the last `left` of `number` records keep, given the counts (cells,) of the others."""
         return replace(self, values=(number * self.values - counts) / left, reach=number * self.reach / left)
 
 
@@ -110,7 +110,7 @@ _ROUNDING, _HALVINGS = 1e-6, 50
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitProblem:
-    """What is to be fitted, and among which records; see the top of this file."""
+    """The answers to fit, and the possible records; see the top of this file."""
 
     sizes: NDArray[np.int32]
     """Shape (d,). Number of codes of each attribute, >= 1."""
@@ -215,7 +215,7 @@ class FitSettings:
     seed: Annotated[int, Whole(least=0, most=_LARGEST)] = 0
     """0 .. 2^31 - 1, public."""
     threads: Annotated[int, Whole(most=2**10)] = USUAL
-    """Threads of what can be divided without changing the result, and of solvers, >= 1."""
+    """Threads of work that can be divided without changing the result, and of solvers, >= 1."""
     solver: str | Solver | None = None
     """The solver, or its name, that finds the best weights of given records in column generation; None leaves them to
     steps of our own."""
@@ -255,7 +255,7 @@ class FitProgress:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:
-    """Weighted records, and what is known of them."""
+    """Weighted records, and the findings about them."""
 
     records: NDArray[np.int32]
     """Shape (r, d). Feasible records; after column generation distinct ones."""

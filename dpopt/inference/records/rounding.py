@@ -26,7 +26,7 @@ SWEEPS, IMPROVEMENT = 10, 0.02
 
 
 def whole_copies(multiplicities: NDArray[np.int64], number: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the whole parts of number * weight of every record, (r,), and what they leave, (r,), in multiples of 1 / sum.
+    """Return the whole parts of number * weight of every record, (r,), and remainders, (r,), in multiples of 1 / sum.
 
     Examples
     --------

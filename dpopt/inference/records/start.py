@@ -62,7 +62,7 @@ def estimated_one_way(problem: FitProblem) -> NDArray[np.float64]:
 
 
 def _add_conditions(problem: FitProblem, sums: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
-    """Add what clauses of one literal say; those of more say nothing of an attribute alone."""
+    """Add the information of clauses of one literal; longer ones have none about a single attribute."""
     clauses, offsets = ClauseTerms.of(problem.terms, 1, 1), problem.offsets()
     for term, rows in zip(clauses.terms, clauses.rows, strict=True):  # a loop over terms
         one = clauses_of(term)
@@ -107,7 +107,7 @@ def choices_of(problem: FitProblem, one_way: NDArray[np.float64]) -> Choices:
 
 
 def searched_attributes(problem: FitProblem) -> NDArray[np.int64]:
-    """Return the attributes that some query names, and of which records may have two codes or more."""
+    """Return the attributes that some query names, and that have two codes or more in possible records."""
     named = np.zeros(problem.sizes.size, dtype=np.bool_)
     for term in problem.terms:
         attributes = term.queries.attributes

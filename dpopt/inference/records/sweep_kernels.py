@@ -47,7 +47,7 @@ from dpopt.solvers.local_search.rules_kernels import (
 
 
 class Choices(NamedTuple):
-    """What a record may look like: d attributes, c flat columns."""
+    """The form of records: d attributes, c flat columns."""
 
     first_column: NDArray[np.int64]  # (d + 1,)
     attributes: NDArray[np.int64]  # the attributes that some query names and that have a choice
@@ -86,7 +86,7 @@ def open_counters(counters: Counters, choices: Choices, chosen: NDArray[np.int64
 def price_codes(
     counters: Counters, choices: Choices, chosen: NDArray[np.int64], attribute: int, costs: NDArray[np.float64]
 ) -> None:
-    """Write to `costs` what N^2 f changes by for each code of the attribute, others as they are; up to a constant."""
+    """Write the change of N^2 f for each code of the attribute to `costs`, others unchanged; up to a constant."""
     first = choices.first_column[attribute]
     begin_costs(counters.truth, first, costs)
     add_costs(counters.tables, counters.place, attribute, counters.own, costs)
@@ -266,7 +266,7 @@ GAIN = 1024.0
 """Compound moves choose their repairs by gains in whole numbers: the record search hands them 1,024 times a record's."""
 
 CHARGE = 4096.0
-"""What a repair pays for breaking another rule: four records' worth."""
+"""Cost to a repair of breaking another rule: four records' worth."""
 
 ATTEMPTS = 3
 """Compound moves that a visit tries, those that promise most first."""

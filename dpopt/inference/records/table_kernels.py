@@ -1,4 +1,4 @@
-"""Compiled tables of marginals and what a code costs in them; one-way sums, and the nearest probability vectors.
+"""Compiled tables of marginals and costs of codes in them; one-way sums, and the nearest probability vectors.
 
 Importing this module imports numba.
 
@@ -140,7 +140,7 @@ def count_all(tables: Tables, records: NDArray[np.int32], first: int, last: int)
 
 @part
 def add_rows(tables: Tables, place: Place, slots: int, size: int) -> None:
-    """Write to `place.sums` the sums of so many rows of prices, each times its charge."""
+    """Write the sums of this number of rows of prices, each times its charge, to `place.sums`."""
     prices = tables.prices
     if size == 2:  # eight lanes would be four times the work
         zero = one = 0.0
@@ -156,7 +156,7 @@ def add_rows(tables: Tables, place: Place, slots: int, size: int) -> None:
 
 @part
 def add_costs(tables: Tables, place: Place, attribute: int, own: int, costs: NDArray[np.float64]) -> None:
-    """Add to `costs` what the tables charge for each code of the attribute, the others as they are.
+    """Add the tables' charges for each code of the attribute to `costs`, the others unchanged.
 
     With `own` 1 the record counts at home in the prices, and is taken out of them.
     """
@@ -273,7 +273,7 @@ def add_one_way_sums(
     sums: NDArray[np.float64],
     weights: NDArray[np.float64],
 ) -> None:
-    """Add the one-way sums of marginals (m, k), each over the number of cells in it, to `sums` (c,), and what they count.
+    """Add the one-way sums of marginals (m, k), each over the number of cells in it, to `sums` (c,), and their counts.
 
     `columns` holds the flat column of each code of the domains, whose attribute a begins at domain_starts[a].
     """

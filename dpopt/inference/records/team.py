@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpopt.solvers.local_search.rules_kernels import Ruled
 
 BLOCKS = 2_000
-"""Blocks of a sweep over records that are counted in marginals: a visit does not see what the others of its block do.
+"""Blocks of a sweep over records counted in marginals: a visit does not see the changes by others of its block.
 
 After five sweeps of 5,000 records f was the same to 1e-3 of itself as with blocks of one record, on Adult, fire calls and taxi
 trips. With 400 blocks it was 12 % larger on the two-way marginals of the taxi trips. Clauses with "!=" are true of most
@@ -28,7 +28,7 @@ one record.
 
 
 class Team:
-    """Threads with what each of them needs to visit records; `one_way` (c,) is the prior of draws."""
+    """Threads with the data that each needs to visit records; `one_way` (c,) is the prior of draws."""
 
     def __init__(self, problem: FitProblem, one_way: NDArray[np.float64], threads: int) -> None:
         self._choices, self._threads = choices_of(problem, one_way), threads

@@ -33,7 +33,8 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 
 LARGEST_TOTAL = 2**40
-"""The absolute weights sum to at most this: well within what solvers keep exact, and finer than they close gaps."""
+"""Largest sum of the absolute weights: small enough for solvers to keep it exact, and finer than the gaps that they
+close."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,9 +43,9 @@ class PricingProgram:
 
     program: MaxCsp
     factor: Fraction
-    """What the slopes were multiplied with, a power of two."""
+    """The factor of the slopes, a power of two."""
     most: int
-    """At most so many queries are true of one record."""
+    """Largest number of queries that are true of one record."""
 
     def least(self, bound: Fraction | float) -> float:
         """Return a number that no record's sum of slopes is below, given an upper bound on the program (PJ-5); rounded down."""

@@ -107,7 +107,7 @@ class MipParts:
     rewarded: RewardedClauses
     variables: Variables
     groups: Mapping[str, Sequence[RowBlock]]
-    """Rows by what they state: attributes, thresholds, cliques, parities, counted, rules; in this order."""
+    """Kinds of rows: attributes, thresholds, cliques, parities, counted, rules; in this order."""
 
     @property
     def blocks(self) -> list[RowBlock]:
@@ -202,7 +202,7 @@ class AsMip(Handing):
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """MAX_CSP with rules of every kind, and what the inner solver can do with hints and limits."""
+        """MAX_CSP with rules of every kind, and the inner solver's use of hints and limits."""
         return (self.inner.capabilities & _KEPT) | {Capability.MAX_CSP, Capability.RULES}
 
     def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:

@@ -33,7 +33,7 @@ Build = Callable[[Model], object]  # gets the model of a round, returns it in th
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnFormulation:
-    """A `Solver` of MaxCsp: what somebody's function writes, solved by the library that it is written in."""
+    """A `Solver` of MaxCsp: a user's function writes the model, and its library solves it."""
 
     outside: ClassVar[bool] = True  # it runs code that is no part of dpopt
     build: Build
@@ -43,7 +43,7 @@ class OwnFormulation:
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
         {Capability.MAX_CSP, Capability.RULES, Capability.PRESOLVES}
     )
-    """It gets the problem as it is drawn: presolve would remove what further rows may be about."""
+    """It gets the problem as it is drawn: presolve could remove variables that a user's rows need."""
 
     @classmethod
     def of(cls, build: Build) -> OwnFormulation:
@@ -90,7 +90,7 @@ class OwnFormulation:
 
 
 def code_titles(schema: Schema) -> list[list[str]]:
-    """Return what stands between the brackets of x for each code of each attribute: "age=30"."""
+    """Return the text between the brackets of x for each code of each attribute: "age=30"."""
     return [
         [f"{attribute.name}={attribute.label(code)}" for code in range(attribute.size)]
         for attribute in schema.attributes
@@ -103,7 +103,7 @@ _LIBRARIES = {
     "ortools.sat": "dpopt.solvers.cp_sat:own_values",
     "ortools.math_opt": "dpopt.solvers.math_opt:own_values",
 }
-"""What solves a model and returns the values of variables, by the beginning of the module of its class."""
+"""Functions that solve a model and return the values of variables, by the beginning of its class's module."""
 
 
 def own_values(native: object, names: Sequence[str], limits: SolveLimits) -> OwnValues:

@@ -361,7 +361,7 @@ def _rewarded(rewarded: RewardedClauses, clauses: Indices, first_clause: int) ->
 
 
 def _with_further(variables: Variables, number: int) -> Variables:
-    """Return the variables without integrality, and so many further ones between 0 and 1."""
+    """Return the variables without integrality, and this number of further ones between 0 and 1."""
     zeros = np.zeros(number)
     return Variables(
         np.concatenate((variables.objective, zeros)),

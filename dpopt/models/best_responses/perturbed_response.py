@@ -70,7 +70,7 @@ def selected_so_far(
     possible: NDArray[np.bool_],
     rules: ThresholdCircuit = NO_RULES,
 ) -> SelectedSoFar:
-    """Return what all perturbed best responses of a round share.
+    """Return the data that all perturbed best responses of a round share.
 
     Parameters
     ----------

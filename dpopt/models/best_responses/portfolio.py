@@ -37,7 +37,7 @@ class Portfolio(Handing):
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """What the inner solver can do; the search begins from a hint."""
+        """The abilities of the inner solver; the search begins from a hint."""
         return self.inner.capabilities | {Capability.WARM_START}
 
     def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:

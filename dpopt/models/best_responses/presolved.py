@@ -42,7 +42,7 @@ _FIRST_NAMED = (Limit.INTERRUPTED, Limit.TIME, Limit.MEMORY, Limit.WORK, Limit.G
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """What is known of one part."""
+    """The known result of one part."""
 
     component: Component
     """The part."""
@@ -150,7 +150,7 @@ SHORTEST = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Handing:
-    """What a `Solver` that hands problems on to another one has of that one."""
+    """The properties of an inner solver that a `Solver` which wraps it passes on."""
 
     inner: Solver
 
@@ -164,7 +164,7 @@ class Handing:
         return self.inner.availability()
 
     def handed(self, program: Program, limits: SolveLimits, hint: Point | None) -> SolveResult:
-        """Return what the inner solver answers; raises ProgramError if that is no result."""
+        """Return the inner solver's answer; raise ProgramError if it is no result."""
         found: object = self.inner.solve(program, limits, hint=hint)
         if not isinstance(found, SolveResult):
             raise ProgramError(f"the solver {self.name} answered with {type(found).__name__}")
@@ -173,7 +173,7 @@ class Handing:
 
 @dataclass(frozen=True, slots=True)
 class Presolved(Handing):
-    """A `Solver` for MaxCsp that presolves and hands what is left to another solver.
+    """A `Solver` for MaxCsp that presolves and hands the rest to another solver.
 
     Where presolve and splitting gain nothing, the other solver gets the problem as it came.
     """
@@ -184,7 +184,7 @@ class Presolved(Handing):
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """What the inner solver can do."""
+        """The abilities of the inner solver."""
         return self.inner.capabilities
 
     def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:

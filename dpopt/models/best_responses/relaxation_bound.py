@@ -92,7 +92,7 @@ _NONE = np.zeros(0)
 
 @dataclass(frozen=True, slots=True)
 class RelaxationBound:
-    """What a linear relaxation proves."""
+    """The bound that a linear relaxation proves."""
 
     bound: Fraction | None
     """Upper bound on the objective of every record that obeys the rules; None where nothing came of it."""
@@ -170,7 +170,7 @@ def _with_triangles(
 def _proven(
     relaxed: MixedIntegerProgram, solver: Solver, limits: SolveLimits, relaxation: str
 ) -> tuple[RelaxationBound, NDArray[np.float64] | None]:
-    """Return what the duals of a linear program prove, and the solver's point if it has one."""
+    """Return the bound that the duals of a linear program prove, and the solver's point if it has one."""
     from dpopt.solvers.outside import solver_result
 
     result = solver_result(solver, relaxed, limits)

@@ -1,4 +1,4 @@
-"""Clauses as what their weights reward: a positive weight the truth of a clause, a negative one its falsity.
+"""Clauses by the events that their weights reward: a positive weight the truth of a clause, a negative one its falsity.
 
 A solver that maximizes raises u_j = c_j where w_j > 0 and u_j = 1 - c_j where w_j < 0, up to what the rows allow. So
 rows are needed on one side only, u_j <= ..., and one form serves both signs. Three kinds are told apart:
@@ -32,7 +32,7 @@ class Formulation(enum.Enum):
     PER_LITERAL = "per-literal"
     """One row per literal that binds a clause by itself, variables continuous where the rows leave no choice."""
     CLIQUE = "clique"
-    """PER_LITERAL, and what follows from "one code per attribute" for clauses that share a literal."""
+    """PER_LITERAL, with the rows that "one code per attribute" implies for clauses that share a literal."""
 
 
 class Kind:
@@ -45,7 +45,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RewardedClauses:
-    """What the weights of a MaxCsp reward, clause by clause.
+    """The events that the weights of a MaxCsp reward, clause by clause.
 
     Literal i of clause j, i < widths[j], is  constants[j, i] + sides[j, i] * x[columns[j, i]]; beyond the width of a
     clause all three are 0.
@@ -67,7 +67,7 @@ class RewardedClauses:
     widths: Indices
     """Shape (m,). Number of literals."""
     bounds: Indices
-    """Shape (m,). Of a threshold: u_j asks for at least so many literals, 0 .. width + 1. Of the others: 0."""
+    """Shape (m,). Of a threshold: u_j asks for at least this number of literals, 0 .. width + 1. Of the others: 0."""
     accepted: Indices
     """Shape (m,). Of a parity or a counted clause: mask of the numbers of true literals that make u_j = 1. Of a
     threshold: 0."""
@@ -91,7 +91,7 @@ class RewardedClauses:
 
 
 def rewarded_clauses(program: MaxCsp) -> RewardedClauses:
-    """Return the clauses of a program as what their weights reward."""
+    """Return the clauses of a program by the events that their weights reward."""
     clauses, positive = program.clauses, program.weights > 0
     widths = clauses.widths()
     full = np.left_shift(np.int64(2), widths) - 1

@@ -87,7 +87,7 @@ def _owners(
 
 
 def _threshold(rewarded: RewardedClauses, clause: int, literals: int) -> str:
-    """Return the label of a threshold's row over so many literals: TH-1 has the smallest sets, TH-2 the largest."""
+    """Return the label of a threshold's row over this number of literals: TH-1 has the smallest sets, TH-2 the largest."""
     width, bound = int(rewarded.widths[clause]), int(rewarded.bounds[clause])
     if literals <= width - bound + 1:
         return "TH-1"

@@ -1,4 +1,4 @@
-"""What `dpopt.inference.histograms` solves fast, as programs.
+"""The programs that `dpopt.inference.histograms` solves by closed forms.
 
 | file | what it holds |
 |---|---|

@@ -96,7 +96,7 @@ def graphical_sequence(values: ArrayLike, *, total: int | None = None) -> Model:
 
 
 def graphical_coefficients(size: int) -> int:
-    """Return a bound on the coefficients of the rows of `graphical_sequence` for so many degrees."""
+    """Return a bound on the coefficients of the rows of `graphical_sequence` for this number of degrees."""
     return size * size * (4 + 2 * size // 3)
 
 

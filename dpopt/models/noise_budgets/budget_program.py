@@ -50,7 +50,7 @@ class SolvedBudget:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LevelBudgets:
-    """What each level gets."""
+    """The share of each level."""
 
     amounts: NDArray[np.float64]
     """Shape (levels,). b in epsilon or rho, in the order of the program's levels; 0 for levels that are not measured."""

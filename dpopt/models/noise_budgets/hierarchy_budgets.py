@@ -62,7 +62,7 @@ def precision_rates(amounts: NDArray[np.float64], *, sensitivity: int, gaussian:
 
 
 DROPPED = 0.004
-"""A level with less than this share of the budget is not measured; the others share what it had."""
+"""A level with less than this share of the budget is not measured; its share goes to the others."""
 
 VarianceAndSlopes = Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]]
 """F and its derivatives by p, (d,), at precisions p (d,) with p_D > 0."""

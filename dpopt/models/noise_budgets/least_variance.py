@@ -38,10 +38,10 @@ from dpopt.models.noise_budgets.strategy import best_strategy, nuclear_bound
 _ROUNDED_DOWN = 1.0 - 1e-9
 """The sums below have positive terms, each right to some units in its last place."""
 MOST_DENSE = 1_024
-"""Bins up to which G is held whole; beyond, as many of them, evenly spaced, prove what they can."""
+"""Largest number of bins for which the whole of G is held; of more, this number of evenly spaced bins prove a bound."""
 _NODES = 24  # of Gauss and Legendre between two zeros
 _STEPS = {256: 40, 512: 12, 1_024: 4}
-"""Steps ST-5 for so many bins: a second or two."""
+"""Steps ST-5 for this number of bins: a second or two."""
 
 
 def replaced_factor(bins: int) -> float:
@@ -50,7 +50,7 @@ def replaced_factor(bins: int) -> float:
 
 
 def least_of_ranges(bins: int, *, known_total: bool = False) -> float:
-    """Return a bound on the mean variance of all ranges of so many bins (ST-7, ST-9).
+    """Return a bound on the mean variance of all ranges of this number of bins (ST-7, ST-9).
 
     Examples
     --------
@@ -78,7 +78,7 @@ def least_of_prefixes(bins: int, *, known_total: bool = False) -> float:
 
 
 def least_of_size(size: int, bins: int) -> float:
-    """Return a bound on the mean variance of all ranges of `size` of so many bins (ST-10)."""
+    """Return a bound on the mean variance of all ranges of `size` of these bins (ST-10)."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     # Between the zeros 2 pi m / size, on one half of the circle.
     at = (np.arange(size)[:, None] + (nodes + 1.0) / 2.0) * (pi / size)

@@ -194,7 +194,7 @@ def level_budgets(
 
 
 def _loads(ranges: NDArray[np.int64], blocks: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return c_h of LB-5, averaged over ranges (k, 2), for blocks of so many bins, (L + 1,)."""
+    """Return c_h of LB-5, averaged over ranges (k, 2), for blocks of this number of bins, (L + 1,)."""
     first, last = ranges[:, :1] // blocks, (ranges[:, 1:] - 1) // blocks
     start = np.minimum(ranges[:, 1:], (first + 1) * blocks) - ranges[:, :1]  # bins in the first block
     end = np.where(last > first, ranges[:, 1:] - last * blocks, 0)

@@ -60,8 +60,9 @@ SCALES = np.array(
         [0.001, 0.0041, 0.029, 0.11, 0.34],
     ]
 )
-"""Deviations of residuals of one, two, three, and four or more attributes from what fewer attributes predict, in parts of the
-mean count of a cell; as likely each. Quantiles over twelve public tables (experiments/one_estimator), at least .001."""
+"""Deviations of residuals of one, two, three, and four or more attributes from the prediction by fewer attributes, in
+parts of the mean count of a cell; equally likely. Quantiles over twelve public tables (experiments/one_estimator), at
+least .001."""
 
 PUBLIC_UNEVENNESS = float(1 + (SCALES[0] ** 2).mean())
 """g_a (RA-3) of columns of these tables, in the mean: 2.8."""
@@ -69,7 +70,7 @@ PUBLIC_UNEVENNESS = float(1 + (SCALES[0] ** 2).mean())
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResidualPrior:
-    """What is expected of each residual: normal numbers of one of several variances."""
+    """The prior of each residual: normal numbers of one of several variances."""
 
     variances: Numbers
     """Shape (S, K). v_Ak, per dimension, in records squared, above 0; inf where nothing is expected."""

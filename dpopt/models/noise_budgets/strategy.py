@@ -47,7 +47,7 @@ _DEPENDENT = 1e-12  # eigenvalues below this part of the largest are those of no
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strategy:
-    """What to measure."""
+    """The queries to measure."""
 
     information: Numbers
     """Shape (n, n). X = A'A, with diagonal 1 at most; A is any matrix of which it is the square."""
@@ -77,7 +77,7 @@ def nuclear_bound(gram: Numbers, shares: Numbers) -> float:
 
 
 def best_strategy(gram: Numbers, *, close: float = CLOSE, steps: int = MOST_STEPS) -> Strategy:
-    """Return the strategy of least variance for G (n, n), up to the part `close` or after so many steps (ST-5).
+    """Return the strategy of least variance for G (n, n), up to the part `close` or after this number of steps (ST-5).
 
     Examples
     --------

@@ -199,7 +199,7 @@ class MixedAnswerPolynomial:
 
     @classmethod
     def of(cls, polynomial: AnswerPolynomial) -> MixedAnswerPolynomial:
-        """Return a polynomial in one number as one in two, of which the second is always 0."""
+        """Return a polynomial in one number as one in two, where the second number is always 0."""
         rows = tuple((one,) for one in polynomial.coefficients)
         return cls(rows, polynomial.approximation, polynomial.deviation)
 

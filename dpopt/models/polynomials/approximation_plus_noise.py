@@ -33,7 +33,7 @@ from dpopt.programs.building import Builder, dense
 
 
 def approximation_plus_noise(values: Numbers, weights: Numbers, *, error_weights: ArrayLike = ()) -> Model:
-    """Return AN-1 and AN-2 in x_plus and x_minus (k + 1,), of which `read_split` makes the coefficients, and E.
+    """Return AN-1 and AN-2 in x_plus and x_minus (k + 1,), and E; `read_split` makes coefficients of their solution.
 
     Parameters
     ----------

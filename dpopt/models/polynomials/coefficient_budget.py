@@ -38,7 +38,7 @@ Numbers = NDArray[np.float64]
 def coefficient_budget(
     values: Numbers, weights: Numbers, error: float, *, keeps_zero: bool = False, error_weights: ArrayLike = ()
 ) -> Model:
-    """Return CB-1 to CB-3 in x_plus and x_minus (t + 1,), of which `read_split` makes the coefficients.
+    """Return CB-1 to CB-3 in x_plus and x_minus (t + 1,); `read_split` makes coefficients of their solution.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def coefficient_budget(
 def limited_coefficients(
     values: Numbers, degree: int, limit: float, basis: Numbers, *, keeps_zero: bool, error_weights: ArrayLike = ()
 ) -> Model:
-    """Return CB-4 in x (t + 1,), of which `read_limited` makes the coefficients, and E.
+    """Return CB-4 in x (t + 1,), and E; `read_limited` makes coefficients of their solution.
 
     Parameters
     ----------

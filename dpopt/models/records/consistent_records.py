@@ -1,4 +1,4 @@
-"""What noisy counts of small conjunctions leave possible for the answer of a query: two linear programs over patterns.
+"""The range of a query's answer that noisy counts of small conjunctions allow: two linear programs over patterns.
 
 Problem (models/consistent_records). A query has K conditions; each record has a pattern z in {0, 1}^K of literals that
 hold, or, where there are too many, a pair of numbers of them. Given the answer f of each pattern, and bands within
@@ -51,14 +51,14 @@ class PatternRows:
     """The conditions of each row of CR-3."""
     pairs: tuple[tuple[int, int], ...]
     units: NDArray[np.float64]
-    """Shape (R,). What a row is divided by, a power of two: entries are at most 1, and exact."""
+    """Shape (R,). The divisor of each row, a power of two: entries are at most 1, and exact."""
     matrix: NDArray[np.float64]
     """Shape (R, P). The rows: those of CR-3, then those of CR-4."""
 
 
 @lru_cache(maxsize=64)
 def pattern_rows(counted: int, negated: int, sizes: tuple[int, ...], always: int = 0) -> PatternRows:
-    """Return the rows for so many literals that stand for conditions, and for negations of conditions.
+    """Return the rows for this number of literals that represent conditions and negations of conditions.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def consistent_records(
 
 
 def proven_end(program: MixedIntegerProgram, duals: NDArray[np.float64]) -> float | None:
-    """Return CR-5: what CR-1 cannot exceed (or fall below), from any multipliers; None if they are no numbers.
+    """Return CR-5: an upper (or lower) bound on CR-1 from any multipliers; None if they are no numbers.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.transcript.released import SampledQueries
 
 LARGEST_LOGIT = 1e6
-"""What eta times the number of rounds may be in a model: the logits of queries."""
+"""Range of eta times the number of rounds in a model: the logits of queries."""
 _BLOCK = 1 << 20  # entries of a block of logits
 CLOSE = 1e-3
 """Gap in units of log-likelihood at which Newton's method ends."""
@@ -56,7 +56,7 @@ class TranscriptLikelihood:
     """The log-likelihood of a transcript as a function of the records' weights."""
 
     answers: NDArray[np.bool_]
-    """Shape (m, T). Which base query is true of the record of which round."""
+    """Shape (m, T). Whether each base query is true of the record of each round."""
     queries: NDArray[np.int64]
     rounds: NDArray[np.int64]
     counts: NDArray[np.int64]

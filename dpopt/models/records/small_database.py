@@ -1,4 +1,4 @@
-"""The database of m records nearest to given answers, as a mixed-integer program, and what bounds it from below.
+"""The database of m records nearest to given answers, as a mixed-integer program, and a lower bound on its error.
 
 Problem (models/small_database): for shares t_q in [0, 1] and the value of each query on each element, Q_q(x) in {0, 1},
 

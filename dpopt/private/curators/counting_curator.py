@@ -44,18 +44,18 @@ MEASUREMENTS: Mapping[type, type[Closed]] = {
     ColumnSums: ColumnCounts,
     NumberOfRecords: Closed,
 }
-"""The types of measurements whose charges are proven (docs/privacy), and of what each is a measurement."""
+"""Types of measurements with proven charges (docs/privacy), each with the type of the data that it measures."""
 
 
 class Counted(Noised, Protocol):
-    """A type of `MEASUREMENTS`: its charge follows from what is public, its value from what is held."""
+    """A type of `MEASUREMENTS`: public values give its charge, private data its exact value."""
 
     def charge(self, public: Any, relation: NeighbouringRelation) -> Charge:
-        """Return what it costs, given all that is public of the records (`Closed._public`). Privacy: C1 in docs/privacy."""
+        """Return the charge, a function of the public facts (`Closed._public`). Privacy: C1 in docs/privacy."""
         ...
 
     def exact(self, held: Any, relation: NeighbouringRelation, threads: int = USUAL) -> NDArray[np.int64]:
-        """Return what gets noise. Private."""
+        """Return the exact values, before noise. Private."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The door of the private side: what every curator does before, while and after something leaves.
+"""The door of the private side: the checks, charges and records that every curator makes before a value leaves.
 
 Whatever leaves has been charged first, then drawn, then written to the journal, in this order. A curator is a subclass:
 it holds what its mechanism needs besides the records, and lets out released values with the methods below only.
@@ -63,7 +63,7 @@ SELECTIONS: Mapping[type, Callable[[int, Any, Charge], object]] = {
     SelectedDatabase: lambda _, counts, charge: SelectedDatabase(np.flatnonzero(counts), counts[counts > 0], charge),
     SelectedCandidate: lambda _, candidate, charge: SelectedCandidate(candidate, charge),
 }
-"""The selections whose charges are proven (docs/privacy): what is released, and how it is made of number, draw and charge."""
+"""Selections with proven charges (docs/privacy): each type, and how its value is made of number, draw and charge."""
 
 
 _Released = TypeVar("_Released")
@@ -82,7 +82,7 @@ def is_trusted(sampler: QuerySampler | None, noise: Noise | None, words: RandomW
 
 
 class Use(TypedDict, total=False):
-    """How a door uses what it holds.
+    """How a door uses the data behind it.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ class Door(StaysHere, Generic[_Held]):
         return paid
 
     def _not_drawn(self, label: str) -> None:
-        """Refuse, by BudgetError, a second draw for a label of which one was made, or may have been seen."""
+        """Raise BudgetError for a second draw with a label whose draw was made, or was possibly seen."""
         if label in self._labels:
             raise BudgetError(
                 f"{label!r} was drawn before, and no draw is repeated; each draw of a plan has a name or a round of "

@@ -1,4 +1,4 @@
-"""The curator of algorithms that measure counts, and select what to measure next."""
+"""The curator of algorithms that measure counts and select the next measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The curator of multiplicative weights: selects what a public distribution answers badly, and measures it."""
+"""The curator of multiplicative weights: selects a query that the public distribution answers badly, and measures it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dpopt.transcript.released import NoisyAnswers, SelectedMarginal, SelectedQu
 
 @dataclass(frozen=True, slots=True)
 class RoundMeasurement:
-    """What one round measures is called so, and has noise of this scale and distribution; public."""
+    """Name, scale and distribution of the noise of one round's measurement; public."""
 
     name: str
     scale: float

@@ -24,7 +24,7 @@ class PrefixRows:
     """Weighted sums over the bins so far: a record counts weights[t] in the row of its bin and t later ones."""
 
     name: str
-    """What is counted, in words."""
+    """The name of the counts."""
     scale: float
     """sigma of the discrete Gaussian noise of each row, in units of the weights."""
     weights: NDArray[np.int64]
@@ -41,7 +41,7 @@ class PrefixRows:
             )
 
     def charge(self, bins_of_a_record: int, relation: NeighbouringRelation) -> Charge:
-        """Return what all rows of the horizon cost together.
+        """Return the charge of all rows of the horizon together.
 
         **Sensitivity.** A record lies in one bin and moves the rows by a column of the triangular matrix: a beginning
         of the weights, so by sum weights^2 at most in squared L2, under add-remove. **Theorem.**

@@ -51,7 +51,7 @@ class _Search:
 
     @property
     def name(self) -> str:
-        """What is compared, in words."""
+        """The name of the compared counts."""
         raise NotImplementedError
 
     def _check(self, *in_range: bool) -> None:
@@ -74,11 +74,11 @@ class IntervalSearch(_Search):
 
     @property
     def name(self) -> str:
-        """What is compared, in words."""
+        """The name of the compared counts."""
         return search_name(self.number)
 
     def charge(self, relation: NeighbouringRelation) -> Charge:
-        """Return what it costs; see `search_charge`. Privacy: D1 in docs/privacy."""
+        """Return the charge; see `search_charge`. Privacy: D1 in docs/privacy."""
         return search_charge(self.number, self.comparisons, self.scale, gaussian=self.gaussian, relation=relation)
 
 
@@ -104,7 +104,7 @@ def search_charge(
 
 
 def comparisons_needed(bins: int) -> int:
-    """Return how many comparisons find one of so many bins: ceil(log2(bins))."""
+    """Return the number of comparisons that find one of the bins: ceil(log2(bins))."""
     return (bins - 1).bit_length()
 
 
@@ -119,11 +119,11 @@ class MedianCut(_Search):
 
     @property
     def name(self) -> str:
-        """What is compared, in words."""
+        """The name of the compared counts."""
         return f"comparisons of cut {self.number}"
 
     def charge(self, relation: NeighbouringRelation) -> Charge | None:
-        """Return what all comparisons cost; None where nothing is compared.
+        """Return the charge of all comparisons; None if there are none.
 
         **Sensitivity.** A step compares, for every box of a partition, the records below a place with those above it:
         the vector of all differences gets noise. Add-remove: 1 in L1, 1 in squared L2. Replace-one: 2 in L1, 4 in
@@ -222,7 +222,7 @@ class SearchingCurator(CountingCurator):
         return self._found(what, found, charge)
 
     def spend_the_rest(self) -> None:
-        """Charge what is reserved and unspent, and draw nothing.
+        """Charge the unspent rest of the reservation, and draw nothing.
 
         How many searches are made, and of how many comparisons, depends on the table through noisy outcomes, so that
         all that were reserved are charged. Privacy: D3 in docs/privacy.
@@ -268,7 +268,7 @@ class SearchingCurator(CountingCurator):
         return add_noise(exact, what.scale)
 
     def _found(self, what: _Search, places: NDArray[np.int64], charge: Charge | None) -> NoisySearch:
-        """Put what was found on file, then hand it out. Privacy: A3, D1, D2 in docs/privacy."""
+        """Write the result to the transcript, then return it. Privacy: A3, D1, D2 in docs/privacy."""
         distribution = DISCRETE_GAUSSIAN if what.gaussian else DISCRETE_LAPLACE
         found = NoisySearch(what.name, places, distribution, what.scale, charge)
         return self._released(found, found.to_json())

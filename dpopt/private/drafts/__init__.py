@@ -1,4 +1,4 @@
-"""Drafts of schemas, read off a table for its owner to review. Not private: what comes out is for the owner alone.
+"""Drafts of schemas, made from a table for its owner to review. Not private: they are for the owner alone.
 
 | file | what it holds |
 |---|---|

@@ -25,7 +25,7 @@ _COUNTS = (0, 1, 2, 3, 4, 5, 7, *(mark * 10**power for power in range(1, 16) for
 
 @dataclass(frozen=True, slots=True)
 class Shaped:
-    """Increasing edges that hold all values, and what they look like: "equal width", "logarithmic" or "quantiles"."""
+    """Increasing edges that hold all values, and their kind: "equal width", "logarithmic" or "quantiles"."""
 
     edges: Edges
     shape: str

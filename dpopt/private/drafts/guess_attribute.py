@@ -1,4 +1,4 @@
-"""What one column is: a proposal with its reason, and what its owner should check."""
+"""The type of one column: a proposal, its reason, and what the owner should check."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ def _categorical(column: ColumnValues, texts: list[str], limits: Limits, *, lead
 
 
 def _of_values(attribute: Attribute, why: str, counts: Mapping[str, int], labels: Mapping[str, str]) -> Guess:
-    """Return the guess of a categorical attribute, with what its values give reason to check."""
+    """Return the guess of a categorical attribute, with the checks that its values suggest."""
     check = []
     if len(attribute.values) == 1:
         check.append("only one value occurs; add the other possible values")
@@ -366,7 +366,7 @@ def names_persons(name: str) -> bool:
 
 
 def _is_identifier(name: str, found: int, rows: int) -> bool:
-    """Return whether so many different numbers or texts are identifiers, by the name of their column."""
+    """Return whether a column with this number of different numbers or texts holds identifiers, judged by its name."""
     if names_persons(name):
         return True
     often = found > _MANY and rows <= _ROWS_OF_A_NUMBER * found
@@ -502,7 +502,7 @@ def _of_numbers(
     *,
     integer: bool,
 ) -> list[str]:
-    """Return what the numbers of a column in bins give reason to check."""
+    """Return the checks that the numbers of a column in bins suggest."""
     check, total = [], rows.sum()
     known = [text for text in ([missing] if isinstance(missing, str) else missing or ()) if text]
     if integer and (_CODE_NAME.search(column.name) or _scattered(values, rows)):

@@ -85,7 +85,7 @@ def _pattern(form: str) -> str:
 
 
 def _of_several_forms(texts: pa.Array, found: list[tuple[str, Any, Any]]) -> Dated | None:
-    """Return the forms of which each text has one, the coarsest first; None where days and months could be confused."""
+    """Return the formats that fit all texts, the coarsest first; None if days and months could be confused."""
     import pyarrow as pa
 
     chosen: list[str] = []

@@ -25,7 +25,7 @@ _ALONE = 0.01  # share of second dates without a first one, which a length would
 def draft_lengths(
     source: TableSource, attributes: Sequence[Attribute], bins: int
 ) -> tuple[dict[str, tuple[Attribute, str]], list[Proposal]]:
-    """Return dates as lengths after other dates, by name, with what they look like; and rules on others that are in order."""
+    """Return, by name, dates drafted as lengths after other dates, with reasons; and rules on other ordered dates."""
     dates = {one.name: one for one in attributes if one.date_format is not None}
     if len(dates) < 2:
         return {}, []

@@ -116,7 +116,7 @@ def _separator(text: str) -> str | None:
 
 
 def _marks(rows: Sequence[Sequence[str]]) -> tuple[str, str | None]:
-    """Return what stands before fractions and between thousands in columns that hold numbers."""
+    """Return the decimal mark and the thousands mark of columns that hold numbers."""
     sure: set[str] = set()  # signs that can only stand before a fraction
     grouping: set[str] = set()  # signs between two groups or more, or with another one before a fraction
     perhaps: set[str] = set()  # a sign before three digits, which may be either

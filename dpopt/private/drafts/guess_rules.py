@@ -1,4 +1,4 @@
-"""What holds in every row of a large table: mappings, implications, sums, orders. Proposed to the owner, never declared.
+"""Mappings, implications, sums and orders that every row of a large table obeys. Proposed to the owner, never declared.
 
 It may hold by chance, so it needs `_ROWS` rows. An implication needs `_CASES` rows that meet its condition,
 `_EXCEPTIONS` of which would break it if the columns were unrelated; a mapping ten times as many. An order would break
@@ -47,7 +47,7 @@ _Changes = dict[str, dict[str, Any] | None]
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What the owner may declare besides, since every row of the table has it so. Not private."""
+    """Rules that the owner can declare too, since every row of the table obeys them. Not private."""
 
     says: str
     rules: tuple[dict[str, Any], ...] = ()
@@ -102,7 +102,7 @@ class _Column:
 def propose(
     source: TableSource, attributes: Sequence[Attribute], dates: Mapping[str, Attribute], rows: int
 ) -> tuple[Proposal, ...]:
-    """Return what holds in every row of a table, the most useful first.
+    """Return the rules that every row of a table obeys, the most useful first.
 
     A large table is read thinned first, then again with the columns for which anything was found, until all rows are.
     Pairs of columns that stand near each other are tried first. `dates`: attributes drafted as lengths, as they were
@@ -226,7 +226,7 @@ def _mapping(first: _Column, second: _Column, table: _Codes) -> Proposal:
 
 
 def _implications(first: _Column, second: _Column, table: _Codes, step: int) -> Iterator[tuple[float, Proposal]]:
-    """Yield what follows from codes of the first column: one code of the second."""
+    """Yield the codes of the first column that determine one code of the second."""
     rows, share = table.sum(1)[:, None], table.sum(0) / table.sum()
     only = (table == rows) & (rows >= _CASES / step) & (rows * (1 - share) >= _EXCEPTIONS / step)
     for code in np.flatnonzero(only.any(0)):

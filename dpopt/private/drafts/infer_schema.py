@@ -60,7 +60,7 @@ DEFAULT_BINS, DEFAULT_MAX_VALUES = 20, 100
 
 @dataclass(frozen=True, slots=True)
 class ColumnReview:
-    """What is proposed for one column, and why. Not private: for the owner of the table.
+    """The proposal for one column and its reason. Not private: for the owner of the table.
 
     Its type is "categorical", "boolean", "numeric", "date", "duration" or "length"; "left out" where the draft does not
     name the column, and "unit of privacy" where it does not since the column names people with several rows. `distinct`
@@ -129,7 +129,7 @@ class SchemaDraft:
         return [rule for one in self.proposals for rule in one.rules]
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the draft, and its review beside it as a page (.html), which is returned. Both are for their owner alone.
+        """Write the draft, and next to it its review as a page (.html); return its path. Both are for the owner alone.
 
         Raises SchemaError if one of the two is there already.
         """
@@ -195,7 +195,7 @@ class SchemaDraft:
         return Schema.from_json({**self.schema.to_json(), "proposed": chosen})
 
     def to_html(self, file: str = "the schema") -> str:
-        """Return the review as a page that needs nothing else; `file` is what it calls the draft."""
+        """Return the review as a self-contained page; `file` is the draft's name in its text."""
         return page(
             "draft.html",
             title=f"Draft of a schema: {self.title}",
@@ -244,7 +244,7 @@ def infer_schema(
     reading: TableReading | None = None,
     progress: Progress | None = None,
 ) -> SchemaDraft:
-    """Guess a schema that the whole table fits, and say why and what to check for each column.
+    """Guess a schema that the whole table fits, with a reason and the checks to make for each column.
 
     The result depends on private data (values that occur, ranges), so it is marked `draft=True` and is not private: the
     owner replaces what only the data show by what is publicly known, then removes the mark.
@@ -376,7 +376,7 @@ def _reading_of(table: AnyTable, given: TableReading) -> TableReading:
 
 
 def _counted(source: TableSource, progress: Progress | None) -> tuple[dict[int, _ValueCounts], list[str]]:
-    """Return the values of each usable column, without those of malformed rows, and what is said of these if they are few."""
+    """Return the values of each usable column without malformed rows, and a message if malformed rows are few."""
     places, malformed = _usable(source), 0
     counts = {place: _ValueCounts(source.names[place]) for place in places}
     for index, array in source.pieces(places, progress):

@@ -139,7 +139,7 @@ class DaskWorkers:
         return max(1, sum(threads.values()))
 
     def run(self, task: Callable[..., _Report], parts: Sequence[_Part], *shared: Any) -> Iterator[tuple[int, _Report]]:
-        """Yield (number of the part, what the task returned), in the order in which tasks are done.
+        """Yield (number of the part, result of its task), in the order in which tasks end.
 
         `task(part, *shared)` runs once for every part, and again where its worker was lost. `shared` is sent to the
         workers once, not with every task.
@@ -161,7 +161,7 @@ class DaskWorkers:
     def _attempt(
         self, task: Callable[..., _Report], parts: dict[int, _Part], shared: tuple[Any, ...]
     ) -> Iterator[tuple[int, _Report]]:
-        """Give out the tasks and yield what comes back; parts that were lost are left out."""
+        """Submit the tasks and yield their results; lost parts are left out."""
         from distributed import as_completed
 
         self._wait_for_workers()

@@ -36,7 +36,7 @@ CountedPart: TypeAlias = tuple[Part, KeptRows | None]
 """A part, and which of its rows are counted; None if all are."""
 
 VERSION = 3
-"""Of what travels to the workers and back, and of what it means; it grows with every change of either."""
+"""Version of the messages between driver and workers; raise it with every change of their form or meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PartRead:
-    """What a worker returns of its part. Private."""
+    """The result that a worker returns for its part. Private."""
 
     rows: int
     """Rows that were read."""
@@ -218,7 +218,7 @@ class DistributedTable(TableInFiles):
         return made
 
     def _kept_rows(self, fits: Sequence[KeptRows | None]) -> KeptRows | None:
-        """Return which rows are counted: those that fit, by what the workers found of their parts, and K of each person.
+        """Return which rows are counted: those that fit, as the workers found, and at most K of each person.
 
         The person column is read here, in order: what is kept of a person depends on that person's rows in all parts.
         """
@@ -272,7 +272,7 @@ class DistributedTable(TableInFiles):
         return counts
 
     def _checked(self, number: int, report: PartReport) -> PartRead:
-        """Return what a worker read, if it is the part that was planned."""
+        """Return the part that a worker read; raises if it is not the planned one."""
         if isinstance(report, PartFailed):
             raise PrivateDataError(report.message)
         if self._part_rows[number] not in (UNKNOWN, report.rows):
@@ -286,7 +286,7 @@ class DistributedTable(TableInFiles):
         )
 
     def _refuse_what_does_not_fit(self, found: dict[int, PartRead]) -> None:
-        """Refuse what does not fit, as if one process had read all parts in order; or files that were changed."""
+        """Refuse values that do not fit, as if one process had read all parts in order; or files that were changed."""
         self._opened()
         joined: dict[int, ColumnProblems] = {}
         before = 0

@@ -51,7 +51,7 @@ def count_columns(dataset: PrivateDataset, finer: Sequence[Attribute]) -> Column
 
 
 def _check_unchanged(dataset: PrivateDataset, place: int, finer: Attribute, counts: NDArray[np.int64]) -> None:
-    """Refuse, by PrivateDataError, a column of which finer bins do not add up to what the codes in memory say."""
+    """Raise PrivateDataError for a column whose finer bins do not add up to the counts of its codes in memory."""
     if isinstance(dataset, TableInFiles):  # each of its passes compares the state of the files
         return
     own = dataset._schema.attributes[place]

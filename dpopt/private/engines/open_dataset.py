@@ -68,7 +68,7 @@ def open_dataset(
     engine: str = MEMORY,
     progress: Progress | None = None,
 ) -> PrivateDataset:
-    """Validate a table by a public schema, and return what counts on it. All of it fits, or nothing is returned.
+    """Validate a table by a public schema, and return an object that counts on it. If a value does not fit, raise.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ _FEWEST_ROWS, _MOST_ROWS = 2**12, 2**23
 
 @dataclass(frozen=True, slots=True)
 class NamedQueries:
-    """Queries over the attributes that they name alone: what batches consist of, and how large they should be."""
+    """Queries over the attributes that they name alone: the content of batches, and their size."""
 
     attributes: NDArray[np.int64]
     """Shape (k,). The attributes that the queries name, in the order of the schema; batches consist of their codes. At
@@ -109,7 +109,7 @@ def count_in_batches(
 
 
 class TableInFiles(PrivateDataset):
-    """Records that are counted without holding them: what needs columns of a table in memory refuses this one."""
+    """Records that are counted in batches; refuses uses that need whole columns in memory."""
 
     __slots__ = ("_files", "_how", "_kept", "_rows_read", "_table")
     _table: AnyTable
@@ -144,7 +144,7 @@ class TableInFiles(PrivateDataset):
     def _reader(
         self, attributes: NDArray[np.integer], encoder: type[ColumnEncoder] | None = None
     ) -> tuple[TableSource, BatchReader]:
-        """Open the files again, if they are what they were, to read some attributes."""
+        """Open the unchanged files again to read some attributes; raises if they were changed."""
         source = self._opened()
         positions = column_positions(source, self._schema.names)
         kept = self._kept
@@ -157,7 +157,7 @@ class TableInFiles(PrivateDataset):
         joint: Sequence[int] = (),
         groups: Sequence[int] = (),
     ) -> tuple[list[tuple[NDArray[np.float64], NDArray[np.int64]]], list[int], PairSums, NDArray[np.float64]]:
-        """Return the numbers of numeric attributes with how many records have each, and what pairs and groups sum to.
+        """Return each number of the numeric attributes with its count of records, and the sums over pairs and groups.
 
         Reads the table once, in this process.
 
@@ -224,7 +224,7 @@ class TableInFiles(PrivateDataset):
         return source
 
     def _check(self, source: TableSource, reader: BatchReader) -> None:
-        """Refuse what was read, if files changed meanwhile, or if it is not what the first pass found."""
+        """Refuse the result of a pass if files changed meanwhile, or if it differs from the first pass."""
         self._files.check(source.files)
         reader.refuse_what_does_not_fit()
         if reader.rows != self._rows_read:

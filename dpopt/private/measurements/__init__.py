@@ -1,4 +1,4 @@
-"""What is to be measured with noise, and its exact value.
+"""Measurements: the values that get noise, and their exact computation.
 
 | file | what it holds |
 |---|---|

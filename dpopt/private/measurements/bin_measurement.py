@@ -1,4 +1,4 @@
-"""What is measured of counts in bins: sums over disjoint groups, the counts in order, or the number of used bins."""
+"""Measurements of counts in bins: sums over disjoint groups, the counts in order, or the number of used bins."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Measurement:
     """Name, and distribution and scale of the noise."""
 
     name: str
-    """Name of what is measured; it identifies the measurement within a run."""
+    """Name of the measurement; it identifies the measurement within a run."""
     scale: float
     """sigma of the discrete Gaussian or b of the discrete Laplace distribution, in records."""
     gaussian: bool
@@ -49,12 +49,12 @@ class GroupSums(_Measurement):
 
     @classmethod
     def blocks(cls, name: str, scale: float, *, gaussian: bool, bins: int, height: int) -> GroupSums:
-        """Return the sums over blocks of 2^height bins, the last one of what is left."""
+        """Return the sums over blocks of 2^height bins; the last block can be shorter."""
         groups = np.arange(bins, dtype=np.int64) >> height
         return cls(name, scale, gaussian, groups, int(groups[-1]) + 1)
 
     def charge(self, bins_of_a_record: int, relation: NeighbouringRelation) -> Charge:
-        """Return what it costs.
+        """Return the charge.
 
         **Sensitivity.** A record lies in one bin, and a bin in at most one group: 1 in L1 and L2 under add-remove; 2 in
         L1 and sqrt 2 in L2 under replace-one. **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy:
@@ -138,7 +138,7 @@ class SortedCounts(_Measurement):
             )
 
     def charge(self, bins_of_a_record: int, relation: NeighbouringRelation) -> Charge:
-        """Return what it costs.
+        """Return the charge.
 
         **Sensitivity.** A record counts in one bin (a table) or two (an edge of a graph), and sorting brings no two
         vectors farther apart: 1 or 2 in L1 and in squared L2 under add-remove, 2 or 4 under replace-one. Hay et al.
@@ -167,7 +167,7 @@ class BinsInUse(_Measurement):
     """How many bins have a record: for a graph, how many nodes have an edge."""
 
     def charge(self, bins_of_a_record: int, relation: NeighbouringRelation) -> Charge:
-        """Return what it costs.
+        """Return the charge.
 
         **Sensitivity.** With k bins for a record (1 in a table, 2 for an edge): k in L1 and k in L2 under both
         relations. **Theorem.** `dpopt.accounting.measurements.measurement_charge`, which takes the squared L2

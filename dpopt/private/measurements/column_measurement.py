@@ -1,4 +1,4 @@
-"""What is measured of counts in the finer bins of numeric columns: sums over intervals of cells."""
+"""Measurements of counts in the finer bins of numeric columns: sums over intervals of cells."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpopt.private.tables.bin_counts import ColumnCounts
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnSums:
-    """Sums over intervals of cells, no two of which have a cell in common."""
+    """Sums over disjoint intervals of cells."""
 
     name: str
     """It identifies the measurement within a run."""
@@ -38,7 +38,7 @@ class ColumnSums:
             raise PlanError(f"{self.name}: expected intervals of cells in order, none with a cell of another")
 
     def charge(self, ends: NDArray[np.int64], relation: NeighbouringRelation) -> Charge:
-        """Return what it costs.
+        """Return the charge.
 
         **Sensitivity.** A record lies in at most one cell of each column, and a cell in at most one interval. So a
         record counts in at most one interval of each of `columns` columns: as much in L1, and in squared L2, under

@@ -21,7 +21,7 @@ from dpopt.threads import USUAL
 
 
 class ListTable(Declared[PrivateLists, ListCoefficients]):
-    """Rows, the coefficients of the family by which they were read, and what the rows count in each conjunction."""
+    """Rows, the coefficients of the family by which they were read, and each row's count in each conjunction."""
 
     __slots__ = ()
 
@@ -65,20 +65,20 @@ class _Conjunctions:
 
 @dataclass(frozen=True, slots=True)
 class ListCounts(_Conjunctions):
-    """What the rows count in all conjunctions of a number of literals; of 0, the empty one, which is true everywhere."""
+    """Counts of the rows in all conjunctions of k literals; k = 0 is the empty one, which is always true."""
 
     def __post_init__(self) -> None:
         self._check_size(0, LARGEST_LENGTH)
 
     @property
     def name(self) -> str:
-        """What is counted, in words."""
+        """The name of the counts."""
         if self.size == 0:
             return "lists at the empty conjunction"
         return "lists at single literals" if self.size == 1 else f"lists at conjunctions of {self.size} literals"
 
     def charge(self, coefficients: ListCoefficients, relation: NeighbouringRelation) -> Charge:
-        """Return what it costs.
+        """Return the charge.
 
         **Sensitivity.** `ListCoefficients.sensitivity`: the largest distance between the counts of neighbours, in L1
         for Laplace and in L2 for Gaussian noise, over all rows of the declared family. **Theorem.**
@@ -95,7 +95,7 @@ class ListCounts(_Conjunctions):
         return noise_charge(self, sensitivity, relation)
 
     def exact(self, table: ListTable, *_: object) -> NDArray[np.int64]:
-        """Return what the rows count. Private."""
+        """Return the exact counts. Private."""
         if table._counts is None:
             table.count()
         counts: NDArray[np.int64] = table._counts[self.size]
@@ -140,11 +140,11 @@ class ConjunctionCounts(_Conjunctions):
 
     @property
     def name(self) -> str:
-        """What is counted, in words."""
+        """The name of the counts."""
         return "single literals" if self.size == 1 else f"conjunctions of {self.size} literals"
 
     def charge(self, literals: ChosenLiterals, relation: NeighbouringRelation) -> Charge:
-        """Return what it costs.
+        """Return the charge.
 
         **Sensitivity.** `LiteralGroups.sensitivity`: so many counts differ between neighbours, each by 1 (L1; its root
         in L2). **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C8 in docs/privacy. Test:

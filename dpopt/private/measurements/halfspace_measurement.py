@@ -1,4 +1,4 @@
-"""What is measured of points: sides of projected halfspaces, and how many records there are."""
+"""Measurements of points: sides of projected halfspaces, and the number of records."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class Sides(_Noised):
 
     @property
     def name(self) -> str:
-        """What is counted, in words."""
+        """The name of the counts."""
         return "sides of projected halfspaces"
 
     def charge(self, projections: Projections, relation: NeighbouringRelation) -> Charge:
-        """Return what it costs.
+        """Return the charge.
 
         **Sensitivity.** Of m projections with h directions: m h in L1, and in squared L2, under both relations. A
         direction stands for its antipode too, so |U| = 2 h costs half of Blum, Ligett and Roth, Theorem 6.8.

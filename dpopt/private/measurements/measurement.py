@@ -1,4 +1,4 @@
-"""What is to be measured, with integer noise of a planned scale: counts, residuals, distances, the number of records."""
+"""Measurements with integer noise of a planned scale: counts, residuals, distances, the number of records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dpopt.queries.residuals import Residuals
 from dpopt.threads import USUAL
 
 MOST_RECORDS = 2**40
-"""Residuals and distances of so many records fit into 64 bits."""
+"""Largest number of records whose residuals and distances fit into 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +30,7 @@ class Measurement:
     """A vector of counts, or of sums and differences of counts, to be measured once."""
 
     name: str
-    """Name of what is counted; it identifies the measurement within a run, in the ledger and in the transcript."""
+    """Name of the counts; it identifies the measurement within a run, in the ledger and in the transcript."""
     queries: AnyQueries | Residuals | Distances
     """One count per cell, or per clause; or the residuals of marginals, one whole number per cell; or how far marginals
     are from predictions, one for each."""
@@ -40,8 +40,8 @@ class Measurement:
     gaussian: bool
     """Which of the two."""
     bound: int | None = None
-    """The most that the sensitivity may be, which is what is charged: what is measured may then depend on released
-    values, and its charge was fixed beforehand. None: the sensitivity itself is charged."""
+    """An upper bound on the sensitivity, which is charged: the queries can then depend on released values while the
+    charge was fixed beforehand. None: the sensitivity itself is charged."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -51,7 +51,7 @@ class Measurement:
         check_scale(self.name, self.scale)
 
     def charge(self, sizes: NDArray[np.integer], relation: NeighbouringRelation) -> Charge:
-        """Return what the measurement costs, from its queries and its scale alone.
+        """Return the charge, a function of the queries and the scale alone.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class NumberOfRecords(SizeMeasurement):
         check_scale(self.name, self.scale)
 
     def charge(self, public: object = None, relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE) -> Charge:
-        """Return what it costs.
+        """Return the charge.
 
         **Sensitivity.** Add-remove: 1 in L1 and in L2. **Theorem.** `dpopt.accounting.measurements.measurement_charge`.
         Privacy: C1, C12, C14 in docs/privacy. Test: `tests/boundary/test_exact_loss_of_sizes.py`.

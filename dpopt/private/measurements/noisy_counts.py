@@ -21,11 +21,11 @@ CHUNK = 100_000
 
 
 class Noised(Protocol):
-    """What is measured with noise: its name, and distribution and scale of the noise."""
+    """A measurement with noise: its name, and distribution and scale of the noise."""
 
     @property
     def name(self) -> str:
-        """What is counted, in words."""
+        """The name of the counts."""
         ...
 
     @property
@@ -40,7 +40,7 @@ class Noised(Protocol):
 
 
 def noise_charge(measurement: Noised, sensitivity: int, relation: NeighbouringRelation) -> Charge:
-    """Return what a measurement costs, by `measurement_charge`, name and noise its own. Privacy: C1 in docs/privacy."""
+    """Return a measurement's charge by `measurement_charge`, under its name and noise. Privacy: C1 in docs/privacy."""
     return measurement_charge(
         measurement.name, sensitivity, measurement.scale, gaussian=measurement.gaussian, relation=relation
     )

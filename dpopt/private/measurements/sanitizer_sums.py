@@ -1,4 +1,4 @@
-"""What is measured by the generic sanitizer: sums over all records of the coefficients of their polynomials, in units."""
+"""Measurements of the generic sanitizer: sums over all records of the coefficients of their polynomials, in units."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHUNK = 2**16
 _BITS = 20
 _LOW = (1 << _BITS) - 1
 _TOP = 1 << 41
-"""Sums stay within 2^61: far beyond what occurs, and so that any planned noise fits into 64 bits beside it."""
+"""Sums stay within 2^61, far beyond real sums, so that sum and planned noise together fit into 64 bits."""
 
 
 class CoefficientTable(Declared[PrivateDataset, PolynomialFamily]):
@@ -57,7 +57,7 @@ class CoefficientSums:
     """The sums of all coefficients, with one noise on each (Thaler, Ullman and Vadhan 2012, Theorems 3.1 and 3.2)."""
 
     name: str
-    """What the coefficients are of."""
+    """The family whose coefficients are summed."""
     unit: float
     """Coefficients are cut to whole multiples of it; a power of two."""
     scale: float
@@ -70,7 +70,7 @@ class CoefficientSums:
         check_scale(self.name, self.scale, " units")
 
     def charge(self, family: PolynomialFamily, relation: NeighbouringRelation) -> Charge:
-        """Return what it costs.
+        """Return the charge.
 
         **Sensitivity.** `family.moves(unit)`: how far the sums of neighbours are apart, in L1 and in L2. **Theorem.**
         `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C9 in docs/privacy. Tests:
@@ -111,7 +111,7 @@ class _Total:
         self._low = np.zeros(number, dtype=np.int64)
 
     def add(self, values: NDArray[np.int64], times: NDArray[np.int64] | int, at: NDArray[np.int64] | slice) -> None:
-        """Add vectors, each so many times; the positions are different ones."""
+        """Add vectors, each times its multiplicity; the positions are distinct."""
         self._high[at] += (values >> _BITS) * times
         self._low[at] += (values & _LOW) * times
 

@@ -27,7 +27,7 @@ class WaveSums:
     """As many sums as bins; each adds up all bins with whole weights."""
 
     name: str
-    """What is measured; it identifies the measurement within a run."""
+    """Name of the measurement; it identifies the measurement within a run."""
     scale: float
     """sigma of the discrete Gaussian or b of the discrete Laplace distribution, in units."""
     gaussian: bool
@@ -37,7 +37,7 @@ class WaveSums:
     prefixes: bool
     """Whether the waves are those of prefixes, or of all ranges."""
     unit: int
-    """What stands for 1, the norm of a column before rounding: from 1 to 2^25."""
+    """The integer that represents 1, the norm of a column before rounding: from 1 to 2^25."""
 
     def __post_init__(self) -> None:
         if not self.name or not 1 <= self.bins <= MOST_WAVES or not 1 <= self.unit <= LARGEST_UNIT:
@@ -55,7 +55,7 @@ class WaveSums:
         return once_or_twice(once_or_twice(square, relation), relation)
 
     def charge(self, bins_of_a_record: int, relation: NeighbouringRelation) -> Charge:
-        """Return what it costs.
+        """Return the charge.
 
         **Sensitivity.** A record lies in one bin, and moves each sum by the weight that its bin has there: by the bin's
         column of whole weights, of which the largest L1 norm and the largest squared L2 norm are added up exactly.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from opendp.mod import Domain, Measurement
 
 DISCRETE_GAUSSIAN, DISCRETE_LAPLACE = "discrete Gaussian", "discrete Laplace"
-"""What the distributions are called in transcripts."""
+"""Names of the distributions in transcripts."""
 PIECE = 5_000
 """Counts that a thread takes at a time."""
 
@@ -54,7 +54,7 @@ class OpendpNoise:
 
 
 def _in_pieces(measurement: Measurement, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return what a measurement gives of all counts, drawn by the usual number of threads."""
+    """Return all counts with noise, drawn by the usual number of threads."""
     values = np.empty_like(counts)
 
     def draw(piece: slice) -> None:

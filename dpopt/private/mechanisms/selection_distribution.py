@@ -94,7 +94,7 @@ _DIGITS = 80
 
 
 def clamp_of(range_: Decimal, spread: int) -> int:
-    """Return the largest difference of scores that is told apart: exp(-range clamp / spread) is at least 2^-50."""
+    """Return the largest difference of scores that has an effect: exp(-range clamp / spread) is at least 2^-50."""
     with localcontext(_context()):
         clamp = int(DEPTH * Decimal(2).ln() * spread / range_)
     if clamp < 1:

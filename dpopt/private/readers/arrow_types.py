@@ -45,7 +45,7 @@ def plain(array: pa.Array) -> pa.Array:
 
 
 def _ticks(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return dates, timestamps or durations as whole numbers of what their type counts; and where there are none."""
+    """Return dates, timestamps or durations as whole numbers of the type's unit; and where they are missing."""
     ticks = array.view(f"int{array.type.bit_width}").fill_null(0).to_numpy()
     return ticks.astype(np.int64), array.is_null().to_numpy(zero_copy_only=False)
 
@@ -80,6 +80,6 @@ def parse_durations(texts: pa.Array, unit: str) -> tuple[NDArray[np.float64], ND
 
 
 def _in_unit(ticks: NDArray[np.int64], tick: int, unit: str) -> NDArray[np.float64]:
-    """Return whole numbers of ticks, each of so many nanoseconds, as numbers of a unit, correctly rounded."""
+    """Return whole numbers of ticks (nanoseconds each) as numbers of a unit, correctly rounded."""
     size = NANOSECONDS[unit]
     return np.asarray(ticks / (size // tick) if size >= tick else ticks * (tick / size), dtype=np.float64)

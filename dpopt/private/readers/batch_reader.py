@@ -1,4 +1,4 @@
-"""Reading columns of a table in batches by a public schema: codes of the rows that are counted, and what does not fit.
+"""Reading columns of a table in batches by a public schema: codes of the counted rows, and values that do not fit.
 
 Rows that are counted are those that fit, and of each person the first K. This is decided once, in the first pass. A bit
 for each row is held from then on: later passes read only the columns that queries name, and could not decide again.
@@ -146,8 +146,8 @@ def _have_text(texts: pa.Array) -> Kept:
 
 
 BATCH_BYTES = 2**27
-"""What the codes of a batch, its bits, and the codes of the next batch may take, about; what else is held (values as read)
-takes no more than that."""
+"""About the most memory for the codes of a batch, its bits, and the codes of the next batch; values as read take no
+more than that."""
 
 _VALUE_BYTES = 16  # a value as it is read, and on its way to its code
 
@@ -212,11 +212,11 @@ class BatchReader:
 
     @property
     def problems(self) -> list[ColumnProblems]:
-        """What did not fit, column by column; nothing where the reading is total."""
+        """Values that did not fit, column by column; empty if the reading is total."""
         return [encoder.problems for encoder in self.encoders]
 
     def faults(self) -> list[str]:
-        """Return what is wrong with whole rows; nothing where the reading is total."""
+        """Return the malformed rows; empty if the reading is total."""
         return [] if self._how.is_total_for(self._schema) else self._source.faults()
 
     def rows_of_persons(self) -> NDArray[np.int64]:
@@ -251,7 +251,7 @@ class BatchReader:
             yield from self._taken()
 
     def read_through(self, progress: Progress | None = None) -> None:
-        """Read to the end and keep nothing but what does not fit, and which rows are counted."""
+        """Read to the end; keep only the values that do not fit, and which rows are counted."""
         for _ in self._pieces(BATCH_ROWS, progress):
             for encoder in self.encoders:
                 encoder.codes()

@@ -70,7 +70,7 @@ class CsvSource:
             progress(1.0)
 
     def faults(self) -> list[str]:
-        """Return what is said about malformed rows."""
+        """Return the messages about malformed rows."""
         return self._malformed.message()
 
     def places(self, rows: Sequence[int]) -> dict[int, str]:
@@ -172,7 +172,7 @@ class CsvFilesSource:
                 yield index, array
 
     def faults(self) -> list[str]:
-        """Return what is said about malformed rows, file by file."""
+        """Return the messages about malformed rows, file by file."""
         return [fault for source in self._sources for fault in faults_of(source)]
 
     def places(self, rows: Sequence[int]) -> dict[int, str]:
@@ -198,7 +198,7 @@ class CsvFilesSource:
 
 
 def faults_of(source: CsvSource) -> list[str]:
-    """Return what is said about malformed rows of one file of several."""
+    """Return the messages about malformed rows of one file of several."""
     return [f"{source.title}: {fault}" for fault in source.faults()]
 
 

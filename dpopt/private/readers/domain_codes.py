@@ -255,7 +255,7 @@ def _null_code(attribute: Attribute) -> int:
 
 
 def _spellings(attribute: Attribute) -> dict[str, int]:
-    """Every text that is looked up as it is, with its code; what is declared comes before what is only tolerated."""
+    """Every text with an exact entry and its code; declared texts take precedence over tolerated ones."""
     spellings = {value_text(value): code for code, value in enumerate(attribute.values)}
     if attribute.missing is not None:
         for text in (*attribute.missing_texts, ""):

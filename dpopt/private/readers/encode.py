@@ -30,7 +30,7 @@ _WIDEST_TABLE = 2**16  # whole numbers within a range of this length are coded t
 
 
 class ColumnEncoder:
-    """Collects the codes of one attribute, and what has none; with OTHER in its policy the attribute has an `other_code`.
+    """Collects the codes of one attribute and its values without a code; the policy OTHER adds an `other_code`.
 
     Different values are coded once per batch wherever their number is small: dictionaries (every text column is turned
     into one) and whole numbers of a short range go through a table of codes. A null is a missing value, or if
@@ -52,7 +52,7 @@ class ColumnEncoder:
         self.problems = ColumnProblems(attribute)
 
     def add(self, array: pa.Array) -> NDArray[np.bool_] | None:
-        """Encode the next batch and collect what does not fit; return which rows have no code, None if all have one."""
+        """Encode the next batch and collect values that do not fit; return which rows have no code, None if none."""
         import pyarrow as pa
 
         zone = getattr(array.type, "tz", None)
@@ -300,12 +300,12 @@ class DistinctNumbers(NumericCodes):
         return codes
 
     def known(self) -> NDArray[np.float64]:
-        """Return what each position stands for, (2, n): see `FileEncoder.known`."""
+        """Return the value of each position, (2, n): see `FileEncoder.known`."""
         return np.concatenate(self._known, axis=1)
 
 
 class FileEncoder(ColumnEncoder):
-    """A `ColumnEncoder` whose codes tell what the file says: of a numeric attribute they are positions in `known`.
+    """A `ColumnEncoder` whose codes represent the values of the file: for a numeric attribute, positions in `known`.
 
     Of others, values that go to the bucket have a code after all others.
     """

@@ -39,7 +39,7 @@ STATISTICS = {
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
-"""What file names end with, and the functions of pyreadstat."""
+"""Endings of file names, and the functions of pyreadstat that read them."""
 
 
 class WorkbookSource(MemorySource):
@@ -134,7 +134,7 @@ def _not_installed(path: Path, library: str, extra: str) -> PrivateDataError:
 AnyTable: TypeAlias = (
     "str | os.PathLike[str] | pd.DataFrame | pa.Table | ArrowStream | NDArray[Any] | sparray | spmatrix"
 )
-"""What can be read as a table: a path, or an object in memory."""
+"""Types that are read as a table: a path, or an object in memory."""
 
 _PARQUET, _CSV = {".parquet", ".pq"}, (".csv", ".csv.gz")
 
@@ -157,7 +157,7 @@ _FOR_WIDE_TABLES = (
 
 
 def open_table(table: AnyTable, reading: TableReading | None = None) -> TableSource:
-    """Return the source for a path, a DataFrame, a pyarrow Table, what speaks Arrow, an array or a sparse matrix.
+    """Return the source for a path, a DataFrame, an object with the Arrow interface, an array or a sparse matrix.
 
     Files are told apart by their first bytes, which are public: the mark of a format, or the names of columns. Where
     names are given, the first bytes of a text may be a record, which must not decide how the others are read: then the
@@ -240,7 +240,7 @@ def first_bytes(path: Path) -> bytes:
 
 
 def foreign_format(start: bytes) -> str | None:
-    """Return what a file that starts with these bytes is, None if it is none of the formats known by their marks."""
+    """Return the format of a file that begins with these bytes; None if no known format begins so."""
     return next((what for mark, what in _FOREIGN.items() if start.startswith(mark)), None)
 
 

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 AnyBinaryTable: TypeAlias = (
     "str | os.PathLike[str] | BitTable | sparray | spmatrix | NDArray[Any] | pd.DataFrame | ArrowStream"
 )
-"""What can be read as a wide table: a path, a table of bits, a sparse matrix of SciPy, or a dense table in memory."""
+"""Types that are read as a wide table: a path, a table of bits, a sparse matrix of SciPy, or a dense table in memory.
+"""
 
 
 def read_binary_table(table: AnyBinaryTable, schema: Schema, reading: TableReading | None = None) -> PrivateDataset:

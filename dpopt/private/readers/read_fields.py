@@ -25,7 +25,7 @@ _Piece = TypeVar("_Piece")
 
 
 def nameless_rows(path: Path, fields: Sequence[str], form: TextForm) -> CsvSource:
-    """Return the rows of a text file without names of columns; `fields` are what messages call them."""
+    """Return the rows of a text file without names of columns; `fields` names their fields in messages."""
     first_bytes(path)  # that there is such a file
     return CsvSource(path, fields, form)
 

@@ -1,4 +1,4 @@
-"""Columns that a schema declares as lengths after others: what the two say, split before it is encoded, row by row.
+"""Columns that a schema declares as lengths after others: two values become one length, row by row, before encoding.
 
 A length is a function of its own row alone: one record still gives one code for each attribute, and none changes how
 another is read. So neighbouring relation and sensitivities are those of any other column. Test:
@@ -33,7 +33,7 @@ def pieces_with_lengths(
     *,
     batch_rows: int,
 ) -> Iterator[tuple[int, pa.Array]]:
-    """Yield what `TableSource.pieces` does, with lengths as texts of numbers in place of what their columns hold.
+    """Yield the pieces of `TableSource.pieces`, with lengths as texts of numbers in place of the columns' own values.
 
     `columns` are the places of all attributes of the schema.
     """
@@ -84,7 +84,7 @@ def _lengths(
 
 
 def numbers_in_file(array: pa.Array, attribute: Attribute, decimal: str) -> NDArray[np.float64]:
-    """Return what a column says as numbers, or seconds of dates: NaN where a value is missing, infinite where it is none."""
+    """Return a column as numbers, or dates in seconds: NaN for a missing value, infinite for an invalid one."""
     from dpopt.private.readers.encode import FileEncoder
 
     dated = attribute.date_format is not None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dpopt.private.readers.batch_reader import KeptRows
 
 _BOUNDS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
-"""Rows of a person, of which the owner sees how many rows they drop."""
+"""Bounds on the rows of a person for which the owner sees the number of dropped rows."""
 
 
 def read_table(
@@ -29,7 +29,7 @@ def read_table(
     *,
     progress: Progress | None = None,
 ) -> PrivateDataset:
-    """Read a table and encode it by a public schema. All of it fits, or `reading` says what becomes of the rest.
+    """Read a table and encode it by a public schema. Every value must fit, except where `reading` names a repair.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class ReadFrom:
 
 
 def read_from(dataset: PrivateDataset) -> ReadFrom:
-    """Return what a table was read from, and how. Raises PrivateDataError if its records were encoded by hand."""
+    """Return the source of a table and how it was read. Raises PrivateDataError if its records were encoded by hand."""
     if not isinstance(dataset._source, ReadFrom):
         raise PrivateDataError("these records were read from no table (`read_table`); hand over the table")
     return dataset._source
@@ -135,7 +135,7 @@ class NonPrivateFit:
 def fit_of_table(
     table: AnyTable, schema: Schema, reading: TableReading | None = None
 ) -> tuple[PrivateDataset, NonPrivateFit]:
-    """Read a table as `read_table` does, twice, and count what does not fit: exact, not private, for the owner only."""
+    """Read a table as `read_table` does, twice, and count values that do not fit: exact, for the owner only."""
     from dpopt.private.readers.batch_reader import BatchReader
 
     how = named_by(table, (reading or TableReading()).for_schema(schema), schema.names)
@@ -150,7 +150,7 @@ def fit_of_table(
 
 
 def _bounds(table: AnyTable, schema: Schema, how: TableReading) -> tuple[tuple[int, int, int], ...]:
-    """Return what each of some bounds on the rows of a person drops."""
+    """Return the rows that each of several bounds on the rows of a person drops."""
     from dpopt.private.readers.batch_reader import BatchReader
 
     if how.person is None:

@@ -1,4 +1,4 @@
-"""What each option of reading a table means, once: for the help of commands and for `TableReading`."""
+"""The meaning of each option of reading a table, written once for the help of commands and for `TableReading`."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ _FIELDS = {
 
 
 def reading_fields() -> str:
-    """Return what the fields of `TableReading` mean, as its docstring lists them, with options named as in Python."""
+    """Return the meanings of the fields of `TableReading` for its docstring, with options named as in Python."""
     found = []
     for name, text in _FIELDS.items():
         lines = textwrap.fill(spoken(text), 120, initial_indent=8 * " ", subsequent_indent=8 * " ")

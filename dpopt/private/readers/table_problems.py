@@ -1,4 +1,4 @@
-"""What does not fit the schema, collected column by column and shown to the owner in one message."""
+"""Values that do not fit the schema, collected column by column and shown to the owner in one message."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ EXAMPLES = 3  # shown per kind of problem in a column
 REMEMBERED = 1_000  # different values kept per column; the rows of further ones are only counted
 LONGEST_TEXT = 60
 NO_TEXT = "\ufdd0"
-"""Begins what is read in place of a value that has no text, such as a list: no character, so no declared value begins so."""
+"""Begins the text that stands for a value without one, such as a list. It is no character, so no declared value begins
+with it."""
 ENDS = (
     "Take ends that are publicly known. If a few values lie beyond them, take --on-invalid clip, which counts those in "
     "the nearest bin. Do not take the table's smallest or largest value as an end: that publishes it"
 )
-"""What to do about the ends of a numeric column, for drafts and errors."""
+"""Advice about the ends of a numeric column, for drafts and errors."""
 
 
 class Problem(enum.IntEnum):
@@ -66,7 +67,7 @@ class ColumnProblems:
                 self._found[key] = new
 
     def join(self, later: ColumnProblems, rows_before: int) -> None:
-        """Add what was found in a later part of the column, whose first row is number `rows_before` (from 0)."""
+        """Add the problems of a later part of the column; `rows_before` rows come before it."""
         moved = {
             key: Found(new.problem, new.text, new.first_row + rows_before, new.rows)
             for key, new in later._found.items()
@@ -165,7 +166,7 @@ class ColumnProblems:
 
 
 def expected(attribute: Attribute) -> str:
-    """Return what the schema accepts in a column, in a few words."""
+    """Return the values that the schema accepts in a column, in a few words."""
     if attribute.kind is AttributeKind.NUMERIC:
         what = "a whole number" if attribute.integer else "a number"
         what = what if attribute.date_format is None else f"a date in the form {attribute.date_format}"

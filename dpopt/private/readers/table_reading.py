@@ -19,7 +19,7 @@ from dpopt.schema.schema import Schema
 
 
 class OnInvalid(enum.Flag):
-    """Repairs that are allowed while a table is read; what no repair covers is an error.
+    """Repairs that are allowed while a table is read; a value that no repair covers is an error.
 
     Each acts on one record at a time, by that record alone. With DROP, or with OTHER where each attribute has a bucket,
     the reading is *total*: no row ends a run. Privacy: A9 in docs/privacy.
@@ -37,7 +37,7 @@ class OnInvalid(enum.Flag):
 
     @property
     def text(self) -> str:
-        """What `parse_on_invalid` reads as this policy."""
+        """The text that `parse_on_invalid` reads as this policy."""
         return ",".join(str(repair.name).lower() for repair in self) or "error"
 
 
@@ -71,7 +71,7 @@ def _checked(policy: OnInvalid) -> OnInvalid:
 
 
 class Layout(enum.StrEnum):
-    """What a file of a wide table looks like."""
+    """Layouts of the file of a wide table."""
 
     NPZ = "npz"
     """A sparse matrix of SciPy (CSR, CSC or COO), as `scipy.sparse.save_npz` writes it."""
@@ -103,7 +103,7 @@ ENCODINGS = frozenset(
 """Python's names of the encodings that can be read: in each but UTF-16 a byte below 128 is that ASCII character everywhere."""
 
 THOUSANDS = (",", ".", "'", " ", "\N{NO-BREAK SPACE}", "\N{NARROW NO-BREAK SPACE}", "\N{RIGHT SINGLE QUOTATION MARK}")
-"""What can stand between groups of three digits."""
+"""Characters that can separate groups of three digits."""
 
 USUAL: Mapping[str, str | bool] = {
     "separator": ",",
@@ -128,12 +128,12 @@ _TAKERS: Mapping[str, tuple[str, tuple[Layout, ...]]] = {
     "header": ("a file without a header line (--no-header)", (Layout.PAIRS,)),
     "on_invalid": ("leaving out what is no item (--on-invalid other)", (Layout.BASKETS, Layout.PAIRS)),
 }
-"""What an option of wide tables is, and the layouts that take it."""
+"""The kind of each option of wide tables, and the layouts that take it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableReading:
-    """How a table is read: by what its owner declares, never by what its records look like.
+    """How a table is read: decided by its owner's declarations, never by its records.
 
     How text is written (separator, quotes, multiline, decimal, thousands, encoding, trim) is None where nothing is
     declared here: the schema's "reading" says it then, and else it is as usual (`USUAL`). What is declared here holds,
@@ -209,7 +209,7 @@ class TableReading:
             raise SchemaError(f"the person column is named by a text, found {shown(self.person)}")
 
     def for_schema(self, schema: Schema) -> TableReading:
-        """Return the same, with what a schema declares of its tables wherever nothing else is declared here.
+        """Return a reading completed by the schema's declarations; declarations made here take precedence.
 
         Raises SchemaError if the schema declares something else than expected.
         """
@@ -218,16 +218,16 @@ class TableReading:
 
     @property
     def repairs(self) -> OnInvalid:
-        """What `on_invalid` allows."""
+        """The repairs that `on_invalid` allows."""
         return parse_on_invalid(self.on_invalid)
 
     @property
     def changes_size(self) -> bool:
-        """Whether the number of records that are counted depends on what rows hold."""
+        """Whether the number of counted records depends on the content of rows."""
         return self._deciding_option() is not None
 
     def _deciding_option(self) -> str | None:
-        """Return the option by which what a row holds decides whether it is counted; None without one."""
+        """Return the option by which a row's content decides whether it is counted; None without one."""
         if OnInvalid.DROP in self.repairs:
             return "--on-invalid drop"
         if self.layout is Layout.PAIRS and self.repairs.is_total:
@@ -237,7 +237,7 @@ class TableReading:
         return None if self.person is None else "--person"
 
     def check_relation(self, relation: NeighbouringRelation) -> None:
-        """Refuse, by PlanError, what needs a private number of records where that number is public."""
+        """Raise PlanError for options that make the number of records private if the relation makes it public."""
         option = self._deciding_option()
         if relation is NeighbouringRelation.REPLACE_ONE and option is not None:
             raise PlanError(
@@ -271,7 +271,7 @@ class TableReading:
             )
 
     def check_against(self, schema: Schema) -> None:
-        """Refuse what does not suit a schema: layouts are for wide tables of zeros and ones, names and persons for others.
+        """Refuse options that do not suit a schema: layouts are for wide tables, names and persons for others.
 
         Raises PlanError with the option; and if what does not fit should be counted, but no attribute declares a bucket
         for it.
@@ -335,7 +335,7 @@ class TableReading:
         return self._form(",")
 
     def edges_form(self) -> TextForm:
-        """Return how the lines of a file of edges are divided; what begins with # or % is a comment."""
+        """Return the separator of the lines of a file of edges; lines that begin with # or % are comments."""
         return replace(self._form("blanks"), comments="#%")
 
     def baskets_form(self, usual: str) -> TextForm:
@@ -371,7 +371,7 @@ class TableReading:
         )
 
     def _declared_or_usual(self, name: str) -> str | bool:
-        """Return what is declared of how text is written, or the usual."""
+        """Return the declared form of text files, or the usual one."""
         found: str | bool | None = getattr(self, name)
         return USUAL[name] if found is None else found
 
@@ -462,7 +462,7 @@ _CHECKED: Mapping[str, Callable[..., object]] = {
     "column_names": _texts,
     "on_invalid": parse_on_invalid,
 }
-"""What each declaration becomes, where it is one."""
+"""The declared value to which each text is mapped."""
 
 TableReading.__doc__ = (TableReading.__doc__ or "").replace("{fields}", reading_fields())
 

@@ -36,7 +36,7 @@ class TableSource(Protocol):
 
     @property
     def title(self) -> str:
-        """What messages call the table."""
+        """Name of the table in messages."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -52,7 +52,7 @@ class TableSource(Protocol):
 
     @property
     def decimal(self) -> str:
-        """What stands before the fraction of a number in texts; then what stands between thousands, if anything."""
+        """The decimal mark of numbers in texts, then the thousands mark, if any."""
 
     def pieces(
         self, positions: Sequence[int], progress: Progress | None, *, batch_rows: int = BATCH_ROWS
@@ -63,10 +63,10 @@ class TableSource(Protocol):
         """
 
     def faults(self) -> list[str]:
-        """What is wrong with whole rows, known once all pieces were read."""
+        """Malformed rows, known once all pieces were read."""
 
     def places(self, rows: Sequence[int]) -> dict[int, str]:
-        """Where rows (from 0) are, such as "line 7"; what is not in the answer is called "row 7", from 1."""
+        """Places of rows (from 0), such as "line 7"; a row without a place is called "row 7", from 1."""
 
 
 class ArrowStream(Protocol):
@@ -88,7 +88,7 @@ def is_array(table: object) -> bool:
 
 
 def _in_memory(table: Any) -> tuple[str, Any, list[str]]:
-    """Return what messages call a table in memory, the table as a DataFrame, Table or CSC matrix, and its column names."""
+    """Return for a table in memory: a name for messages, a DataFrame, Table or CSC matrix, and its column names."""
     import pyarrow as pa
 
     pandas = sys.modules.get("pandas")  # a DataFrame can only exist if pandas has been imported
@@ -126,7 +126,7 @@ def _in_memory(table: Any) -> tuple[str, Any, list[str]]:
 
 
 def _for_pandas(array: NDArray[Any]) -> Any:
-    """Return an array of which pandas looks at no value: objects for texts, seconds in place of the units above a second."""
+    """Return an array whose values pandas does not interpret: objects for texts, seconds for units above a second."""
     import pandas as pd
 
     if array.dtype.kind in "OUSV":
@@ -367,7 +367,7 @@ _WHILE = (
 
 
 def _state(path: Path) -> tuple[int, ...]:
-    """Return what the file system says of a file: which it is, its size, when contents or properties changed."""
+    """Return the identity, the size and the time of the last change of a file."""
     try:
         found = path.stat()
     except OSError as problem:

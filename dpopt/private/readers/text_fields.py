@@ -43,14 +43,14 @@ def is_packed(path: Path, *, public_start: bool) -> bool:
 
 
 class _AsUtf8:
-    """A stream of UTF-16 as one of UTF-8. What is no text there is none here: half of a surrogate pair, or of a character."""
+    """A stream of UTF-16 as one of UTF-8. Half of a surrogate pair, or of a character, is invalid in both."""
 
     def __init__(self, stream: IO[bytes], encoding: str) -> None:
         self._stream = stream
         self._decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
 
     def read(self, size: int) -> bytes:
-        """Return about so many bytes; none at the end."""
+        """Return about this number of bytes; none at the end."""
         while block := self._stream.read(size):
             if text := self._decoder.decode(block):
                 return text.encode("utf-8", "surrogatepass")
@@ -137,8 +137,8 @@ class TextForm:
     comments: str = ""
     """Signs; lines that begin with one of them hold nothing."""
     decimal: str = "."
-    """What stands before the fraction of a number; after it, where there is one, what stands between thousands. Fields
-    stay texts: it is for whoever reads numbers from them."""
+    """The decimal mark of numbers, followed by the thousands mark if there is one. Fields stay texts; callers read the
+    numbers."""
     empty_lines: bool = False
     """Tables: whether a line without a field is a row, a malformed one, and not skipped."""
 
@@ -154,7 +154,7 @@ class TextForm:
         return kinds
 
     def utf8(self, block: bytes) -> bytes:
-        """Return a block in UTF-8; what is no text in its encoding is none in UTF-8 either."""
+        """Return a block in UTF-8; bytes that are invalid in its encoding are invalid in UTF-8 too."""
         if self.encoding.startswith("utf-") or block.isascii():  # UTF-16 was turned into UTF-8 already
             return block
         return block.decode(self.encoding, "surrogateescape").encode("utf-8", "surrogatepass")
@@ -226,7 +226,7 @@ class Fields:
         return pa.Array.from_buffers(pa.binary(), self.ends.size - 1, buffers)
 
     def complaint(self, record: int) -> str:
-        """Return what is wrong with a record, or with the number of its fields."""
+        """Return the problem of a record, or of its number of fields."""
         state = int(self.bad[record])
         if state == 0:
             return counted(int(self.counts[record]), "field")
@@ -239,7 +239,7 @@ class Fields:
 
 
 class Faults:
-    """What does not fit in a file, collected block by block for the owner's message: how often, and the first places."""
+    """Problems of a file, collected block by block for the owner's message: how often, and the first places."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -251,7 +251,7 @@ class Faults:
         lines: Callable[[NDArray[np.integer]], NDArray[np.int64]],
         text: Callable[[int], str],
     ) -> None:
-        """Add what was found; `lines` gives the lines of some of it, `text` says what one of it is."""
+        """Add problems; `lines` gives the lines of some of them, `text` describes one of them."""
         self.number += found.size
         first = found[: EXAMPLES - len(self._messages)]
         if first.size:

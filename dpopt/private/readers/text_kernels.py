@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from dpopt.compilation import kernel
 
 PART, SEPARATOR, TRIMMED, COMMENT = 0, 1, 2, 3
-"""Kinds of bytes. What is trimmed belongs to a field inside of it only; a comment begins at the begin of a line only."""
+"""Kinds of bytes. Trimmed bytes belong to a field only inside of it; a comment begins only at the begin of a line."""
 
 GOOD, OPEN_QUOTE, AFTER_QUOTE = 0, 1, 2
-"""What becomes of a record: it has fields; a quote is not closed in it; something follows a closed quote."""
+"""The state of a record: it has fields; a quote is not closed in it; a character follows a closed quote."""
 
 _NEWLINE, _RETURN, _QUOTE = 10, 13, 34
 

@@ -1,4 +1,4 @@
-"""What exponential mechanisms select from: exact scores and weights.
+"""The distributions of exponential mechanisms: exact scores and weights.
 
 | file | what it holds |
 |---|---|

@@ -91,7 +91,7 @@ class CandidateScores(StaysHere):
         return scores
 
     def _use(self, domains: Domains) -> None:
-        """Forget what was kept of cells over other codes."""
+        """Drop kept results about cells over other codes."""
         known = self._domains
         if known is None or not (
             np.array_equal(known.counts, domains.counts) and np.array_equal(known.codes, domains.codes)
@@ -120,7 +120,7 @@ class CandidateScores(StaysHere):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Public:
-    """What marginals are compared with: places of the public records' codes, multiplicities, their sum, the public size."""
+    """Public values that marginals are compared with: places of the codes, multiplicities, their sum, the public size."""
 
     positions: NDArray[np.int32]
     multiplicity: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Compiled loops: the counts of one marginal beside those of public records; the exact sampler.
+"""Compiled loops: the counts of one marginal against those of public records; the exact sampler.
 
 The sampler updates scores, sums integer weights by block and finds the drawn queries.
 

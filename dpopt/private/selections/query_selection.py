@@ -122,7 +122,7 @@ class QuerySelection(SignedDraws):
         return max(*ends, self._offset - min(ends))
 
     def _weight(self, distance: int) -> int:
-        """Return the integer weight of a score that lies `distance` below the top: exactly what the kernels add."""
+        """Return the integer weight of a score `distance` below the largest: exactly the weight that the kernels add."""
         table, near = self._table, min(distance, self._table.clamp)
         weight = Fraction(float(table.high[near >> table.bits] * table.low[near & ((1 << table.bits) - 1)]))
         return int(weight * 4**self._half_bits)

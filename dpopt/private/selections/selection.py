@@ -1,4 +1,4 @@
-"""What is to be selected: the candidate marginal whose exact counts lie farthest from what public records say of it."""
+"""The selection of the candidate marginal whose exact counts are farthest from those of the public records."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Selection:
             raise PlanError(f"{what}: the range of a selection is a decimal number above 0, found {self.range!r}")
 
     def charge(self, relation: NeighbouringRelation) -> Charge:
-        """Return what the selection costs. Privacy: E1, E4 in docs/privacy."""
+        """Return the charge of the selection. Privacy: E1, E4 in docs/privacy."""
         return selection_charge(self.round, self.range, relation)
 
     def spread(self, relation: NeighbouringRelation, total: int) -> int:
@@ -81,7 +81,7 @@ class Selection:
     def check_records(
         self, records: NDArray[np.int32], multiplicity: NDArray[np.int64], sizes: NDArray[np.integer], size: int
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the public records and their multiplicities if they can be scored against; what decides is public."""
+        """Return the public records and their multiplicities if scores can use them; a function of public values."""
         what = f"round {self.round}"
         try:
             records, multiplicity = frozen(records, np.int32), frozen(multiplicity, np.int64)

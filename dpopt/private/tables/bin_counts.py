@@ -31,7 +31,7 @@ class BinCounts(Closed):
 
     @property
     def _public(self) -> int:
-        """In how many bins a record counts: what a charge depends on."""
+        """The number of bins in which a record counts: charges depend on it."""
         return self._bins_of_a_record
 
     @classmethod
@@ -96,7 +96,7 @@ class ColumnCounts(Closed):
 
     @property
     def _public(self) -> NDArray[np.int64]:
-        """Where the cells of each column end: what a charge depends on."""
+        """The ends of the cells of each column: charges depend on them."""
         return self._ends
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What holds records behind a closed door: nothing about them can be read off the object, whatever the holder is."""
+"""Objects that hold records behind a closed door: no public attribute reveals the records."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dpopt.errors import PrivacyBoundaryError
 
 
 class StaysHere:
-    """The base of what works on records or exact answers and is no holder of records itself."""
+    """The base of classes that work on records or exact answers without holding records."""
 
     def __reduce__(self) -> NoReturn:
         raise PrivacyBoundaryError(
@@ -39,7 +39,7 @@ class Closed:
 
     @property
     def _public(self) -> object:
-        """What is public of these records: all but scale and relation that the charge of a measurement may depend on."""
+        """The public facts about these records: all that a charge can depend on except scale and relation."""
         return None
 
     def __repr__(self) -> str:
@@ -112,7 +112,7 @@ _Public = TypeVar("_Public")
 
 
 class Declared(Closed, Generic[_Records, _Public]):
-    """Records and a declaration behind a closed door; a subclass says which fit together, and what is counted."""
+    """Records and a declaration behind a closed door; a subclass defines which fit together, and how they are counted."""
 
     __slots__ = ("_counts", "_public", "_records")
     _records: _Records
@@ -121,13 +121,13 @@ class Declared(Closed, Generic[_Records, _Public]):
 
     @classmethod
     def of(cls, records: _Records, public: _Public) -> Self:
-        """Put a declaration beside the records that it was made for."""
+        """Combine a declaration with the records that it was made for."""
         cls._check(records, public)
         return cls._holding(_records=records, _public=public, _rows=records._rows, _counts=None)
 
     @classmethod
     def _check(cls, records: _Records, public: _Public) -> None:
-        """Refuse what does not fit together."""
+        """Refuse a declaration and records that do not fit together."""
 
     def _keep(self, counts: object) -> None:
         object.__setattr__(self, "_counts", counts)

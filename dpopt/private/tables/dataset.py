@@ -47,7 +47,7 @@ class PrivateDataset(Closed):
 
     @property
     def _public(self) -> NDArray[np.integer]:
-        """How many codes each attribute has: what a charge depends on."""
+        """The number of codes of each attribute: charges depend on it."""
         return self._schema.sizes
 
     @classmethod
@@ -76,7 +76,7 @@ class PrivateDataset(Closed):
         return cls._holding(_schema=schema, _columns=encoded, _rows=rows, _source=None)
 
     def _with_source(self, source: object) -> PrivateDataset:
-        """Return the same records, with what they were read from."""
+        """Return the same records with their source."""
         return self._holding(_schema=self._schema, _columns=self._columns, _rows=self._rows, _source=source)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What may be known in public about a table: that it follows a schema, its bins, and its size under replace-one."""
+"""Public facts about a table: that it follows a schema, its bins, and its size under replace-one."""
 
 from __future__ import annotations
 

@@ -275,7 +275,7 @@ class ChosenLiterals:
 
     @classmethod
     def from_json(cls, given: object) -> ChosenLiterals:
-        """Read what `to_json` gave."""
+        """Read the output of `to_json`."""
         stated = json_object(given, "literals", WorkloadError)
         refuse_unknown_keys(stated, ("schema", "which"), "literals", WorkloadError)
         return cls(
@@ -284,7 +284,7 @@ class ChosenLiterals:
 
 
 def _readings(value: str) -> list[Named]:
-    """Return what a text may stand for: itself, a number, a truth value."""
+    """Return the values that a text can represent: itself, a number, a truth value."""
     found: list[Named] = [value]
     for kind in (int, float):
         try:

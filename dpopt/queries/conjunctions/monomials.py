@@ -134,7 +134,7 @@ class Monomials:
         ]
 
     def most_true(self, ones: int) -> int:
-        """Return M: most that are 1 at a point with so many ones. Listed ones: all of at most so many variables."""
+        """Return M: the most that are 1 at a point with this number of ones. Listed ones: all of at most k variables."""
         if self.kind == LISTED:
             return sum(1 for one in self.listed if len(set(one)) <= ones)
         return number_of_monomials(self.kind, min(ones, self.variables), self.degree)

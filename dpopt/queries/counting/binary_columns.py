@@ -157,7 +157,7 @@ class BitColumns(BinaryColumns):
 
 
 WIDE = 1024
-"""From so many attributes on, records of attributes with two codes are kept as bits."""
+"""From this number of attributes on, records of attributes with two codes are kept as bits."""
 
 ROWS_AT_ONCE = 64  # records turned into columns together: bounds the temporary array to 64 d octets
 
@@ -252,7 +252,7 @@ class BitRecords:
 
 
 def octets_for(width: int) -> int:
-    """Return the octets that hold so many bits."""
+    """Return the number of octets that hold this number of bits."""
     return -(-width // 8)
 
 

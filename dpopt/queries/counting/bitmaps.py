@@ -131,7 +131,7 @@ def count_on_bitmaps(
     threads: int,
     progress: Progress,
 ) -> NDArray[np.int64]:
-    """Return for every clause the number of records of which it is true, (m,) int64.
+    """Return the number of records for which each clause is true, (m,) int64.
 
     Offsets and positions as in `FlatColumns`; `resolve` says what is raised.
     """
@@ -144,7 +144,7 @@ def count_on_bitmaps(
 
 
 def count_resolved(bitmaps: Bitmaps, clauses: Literals, *, threads: int, progress: Progress) -> NDArray[np.int64]:
-    """Return for every clause the number of records of which it is true, (m,) int64."""
+    """Return the number of records for which each clause is true, (m,) int64."""
     m = clauses.widths.size
     threads = _worth_while(bitmaps, m, threads)
     narrow = clauses.widths <= SET_WIDTH
@@ -228,7 +228,7 @@ def _count_by_sets(
 
 
 def few_pairs(columns: int, clauses: int) -> bool:
-    """Return whether all pairs of columns are so few beside the clauses that these are counted by sets."""
+    """Return whether there are so few pairs of columns, compared with the clauses, that clauses are counted by sets."""
     return columns * (columns - 1) / 2 <= PAIRS_PER_CLAUSE * clauses
 
 
@@ -257,7 +257,7 @@ def _over_tiles(
     threads: int,
     report: Callable[[float], None],
 ) -> NDArray[np.int64]:
-    """Return the sums (size,) of what `add` adds for every tile, in threads with sums of their own.
+    """Return the sums (size,) that `add` makes over all tiles, in threads with sums of their own.
 
     `add(tile, part, totals)` adds to totals[part]. Few tiles are divided further, into parts of the sums.
     """

@@ -66,7 +66,7 @@ population_count = cast("Callable[[np.uint64], np.uint64]", intrinsic(_populatio
 
 @kernel
 def count_tile(run: Run, clauses: Literals, totals: NDArray[np.int64]) -> None:
-    """Add to `totals` the numbers of places of which clauses are true, on one run of words of every column.
+    """Add to `totals` the number of places at which each clause is true, on one run of words of every column.
 
     Places are bits, also those beyond the last record; every clause is counted as it stands, or as the complement of
     its negation where that is less work.
@@ -110,7 +110,7 @@ def _normal_form(accepted: np.uint32, width: int) -> tuple[int, np.int64, bool, 
 def _count_form(
     run: Run, columns: Columns, i: int, flips: np.uint32, width: int, form: int, mask: np.int64, planes: Words
 ) -> np.int64:
-    """Count the places of which clause i is true, in its normal form."""
+    """Count the places at which clause i, in its normal form, is true."""
     if form == CONSTANT:
         return np.int64(0)
     if form != GENERAL and width > 3:

@@ -38,7 +38,7 @@ def count_on_columns(
     threads: int = USUAL,
     progress: Callable[[float], None] | None = None,
 ) -> NDArray[np.int64]:
-    """Count, for every clause, the records of which it is true, (m,), exactly.
+    """Count the records for which each clause is true, (m,), exactly.
 
     Parameters
     ----------

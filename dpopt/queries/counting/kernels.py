@@ -32,7 +32,7 @@ SATISFIED_CHUNK = 1 << 17
 def count_on_records(
     clauses: Clauses, records: NDArray[np.int32] | BitRecords, sizes: NDArray[np.integer], *, threads: int = USUAL
 ) -> NDArray[np.int64]:
-    """Count, for every clause, the given records of which it is true, (m,).
+    """Count the given records for which each clause is true, (m,).
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def shares_on_records(
     *,
     threads: int = USUAL,
 ) -> NDArray[np.float64]:
-    """Return the share of the records, or of their weight, of which each query is true.
+    """Return the share of the records, or of their weight, for which each query is true.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def weigh_on_records(
     *,
     threads: int = USUAL,
 ) -> NDArray[np.float64]:
-    """Return, for every clause, the weight of the records of which it is true.
+    """Return the weight of the records for which each clause is true.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def _packed(
 def _weigh(
     words: NDArray[np.uint64], weights: NDArray[np.float64], clauses: Literals, result: NDArray[np.float64]
 ) -> None:
-    """Add to `result` the weight of the packed records of which each clause is true.
+    """Add to `result` the weight of the packed records for which each clause is true.
 
     The truth of 64 records is one word: the AND of the literals for a conjunction; otherwise the number of true
     literals in binary digits, one word per digit, compared with every accepted number.

@@ -1,4 +1,4 @@
-"""Clauses as literals over columns of bits, some of them flipped, and what follows from counts of sets of columns.
+"""Clauses as literals over columns of bits, some of them flipped, and the counts that counts of sets of columns imply.
 
 Importing this module imports numba. A two-code attribute needs one column, that of code 1: its code 0 is the same
 column flipped. Clauses are symmetric in their literals, so that these can be put in any order.

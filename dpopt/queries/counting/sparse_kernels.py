@@ -44,7 +44,7 @@ class Lists(NamedTuple):
 
 
 class ListClauses(NamedTuple):
-    """m clauses of at most three literals over columns that are lists, and what of their sets is needed."""
+    """m clauses of at most three literals over columns that are lists, and the sets that their counts need."""
 
     columns: NDArray[np.int32]
     """Shape (m, 3). In the order of the lengths of their lists; beyond the width of a clause, anything."""
@@ -73,7 +73,7 @@ class ListClauses(NamedTuple):
 
 
 def list_steps(table: SparseColumns, clauses: ListClauses) -> NDArray[np.float64]:
-    """Return what counting each clause by lists costs, in steps through lists, (m,)."""
+    """Return the cost of counting each clause by lists, in steps through lists, (m,)."""
     uses = np.zeros((2, len(table)), dtype=np.int64)
     _add_uses(clauses, uses)
     steps = np.empty(clauses.widths.size)
@@ -98,7 +98,7 @@ def _add_uses(clauses: ListClauses, uses: NDArray[np.int64]) -> None:
 def _list_steps(
     starts: NDArray[np.int64], words: int, clauses: ListClauses, uses: NDArray[np.int64], steps: NDArray[np.float64]
 ) -> None:
-    """Write what counting each clause by lists costs, in steps through lists.
+    """Write the cost of counting each clause by lists, in steps through lists.
 
     A set of two columns costs the length of its shorter list, or the words of its bits if those are fewer; where all
     three columns are needed together, the shortest list is walked through in any case. Making the bits of a column is
@@ -131,7 +131,7 @@ def _list_steps(
 def _start_counts(
     starts: NDArray[np.int64], rows: int, clauses: ListClauses, most: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> None:
-    """Write what the empty set and single columns add to each count, and how many records its first two may share.
+    """Write how the empty set and single columns add to each count, and how many records its first two can share.
 
     The latter is 0 where the three columns are not needed together.
     """
@@ -333,7 +333,7 @@ PARTS = 4  # parts of the work for each thread
 def count_by_lists(
     table: SparseColumns, clauses: ListClauses, *, threads: int, report: Callable[[float], None]
 ) -> NDArray[np.int64]:
-    """Return for every clause the number of records of which it is true, (m,) int64.
+    """Return the number of records for which each clause is true, (m,) int64.
 
     `report` is called with the share that is done.
     """

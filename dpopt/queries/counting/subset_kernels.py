@@ -19,7 +19,7 @@ from dpopt.queries.counting.compiled import population_count
 from dpopt.threads import USUAL
 
 BLOCK_WORDS = 64 * 1024
-"""Words of all literals in one block: what stays in the cache while all conjunctions are counted on it."""
+"""Words of all literals in one block: they stay in the cache while all conjunctions are counted on it."""
 FEW_WORDS = 64 * 1024
 """Words of all conjunctions that are counted before a thread would have started."""
 

@@ -94,11 +94,11 @@ class ListCoefficients:
         return max(1, self._farthest(size))
 
     def of_empty(self, patterns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return what rows with these outputs count in the empty conjunction, (r,), in units."""
+        """Return the contribution of rows with these outputs to the empty conjunction, (r,), in units."""
         return np.asarray((patterns[:, 0] << self.bits) + np.diff(patterns, axis=1) @ self.values[1:, 0, 0])
 
     def _norms(self, size: int, *, squared: bool) -> NDArray[np.int64]:
-        """Return for each way of the output the norm of what such a row counts in the conjunctions of a size, (r,)."""
+        """Return, for each form of the output, the norm of a row's contributions to the conjunctions of a size, (r,)."""
         steps = np.diff(self.family.patterns, axis=1)
         places = range(1, self.family.length + 1)
         found = np.zeros(len(steps), dtype=np.int64)

@@ -31,7 +31,7 @@ _SHOWN = 5
 
 
 class RowKind(enum.Enum):
-    """What the rows are."""
+    """The type of the rows."""
 
     LISTS = "lists"
     DISJUNCTIONS = "disjunctions"
@@ -40,7 +40,7 @@ class RowKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class DeclaredRows:
-    """What a person declares of the rows in JSON; see `ListFamily.of`."""
+    """A person's declaration of the rows in JSON; see `ListFamily.of`."""
 
     variables: str | tuple[str, ...]
     k: int

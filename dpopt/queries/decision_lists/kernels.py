@@ -85,7 +85,7 @@ def count_in_lists(
     unit: int,
     number: int,
 ) -> list[Integers]:
-    """Return what all rows count together in the conjunctions of 0, ..., t literals, in their order.
+    """Return the sums of all rows over the conjunctions of 0, ..., t literals, in their order.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ class Bins:
     """Bins in order."""
 
     name: str
-    """What is counted: the name of the column."""
+    """The name of the counted column."""
     number: int
     """How many bins there are."""
     labels: tuple[str, ...] | None = None

@@ -46,7 +46,7 @@ def sides_of(text: str, axes: Sequence[Bins]) -> list[tuple[int, int]]:
 
 
 def _sides_with_commas(parts: list[str], axes: Sequence[Bins]) -> Iterator[list[tuple[int, int]]]:
-    """Yield all readings of parts between commas, some of which stand in labels."""
+    """Yield all readings of parts between commas, of which some are in labels."""
     if len(parts) > _MOST_PARTS:
         return
     for cuts in combinations(range(1, len(parts)), len(axes) - 1):

@@ -225,7 +225,7 @@ def deepened(tree: Tree) -> Tree:
 
 
 def _leaves(given: list[Any]) -> Iterator[Any]:
-    """Yield what is no list, from left to right."""
+    """Yield the items that are no lists, from left to right."""
     open_lists = [iter(given)]
     while open_lists:
         for part in open_lists[-1]:
@@ -254,7 +254,7 @@ def _position(leaf: Any, bins: Bins, numbers: dict[str, int], name: str) -> int:
 
 
 def _check_order(found: list[int], bins: Bins, name: str) -> None:
-    """Refuse positions that are not 0, 1, ..., n - 1; what they take is memory for the found ones, not for n."""
+    """Refuse positions that are not 0, 1, ..., n - 1, with memory for the positions found, not for n."""
     if len(found) == bins.number and all(position == place for place, position in enumerate(found)):
         return
     times = Counter(found)

@@ -121,7 +121,7 @@ class Waves:
 
 @lru_cache(maxsize=4)
 def waves_of(bins: int, *, prefixes: bool) -> Waves:
-    """Return the waves over so many bins."""
+    """Return the waves over this number of bins."""
     places = np.arange(1, bins + 1, dtype=np.int64)
     rows, period = (2 * places - 1, 8 * bins + 4) if prefixes else (places, 2 * bins + 2)
     angles = 2.0 * np.pi * np.arange(period) / period

@@ -195,7 +195,7 @@ MOST_PAIRS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class CountSensitivity:
-    """Upper bounds on what one record moves in a vector of counts; each bounds L1 and squared L2 alike."""
+    """Upper bounds on the change of a vector of counts by one record; each bounds L1 and squared L2 alike."""
 
     add_remove: int
     replace: int
@@ -236,7 +236,7 @@ def count_sensitivity(clauses: Clauses, sizes: NDArray[np.integer], *, replaced:
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """What is asked, compared by its key: planner, curator and replay ask the same, and it takes seconds."""
+    """A cached question, compared by its key: planner, curator and replay ask the same, and it takes seconds."""
 
     key: tuple[str | int, ...]
     clauses: Clauses = field(compare=False)

@@ -149,7 +149,7 @@ def all_parities(width: int, schema: Schema, domains: Domains) -> Clauses:
 
 @dataclass(frozen=True, slots=True)
 class _Draw:
-    """How many clauses are drawn with which seed, and what they are called."""
+    """Number and seed of drawn clauses, and their name."""
 
     what: str
     count: int

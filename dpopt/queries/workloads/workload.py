@@ -136,7 +136,7 @@ class Workload(Shown):
     def answers_on(
         self, records: NDArray[np.int32], weights: NDArray[np.float64] | None = None, *, threads: int = USUAL
     ) -> NDArray[np.float64]:
-        """Return the share of the records, or of their weight, of which each query is true.
+        """Return the share of the records, or of their weight, for which each query is true.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What is said of a release in words, from released values alone.
+"""The description of a release in words, from released values alone.
 
 | file | what it holds |
 |---|---|

@@ -1,4 +1,4 @@
-"""What is said of a release: one record, of which the terminal, README.txt, reports and `repr` are the templates.
+"""The description of a release: one record; terminal, README.txt, reports and `repr` are its templates.
 
 All of it is a function of public values: the statement of a plan or of a release, and the schema.
 """
@@ -83,7 +83,7 @@ workload 83545dff085a).'
 
 
 def about_figures(*, some: bool) -> tuple[str, str]:
-    """Return what is said before and after the figures of a release of records; `some`: there are any."""
+    """Return the text before and after the figures of a release of records; `some`: there are any."""
     return (_ABOUT, _NO_PEOPLE + _ASK) if some else (_NONE, _NO_PEOPLE)
 
 
@@ -135,7 +135,7 @@ def notes_of(statement: Mapping[str, Any], schema: Schema | None = None, errors:
 
 
 def _fallbacks(statement: Mapping[str, Any]) -> Iterator[Note]:
-    """Yield in how many rounds, or for how many records, the solver that was asked for failed, and what answered."""
+    """Yield the number of rounds, or of records, for which the named solver failed, and which solver answered."""
     rounds, batches = statement.get("certificates") or {}, statement.get("batches") or {}
     failed, why = (rounds or batches).get("fallbacks"), "; ".join(rounds.get("fallback_reasons", ()))
     if failed:

@@ -1,4 +1,4 @@
-"""What released values say of columns and pairs: the errors of the rows, of unrelated columns, and of single noisy counts.
+"""Estimates from released values: errors of the rows' pairs, of unrelated columns, of single noisy counts.
 
 Let y be what was measured of a pair beyond its columns, with noise of variance s^2 along each of f directions; x the
 same of the rows, and p of unrelated columns: of the product of the rows' one-way shares. Estimated squared errors are
@@ -38,7 +38,7 @@ DEVIATIONS = 2.0
 MISSED = 0.05
 """Probability with which some share of a column is off by more than is stated."""
 TOLERABLE = 0.02
-"""What a percentage within a group may be off, 2 points: the group needs so many rows that a count's error is less."""
+"""Largest error of a percentage within a group, 2 points: the group needs rows enough for it."""
 FAR = 0.1
 """Part of a column's standard deviation by which a mean within a group is far off."""
 LEAST_GAIN = 0.1
@@ -46,7 +46,7 @@ LEAST_GAIN = 0.1
 
 
 def released_errors(job: Job, outcome: Outcome) -> dict[str, Any]:
-    """Return what release.json says of the accuracy of columns, "one_way", and of pairs, "two_way", where there is any."""
+    """Return the entries of release.json on the accuracy of columns, "one_way", and of pairs, "two_way", if any."""
     told = job.schema.sizes > 1  # a column of one value has no relationships
     pairs, measured = math.comb(int(told.sum()), 2), outcome.measured()
     written = outcome.records if outcome.rows is None else outcome.rows.records
@@ -88,7 +88,7 @@ def _columns(rows: RecordAnswers, domains: Domains, sizes: NDArray[np.integer]) 
 def column_error(
     measured: MeasuredResiduals, rows: RecordAnswers | None, sizes: NDArray[np.integer], deviation: float = 0.0
 ) -> float:
-    """Return within what the shares of all values of measured columns are, in the rows or else as they were measured.
+    """Return the error of the shares of all values of measured columns, in the rows or else as measured.
 
     The largest of their distances from what was measured, and of what its noise stays within in all of them with
     probability 95 %; `deviation` is that of a measured number of records.

@@ -1,4 +1,4 @@
-"""README.txt of a release folder: figures with intervals, what the files are, how to load them, how to cite.
+"""README.txt of a release folder: figures with intervals, its files, how to load them, how to cite.
 
 A function of what the folder holds, so that a replay writes the same bytes.
 """

@@ -37,7 +37,7 @@ class Note:
     of_run: bool = False
     """Whether released values show it; else the plan does, before anything is spent."""
     advice: str = ""
-    """What the owner of the table can do, for the terminal."""
+    """Advice to the owner of the table, for the terminal."""
 
     def warning(self) -> DpoptWarning:
         """Return the note as a warning."""

@@ -100,7 +100,7 @@ def has_binary_population(workload: Workload, density: float | None) -> bool:
 
 
 def public_table(workload: Workload, rows: int, *, seed: int, density: float | None = None) -> PrivateDataset:
-    """Return so many records of a public population over the schema of a workload."""
+    """Return a number of records of a public population over the schema of a workload."""
     schema = workload.schema
     if not has_binary_population(workload, density):
         return PrivateDataset.from_codes(schema, public_population(schema, rows, seed=seed))
@@ -202,7 +202,7 @@ _GRID = 4096
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinaryPopulation:
-    """Infinitely many records of zeros and ones: a mixture of classes, in each of which the attributes are independent.
+    """An infinite population of zeros and ones: a mixture of classes, in each of which the attributes are independent.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ class BinaryPopulation:
         return float(self.ones.mean(axis=0, dtype=np.float64) @ self.shares)
 
     def answers(self, clauses: Clauses) -> NDArray[np.float64]:
-        """Return the share of the records of which each clause over codes 0 and 1 is true, (m,), without drawing any.
+        """Return the share of the records for which each clause over codes 0 and 1 is true, (m,), without drawing any.
 
         In a class the number of true literals is a sum of independent indicators; its distribution is built up literal
         by literal and summed over the accepted numbers. Conjunctions need its last entry alone.

@@ -23,7 +23,7 @@ from dpopt.schema.rules.rule import Combinations, Determines, Forbid, Ordering
 from dpopt.schema.rules.values import Named
 
 Values: TypeAlias = Named | Sequence[Named]
-"""One value, or several of which any is accepted."""
+"""One value, or several accepted values."""
 
 # of one or two parts, as their types take them
 negation, implies, equivalent, forbid = Negation, Implication, Equivalence, Forbid

@@ -1,4 +1,4 @@
-"""From what a rule names to codes: values as sets of codes, comparisons as whole numbers for each code, exactly.
+"""From the values in a rule to codes: values as sets of codes, comparisons as exact whole numbers for each code.
 
 A set of codes is a whole number with one bit per code.
 """

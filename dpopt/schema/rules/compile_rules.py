@@ -144,7 +144,7 @@ class _Gates:
 
 
 class _Splitting:
-    """Splits what one rule requires into required gates, within bounds that keep the circuit linear in the rule.
+    """Splits the requirement of one rule into required gates, within bounds that keep the circuit linear in the rule.
 
     Solvers read "A or B" and "A or C" better than "A or (B and C)"; but where two gates share the "and", as those of a
     nested "exactly if" do, splitting on and on doubles them at each level.

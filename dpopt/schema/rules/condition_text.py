@@ -109,7 +109,7 @@ class ConditionReader:
         return found
 
     def listed(self, read: Callable[[], Named]) -> tuple[Named, ...]:
-        """Take what is read, and more behind commas."""
+        """Take one item, and more after commas."""
         values = [read()]
         while self.take(","):
             values.append(read())
@@ -125,7 +125,7 @@ class ConditionReader:
             raise self.problem(repr(symbol))
 
     def take(self, pattern: str) -> re.Match[str] | None:
-        """Take what a pattern finds here, behind spaces."""
+        """Take the match of a pattern here, after spaces."""
         found = re.compile(pattern, re.IGNORECASE).match(self.text, len(self.text) - len(self.rest))
         if found is not None:
             self.at = found.end()
@@ -133,11 +133,11 @@ class ConditionReader:
 
     @property
     def rest(self) -> str:
-        """What was not taken, from its first letter."""
+        """The rest of the text, from its first letter."""
         return self.text[self.at :].lstrip()
 
     def problem(self, expected: str, known: Iterable[str] = ()) -> QuestionError:
-        """Return what is wrong here, with the known name that is nearest to what stands here."""
+        """Return the fault here, with the known name nearest to the text here."""
         word = next(iter(re.findall(rf"{_WORD}|\S", self.rest)), "")
         near = difflib.get_close_matches(word, list(known), n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""

@@ -224,8 +224,8 @@ class Comparison:
     """"<", "<=", ">", ">=", "=" or "!="."""
     right: Expression
     by: Annotated[str | None, OneOf("'by'", READINGS)] = None
-    """What stands for a bin: "representative", the number that it is written as; or "every value", which is true only
-    if the comparison holds whatever values of their bins the columns have. None: the first, where a column is named."""
+    """How a bin is compared: by its "representative", the number that is written for it; or "every value", which is
+    true only if the comparison holds for all values of the columns' bins. None: the first, if a column is named."""
     missing: Annotated[str | None, OneOf("'missing'", IF_MISSING)] = None
     """Whether the comparison "holds" or "fails" if one of the named columns is missing. None: it holds, where the
     comparison is a rule of its own or no column can be missing; inside a formula it is required."""

@@ -1,4 +1,4 @@
-"""Monotone nodes over sets of codes, simplified while they are made: what formulas become before they are gates.
+"""Monotone nodes over sets of codes, simplified when they are made: an intermediate form between formulas and gates.
 
 Negations are gone: a formula asks for the node that is true if it is, or for the node that is true if it is not. A set
 of codes is a whole number with one bit per code.
@@ -225,7 +225,7 @@ class Nodes:
 
 
 def _tightened(bound: int, terms: dict[int, list[int]], gates: dict[int, int]) -> int:
-    """Cut numbers down to the bound and divide by what all have in common, in place; return the new bound."""
+    """Cut numbers down to the bound and divide by their common divisor, in place; return the new bound."""
     for values in terms.values():
         values[:] = [min(value, bound) for value in values]
     for child, coefficient in gates.items():

@@ -42,12 +42,12 @@ class Forbid:
 
 @dataclass(frozen=True, slots=True)
 class Combinations:
-    """Combinations of values of several attributes, either none of which may occur, or one of which must."""
+    """Combinations of values of several attributes: none of them is allowed, or one of them must occur."""
 
     attributes: tuple[str, ...]
     """Names of the attributes, different."""
     rows: tuple[tuple[tuple[Named, ...], ...], ...]
-    """The combinations: for each attribute the values of which any fits."""
+    """The combinations: the accepted values of each attribute."""
     allowed: bool
     """True: every record has one of them. False: no record has any."""
 
@@ -115,7 +115,7 @@ class Ordering:
     attributes: tuple[str, ...]
     """Names of two or more numeric attributes, smallest first."""
     by: Annotated[str, OneOf("'by'", READINGS)] = READINGS[0]
-    """What stands for a bin: "representative", or "every value", as in `Comparison`."""
+    """How a bin is compared: by its "representative", or "every value", as in `Comparison`."""
     strict: bool = False
     """True: no two are equal."""
     missing: Annotated[str, OneOf("'missing'", IF_MISSING)] = "holds"
@@ -138,7 +138,7 @@ _SHORT_FORMS = (Forbid, Combinations, Determines, Ordering)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What every record obeys: a formula that must be true, or a short form. Public, like the schema.
+    """A rule that every record obeys: a formula that must be true, or a short form. Public, like the schema.
 
     Parameters
     ----------

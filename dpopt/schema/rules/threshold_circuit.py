@@ -53,13 +53,13 @@ class ThresholdCircuit:
     """Shape (t + 1,). Term i owns the values value_starts[i] to value_starts[i + 1] - 1, one for each code of its
     attribute."""
     values: NDArray[np.int64]
-    """Shape (e,). What the term adds for each code; of either sign."""
+    """Shape (e,). The amount that the term adds for each code; of either sign."""
     child_starts: NDArray[np.int64]
     """Shape (G + 1,). Gate g owns the children child_starts[g] to child_starts[g + 1] - 1."""
     children: NDArray[np.int32]
     """Shape (c,). Number of the child gate, below that of its parent."""
     coefficients: NDArray[np.int64]
-    """Shape (c,). What the child adds where it is true; > 0."""
+    """Shape (c,). The amount that the child adds if it is true; > 0."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(self.names))

@@ -1,4 +1,4 @@
-"""How rules name values, and what they refuse as names, words and numbers."""
+"""How rules name values, and which names, words and numbers they refuse."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOT_PRINTED = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """The bin of a numeric attribute with this number, from 0: a name for it beside its label."""
+    """The bin of a numeric attribute with this number, from 0: a name for it as well as its label."""
 
     index: int
 
@@ -34,7 +34,7 @@ Named: TypeAlias = Value | Bin | None
 
 
 def as_json(found: object) -> str:
-    """Return what a rule has in some place as short JSON, for a message; a bin is {"bin": 0}."""
+    """Return part of a rule as short JSON, for a message; a bin is {"bin": 0}."""
     try:
         return shown(found, other=lambda one: {"bin": one.index} if isinstance(one, Bin) else repr(one))
     except (TypeError, ValueError, RecursionError):  # keys that are no text, a list that holds itself

@@ -114,7 +114,7 @@ def restart_rules(ruled: Ruled) -> int:
 
 @part
 def turn_gates(ruled: Ruled, attribute: int, column: int, made: bool) -> int:
-    """Follow a change of code through the gates, and note it there if it is `made`; return what `breaks` does."""
+    """Follow a change of code through the gates, and write it there if it is `made`; return the same as `breaks`."""
     index, state, rules, status = ruled
     old, first = state.chosen[attribute], index.first_column[attribute]
     result = np.int64(0)
@@ -211,7 +211,7 @@ def best_term(ruled: Ruled, gate: int, repairs: Repairs) -> tuple[float, int, in
 
 @part
 def prospect(ruled: Ruled, gate: int, charge: float) -> float:
-    """Return about what it takes to turn a false gate true: gains of the changes needed less a charge for each."""
+    """Return about the cost of turning a false gate true: gains of the changes needed less a charge for each."""
     index, state, rules, status = ruled
     needed = rules.bounds[gate] - status.total[gate]
     capacity, steps, worth = np.int64(0), 0, 0.0

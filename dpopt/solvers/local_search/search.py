@@ -66,13 +66,14 @@ DEFAULT_SWEEPS = 4000
 """About 15 ms at 41 attributes with 390 named codes and 1,750 clauses of three literals, on one core."""
 
 SWEEPS_PER_COLUMN, FEWEST_ON_SMALL = 10, 1000
-"""Problems of fewer than 400 flat columns get so many sweeps for each, but not fewer than 1,000, which takes a third of the
-time. Of 170 problems of 40 to 230 columns from releases, 1,000 sweeps missed the best known value in one, 4,000 in none."""
+"""Sweeps per flat column for problems of fewer than 400 flat columns, but not fewer than 1,000, which takes a third of
+the time. Of 170 problems of 40 to 230 columns from releases, 1,000 sweeps missed the best known value in one, 4,000 in
+none."""
 
 MOVES, FEWEST_SWEEPS = 4_000_000, 500
-"""By default, problems over more than 1,000 attributes after presolve get fewer sweeps, but not fewer than 500: about so many
-moves. At 4,250 attributes and 6,270 clauses of three literals, 941 sweeps in place of 4,000 take a quarter of the time and lose
-0.07 % of the value."""
+"""By default, problems over more than 1,000 attributes after presolve get fewer sweeps, about this number of moves, but
+not fewer than 500. At 4,250 attributes and 6,270 clauses of three literals, 941 sweeps in place of 4,000 take a quarter
+of the time and lose 0.07 % of the value."""
 
 NOTHING_FOUND = "found no record that obeys the rules; a hint that obeys them, or cp-sat, may help"
 PAIRS_UP_TO = (
@@ -230,7 +231,7 @@ class _Search:
 
 
 def _result(program: MaxCsp, smaller: Presolve, found: Found, wanted: int, started: float) -> SolveResult:
-    """State the outcome; a record that is not what the search took it for is never passed on."""
+    """Report the outcome; a record that contradicts the search's own account is never passed on."""
     problem, objective = smaller.reduction.problem, found.objective + smaller.constant
     record = smaller.reduction.expand((found.chosen - problem.offsets()[:-1]).astype(np.int32))
     wrong = _what_is_wrong(program, record, objective)
@@ -277,7 +278,7 @@ SWEEPS_UNDER_RULES = 2000
 """The default."""
 
 CHARGE = 4.0
-"""What a repair pays for breaking another rule, in units of the root mean square of the weights."""
+"""The cost to a repair of breaking another rule, in units of the root mean square of the weights."""
 
 COMPOUNDS_UP_TO = 4096  # flat columns; the work of the last descent grows with their square
 WALK_AT_ONCE = 5000  # steps between two looks at the clock
@@ -333,7 +334,7 @@ class FeasibleSearch:
         return ruled, int(restart(self.index, ruled.state))
 
     def feasible_record(self, chosen: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """Return flat columns (d,) that obey the rules: these, or what walks from them and from random ones find.
+        """Return flat columns (d,) that obey the rules: these, or the result of walks from them and from random ones.
 
         All walks together take as many steps as all sweeps visit attributes, the first one a tenth of that.
         """
@@ -381,7 +382,7 @@ class FeasibleSearch:
         return self.descend(best, done)
 
     def finish(self, found: Found) -> Found:
-        """Return what descent by compound moves makes of this; problems with very many columns are left as they are."""
+        """Return the result of descent by compound moves; problems with very many columns are left as they are."""
         from dpopt.solvers.local_search.rules_kernels import descend_by_compound_moves
 
         if self.index.first_column[-1] > COMPOUNDS_UP_TO:

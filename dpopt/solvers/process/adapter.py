@@ -1,4 +1,4 @@
-"""What the adapters of foreign libraries share: their contract, incumbents over time, commands and temporary folders.
+"""Shared parts of the adapters of foreign libraries: contract, incumbents over time, commands, temporary folders.
 
 An `Adapter` runs inside a child process; `History` takes down what the library reports. `run` calls a program,
 `run_on_mps` one that reads and writes files.
@@ -126,7 +126,7 @@ def run(command: Sequence[str], heard: Callable[[str], None]) -> str:
 def run_on_mps(
     name: str, write: Callable[[Path], None], command: Callable[[str, str], Sequence[str]], heard: Callable[[str], None]
 ) -> tuple[str, str]:
-    """Run a program on an MPS file; return the solution file that it wrote ("" if it wrote none) and what it printed.
+    """Run a program on an MPS file; return its solution file ("" if it wrote none) and its output.
 
     `write` writes the program, `command` makes the command from the paths of both files, which are in a temporary
     folder that begins with `name`.
@@ -143,7 +143,7 @@ Verdict = tuple[Termination, Limit | None]
 
 
 class Means:
-    """What a native status can mean, by name: the values of an adapter's status table."""
+    """The meanings of native statuses, by name: the values of an adapter's status table."""
 
     OPTIMAL: Verdict = (Termination.OPTIMAL, None)
     INFEASIBLE: Verdict = (Termination.INFEASIBLE, None)
@@ -160,7 +160,7 @@ class Means:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnValues:
-    """What a library made of a model in its own objects, which somebody else wrote."""
+    """A library's answer to a model in its own objects, which a user wrote."""
 
     values: NDArray[np.float64] | None
     """Of the variables that were asked for, in order; None where the library has no solution."""
@@ -181,7 +181,7 @@ SIMPLEX_UP_TO = 50_000
 time, and crossover ends it at a vertex too."""
 
 UNKNOWN_STATUS = Means.FAILED
-"""What a status means that the table does not know: never a success. Its text goes into `native_status`."""
+"""The meaning of a status that the table does not know: never a success. Its text goes into `native_status`."""
 
 
 def status_table(*meanings: tuple[Verdict, str]) -> dict[str, Verdict]:
@@ -233,7 +233,7 @@ class Adapter(Protocol):
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """What the library accepts and gives."""
+        """The abilities of the library."""
         ...
 
     def solve(self, program: Program, limits: SolveLimits, *, hint: Point | None) -> SolveResult:
@@ -253,7 +253,7 @@ class History:
         self._entries: list[Progress] = []
 
     def note(self, *, objective: float | None = None, bound: float | None = None) -> None:
-        """Add what is known now, if it is news."""
+        """Add the current value and bound, if they are new."""
         last = self._entries[-1] if self._entries else Progress(0.0, None, None)
         found = self._finite(objective), self._finite(bound)
         objective = last.objective if found[0] is None else found[0]

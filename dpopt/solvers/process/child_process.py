@@ -61,7 +61,7 @@ _NOISE_SHOWN = 500  # characters of a dead child's last words that are passed on
 
 
 class InChildProcess:
-    """A `Solver` that hands every program to an adapter in a child process and verifies what comes back.
+    """A `Solver` that hands every program to an adapter in a child process and verifies the answer.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ class InChildProcess:
 
 
 def _way_out(program: Program) -> str:
-    """Return what to do with a program that a solver does not take."""
+    """Return advice about a program that a solver does not accept."""
     if isinstance(program, MaxCsp):
         return "wrap a solver of mixed-integer programs in dpopt.models.AsMip, or take the local search or cp-sat"
     return "'dpopt solvers' lists what each solver takes"
@@ -202,7 +202,7 @@ class _Child:
         return self._owner == os.getpid() and self._threads == threads and self._process.poll() is None
 
     def ask(self, request: tuple[Program, SolveLimits, Point | None], seconds: float | None) -> SolveResult | _Failure:
-        """Send a request and wait for the reply, at most so many seconds."""
+        """Send a request and wait for the reply, at most this number of seconds."""
         payload = pickle.dumps(request, protocol=pickle.HIGHEST_PROTOCOL)
         # From a thread of its own: a child that hangs before it reads must not hold up the clock.
         threading.Thread(target=self._write, args=(payload,), daemon=True).start()

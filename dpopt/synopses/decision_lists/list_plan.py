@@ -28,7 +28,7 @@ BETA = 0.05
 
 @dataclass(frozen=True, eq=False)
 class ListPlan(SynopsisPlan):
-    """What is measured of a table of decision lists."""
+    """The plan of the measurements of a table of decision lists."""
 
     coefficients: ListCoefficients
     """By which rows count in conjunctions; with the declared family."""
@@ -42,7 +42,7 @@ class ListPlan(SynopsisPlan):
     size: int
     """The public number of rows: n under replace-one, n0 under add-remove."""
     points: int
-    """For so many points together the error is predicted."""
+    """Number of points for which the joint error is predicted."""
 
     def __post_init__(self) -> None:
         largest = self.coefficients.largest_size
@@ -65,7 +65,7 @@ class ListPlan(SynopsisPlan):
 
     @property
     def unit(self) -> float:
-        """What one count is worth, as a share of the rows."""
+        """The value of one count, as a share of the rows."""
         return 2.0**-self.coefficients.bits / self.size
 
     @cached_property
@@ -90,22 +90,22 @@ class ListPlan(SynopsisPlan):
         return self.predicted
 
     def noise(self, beta: float, points: int = 1) -> float:
-        """Return what the noise of answers at so many points stays below, all of them with probability 1 - beta."""
+        """Return a bound on the noise of answers at this number of points, for all of them with probability 1 - beta."""
         numbers = [comb(len(self.family.variables), size) for size in self.sizes]
         return noise_bound(
             self.shares, np.array(numbers, dtype=np.float64), beta, gaussian=self.gaussian, queries=points
         )
 
     def measurements(self) -> list[ListCounts]:
-        """Return what is asked of the curator."""
+        """Return the measurements."""
         return [ListCounts(size, scale, self.gaussian) for size, scale in zip(self.sizes, self.scales, strict=True)]
 
     def charges(self) -> list[Charge]:
-        """Return what each size costs."""
+        """Return the charge of each size."""
         return [one.charge(self.coefficients, self.relation) for one in self.measurements()]
 
     def derived(self) -> dict[str, Any]:
-        """Return what follows from the fields: how many conjunctions are counted, and the errors."""
+        """Return derived figures: the number of conjunctions, and the errors."""
         return {
             **super().derived(),
             "conjunctions": [self.coefficients.conjunctions(size) for size in self.sizes],

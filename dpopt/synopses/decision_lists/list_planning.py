@@ -79,7 +79,7 @@ def certified_plan(
     solver: str | Solver | None = None,
     negations: bool = True,
 ) -> tuple[ListPlan, Callable[[], Solution]]:
-    """Return `plan_lists`, and what tells how near the solver came to the least value of the program behind the plan.
+    """Return `plan_lists`, and a bound on the solver's distance from the least value of the program behind the plan.
 
     Parameters and errors as of `plan_lists`.
     """
@@ -104,7 +104,7 @@ def check_plannable(
     largest: int | None,
     solver: str | Solver | None,
 ) -> None:
-    """Refuse what `plan_lists` would refuse, without planning anything; arguments and errors are the same."""
+    """Refuse plans that `plan_lists` would refuse, without planning; arguments and errors are the same."""
     _Asked.of(family, budget, relation, size, points)
     largest_size(family, largest)
     linear_solver(DEFAULT if solver is None else solver)
@@ -130,7 +130,7 @@ def largest_size(family: ListFamily, asked: int | None = None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What a plan is made for."""
+    """The inputs of a plan."""
 
     family: ListFamily
     budget: Budget
@@ -145,7 +145,7 @@ class _Asked:
     def of(
         cls, family: ListFamily, budget: Budget, relation: NeighbouringRelation, size: int, points: int | None
     ) -> _Asked:
-        """Return what is asked for, if a plan can be made for it."""
+        """Return the inputs, if a plan can be made for them."""
         queries = 2 ** len(family.variables) if points is None else points
         if size < 1 or queries < 1:
             raise PlanError(f"found {size} rows and {queries} points; expected at least one of each")
@@ -177,7 +177,7 @@ class _Asked:
         return found
 
     def _base(self, most: int) -> NDArray[np.float64]:
-        """What noise costs an answer for each unit of sensitivity of each size, with the whole budget for it."""
+        """The cost of noise to an answer for each unit of sensitivity of each size, with the whole budget for it."""
         zeta = deviations_for(BETA, self.points)
         each = 1.0 / sqrt(2.0 * self.amount) if self.gaussian else sqrt(2.0) / self.amount
         numbers = [comb(len(self.family.variables), j) for j in range(most + 1)]

@@ -33,7 +33,7 @@ class ListAnswer:
     """How far it is off at most, with the probability `confidence`: the sum of the next and of the noise. Under
     add-remove for tables of at most n0 rows."""
     approximation: float
-    """What is due to the polynomial, for any table."""
+    """The polynomial's part of the error, for any table."""
     standard_error: float
     """That of the noise, or a little more."""
     confidence: float
@@ -101,7 +101,7 @@ class ListSummary(PlannedSynopsis):
         return np.asarray(np.clip(found, 0.0, 1.0) if cut else found, dtype=np.float64)
 
     def bound(self, confidence: float = 1.0 - BETA, points: int = 1) -> float:
-        """Return how far the answers at so many points are off at most, all of them with this probability."""
+        """Return a bound on the errors of answers at this number of points, for all of them with this probability."""
         if not 0.0 < confidence < 1.0 or points < 1:
             raise WorkloadError(
                 f"the confidence must lie between 0 and 1, and be for one point at least; found {confidence!r} and "

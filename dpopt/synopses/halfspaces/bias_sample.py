@@ -29,7 +29,7 @@ _POWERS = np.arange(2, 13, 2)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bias:
-    """What is known of the bias of an answer, in shares of records."""
+    """Estimates of the bias of an answer, in shares of records."""
 
     weights: NDArray[np.float64]
     """Shape (k,). The final weights of the signed sums."""
@@ -43,7 +43,7 @@ class Bias:
     """N_p, if that is above 0."""
 
     def bound(self, beta: float) -> float:
-        """Return what the bias stays below with probability 1 - beta over the public projections."""
+        """Return a bound on the bias, with probability 1 - beta over the public projections."""
         if not self.inside:
             return moment_bound(self.moments, beta)
         found: float = min(

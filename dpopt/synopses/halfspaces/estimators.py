@@ -33,7 +33,7 @@ class TheoryParameters:
 
 
 BETA = 0.05
-"""With what probability the promise of a theorem fails."""
+"""The probability with which a theorem's promise fails."""
 
 
 def printed_parameters(columns: int, margin: float, alpha: float, epsilon: float) -> TheoryParameters:
@@ -100,7 +100,7 @@ class Estimator(enum.Enum):
 
 
 class Answering:
-    """What answering takes beside the released values; public, made from the plan alone.
+    """The data for answering besides the released values; public, made from the plan alone.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class Answering:
         return nearest_weights(self.plan, queries)[:, None, :]
 
     def noise(self, weights: NDArray[np.float64], beta: float, *, queries: int = 1) -> float:
-        """Return what the noise of an answer stays below with probability 1 - beta, for final weights (m h,)."""
+        """Return a bound on the noise of an answer with probability 1 - beta, for final weights (m h,)."""
         plan = self.plan
         scales = np.append(np.abs(weights) * plan.sums_scale, plan.records_scale) / (2.0 * plan.size)
         return noise_bound(*_rounded_up(scales), beta, gaussian=plan.gaussian, queries=queries)

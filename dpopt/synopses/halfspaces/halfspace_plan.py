@@ -18,20 +18,20 @@ from dpopt.releases.plan import removed
 from dpopt.synopses.synopsis import SynopsisPlan
 
 REMOVED = {"measured": "sides", "heights": []}
-"""What earlier versions wrote in a plan of sides. They could release arcs and bins of angles instead."""
+"""Keys of earlier versions in a plan of sides. They could release arcs and bins of angles instead."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What errors to expect of queries whose margin is the planned one, in shares of records."""
+    """The expected errors of queries whose margin is the planned one, in shares of records."""
 
     error: float
     """With probability 95 % all `queries` together are off by at most this, whatever the records: the sum of the next
     two."""
     bias: float
-    """What of it is due to projections; for records that do not depend on them."""
+    """The part due to projections; for records that do not depend on them."""
     noise: float
-    """What of it is noise."""
+    """The part due to noise."""
     typical: float
     """Root of the mean squared bias of a record at the worst margin; tables of many different records come below it."""
     queries: int
@@ -43,7 +43,7 @@ class Prediction:
 
 @dataclass(frozen=True, eq=False)
 class HalfspacePlan(SynopsisPlan):
-    """What a halfspace release measures."""
+    """The plan of a halfspace release's measurements."""
 
     columns: PointColumns
     dimension: int
@@ -98,14 +98,14 @@ class HalfspacePlan(SynopsisPlan):
         return [*found, self.features]
 
     def measurements(self) -> list[HalfspaceMeasurement]:
-        """Return what is asked of the curator."""
+        """Return the measurements."""
         sides = Sides(self.scales[-1], self.gaussian)
         if self.relation is NeighbouringRelation.ADD_REMOVE:
             return [NumberOfRecords(self.scales[0], self.gaussian), sides]
         return [sides]
 
     def charges(self) -> list[Charge]:
-        """Return what each measurement costs."""
+        """Return the charge of each measurement."""
         return [one.charge(self.projections, self.relation) for one in self.measurements()]
 
     @property
@@ -121,7 +121,7 @@ class HalfspacePlan(SynopsisPlan):
 
     @classmethod
     def from_json(cls, given: object) -> Self:
-        """Read what `to_json` gave, here or in an earlier version."""
+        """Read the output of `to_json`, also of an earlier version."""
         stated = json_object(given, "the plan", PlanError)
         if any(stated.get(key, usual) != usual for key, usual in REMOVED.items()):
             raise removed("a release of arcs or bins of angles", "sides, whose errors are no larger")

@@ -34,8 +34,8 @@ class HalfspaceAnswer:
     value: float
     """The estimate, between 0 and 1."""
     bound: float
-    """How far it is off at most, with the probability `confidence`, if no larger share of the records than was said
-    (`inside`, 0 if left out) has |<x, y>| below `margin`: the sum of the next two. Nobody checks that."""
+    """A bound on its error with the probability `confidence`, if no larger share of the records than `inside` (0 if
+    left out) has |<x, y>| below `margin`: the sum of the next two. Nobody checks that condition."""
     bias: float
     """The part of the projections: with half of the rest of the probability, over the public projections, for records
     that do not depend on them; from moments that are estimated on public points."""
@@ -67,7 +67,7 @@ class Halfspaces(PlannedSynopsis):
     PLAN = HalfspacePlan
     plan: HalfspacePlan
     noisy: tuple[NDArray[np.int64], ...]
-    """What was measured, in the order of `plan.measurements()`."""
+    """The measured values, in the order of `plan.measurements()`."""
     privacy: Mapping[str, Any]
 
     def __post_init__(self) -> None:

@@ -31,7 +31,7 @@ _NOTHING = Prediction(1.0, 1.0, 0.0, 1.0, 1, 1.0, 1)
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What is measured: T, m and h."""
+    """The sizes of the measurements: T, m and h."""
 
     dimension: int
     number: int
@@ -140,7 +140,7 @@ def predicted(plan: HalfspacePlan, amount: float, queries: int, estimator: Estim
 
 
 def direct_error(queries: int, amount: float, size: int, *, gaussian: bool) -> float:
-    """Return the largest error of so many queries (with 95 %) if each is counted with separate noise.
+    """Return the largest error of this number of queries (with 95 %) if each is counted with separate noise.
 
     One record moves each of Q counts by at most 1.
     """

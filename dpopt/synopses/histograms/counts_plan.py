@@ -1,4 +1,4 @@
-"""What every plan of counts with noise on several levels gives: relation, budget, noise, costs, and its file."""
+"""The interface of plans of counts with noise on several levels: relation, budget, noise, costs, and their file."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _LEAST_VARIANCE = 1e-12  # 0 would stand for a count that is known exactly
 
 @dataclass(frozen=True, slots=True)
 class LevelNoise:
-    """What a budget pays for on levels that divide all records; raises as `whole_amount` and `measurement_scale`."""
+    """The amounts that a budget pays for on levels that divide all records; raises as `whole_amount` does."""
 
     budget: Budget
     relation: NeighbouringRelation
@@ -57,11 +57,11 @@ class LevelNoise:
         return self.relation is NeighbouringRelation.REPLACE_ONE
 
     def program(self) -> dict[str, Any]:
-        """Return what a program that spreads the budget takes of it."""
+        """Return the part of it that a program of noise budgets takes."""
         return {"amount": whole_amount(self.budget), **self._noise()}
 
     def plan(self, amounts: NDArray[np.float64], measured: Sequence[int], size: int | None) -> dict[str, Any]:
-        """Return what a plan takes of it, where the measured levels get these amounts."""
+        """Return the part of it that a plan takes, if the measured levels get these amounts."""
         of = partial(measurement_scale, **self._noise())
         return {
             "relation": self.relation,
@@ -85,7 +85,7 @@ def discard(solved: SolvedBudget | None, gap: float | None) -> None:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CountsPlan(SynopsisPlan, ABC):
-    """What a release of counts measures: levels, each of which divides all records, with noise of its own."""
+    """The plan of a release of counts: levels, each of which divides all records, with noise of its own."""
 
     relation: NeighbouringRelation
     budget: Budget
@@ -124,7 +124,7 @@ class CountsPlan(SynopsisPlan, ABC):
 
     @abstractmethod
     def measurements(self) -> Iterator[Counted]:
-        """Return what is asked of the curator at each level, but of levels in rounds."""
+        """Return the measurement of each level, except levels in rounds."""
 
     @property
     def round_levels(self) -> tuple[Level, ...]:
@@ -161,7 +161,7 @@ class CountsPlan(SynopsisPlan, ABC):
         ]
 
     def derived(self) -> dict[str, Any]:
-        """Return what follows from the fields: the levels in words among it."""
+        """Return derived figures, including the levels in words."""
         return {**super().derived(), "level_names": list(self.level_names)}
 
 
@@ -201,7 +201,7 @@ def is_gaussian(budget: Budget) -> bool:
 
 
 def whole_amount(budget: Budget) -> float:
-    """Return what a budget has for noise: rho of zCDP for Gaussian noise, else epsilon."""
+    """Return a budget's amount for noise: rho of zCDP for Gaussian noise, else epsilon."""
     amount = amount_for(budget, gaussian=is_gaussian(budget))
     if not amount > 0:
         raise PlanError(f"{budget.describe()} leaves nothing to measure with; raise the budget")

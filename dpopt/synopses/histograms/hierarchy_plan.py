@@ -26,7 +26,7 @@ from dpopt.synopses.histograms.tree_plan import LEAST_SHARE_OF_BINS, SINGLE_BINS
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HierarchyPlan(TreePlan):
-    """What a release of a histogram measures over the groups of a declared hierarchy.
+    """The plan of a release of a histogram over the groups of a declared hierarchy.
 
     A bin that stands beside groups is measured with them, too: as a group of its own on every level below. So a level
     divides all bins, and a record lies in one group of it.

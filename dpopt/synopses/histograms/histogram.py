@@ -40,7 +40,7 @@ class Histogram(ReleasedCounts):
     noisy: tuple[NDArray[np.int64], ...]
     """The noisy counts of each measured level, from single bins up."""
     privacy: Mapping[str, Any]
-    """What was spent, charge by charge."""
+    """The spending, charge by charge."""
     solved: tuple[Solved, ...] = ()
 
     @property
@@ -119,5 +119,5 @@ class Histogram(ReleasedCounts):
         return self.plan.range_variances(starts[:, 0], stops[:, 0])
 
     def cell_names(self) -> tuple[list[str], Iterator[Sequence[object]]]:
-        """Return the columns of a table that name a cell, and what stands there for each cell, in C order."""
+        """Return the columns of a table that name a cell, and the label of each cell in them, in C order."""
         return ["bin", "label"], ((place, self.bins.label(place)) for place in range(self.bins.number))

@@ -32,7 +32,7 @@ _LEAST_START = 1e-4  # share of a level: from 0 it could not rise
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HistogramPlan(TreePlan):
-    """What a release of a histogram measures over blocks of 1, 2, 4, ... bins."""
+    """The plan of a release of a histogram over blocks of 1, 2, 4, ... bins."""
 
     heights: tuple[int, ...]
     """Measured levels, from single bins (0) up: level h has blocks of 2^h bins."""

@@ -22,14 +22,14 @@ from dpopt.synopses.histograms.counts_plan import CountsPlan, noise_variance
 from dpopt.synopses.release import Reserved
 
 ROUNDS = "rounds"
-"""What the options and the files call it."""
+"""Name in options and files."""
 SURE = 0.5
 """A block that is not divided is measured for the last time if the deviation of a block's noise so far is at most this share of
 the records that would be worth a division."""
 
 
 def halved_level(shape: Sequence[int], depth: int) -> Level:
-    """Return the shape of the blocks that so many halvings of the whole leave, as heights."""
+    """Return the shape of the blocks after this number of halvings of the whole, as heights."""
     heights = list(grid_heights(shape))
     for axis, half in halvings(grid_heights(shape))[:depth]:
         heights[axis] = half
@@ -37,7 +37,7 @@ def halved_level(shape: Sequence[int], depth: int) -> Level:
 
 
 def measured_in_rounds(run: Reserved, counts: BinCounts, plan: CountsPlan) -> tuple[NDArray[np.int64], ...]:
-    """Return what the rounds of a plan give, that of single cells first: nodes and noisy counts, (2, m) each."""
+    """Return the results of a plan's rounds, that of single cells first: nodes and noisy counts, (2, m) each."""
     curator, rounds, found, shape = run.rounds_curator(counts), plan.rounds_of_sums, list[Round](), plan.cells_shape
     with run.stage("measuring"):
         for level in plan.round_levels[::-1]:

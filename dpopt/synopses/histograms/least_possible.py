@@ -57,17 +57,17 @@ _STEPPED = 256  # bins up to which the steps for all ranges take a fraction of a
 
 @dataclass(frozen=True, slots=True)
 class LeastVariances:
-    """What is proven of a plan."""
+    """The proven bounds on a plan."""
 
     ranges: str
-    """What the plan was asked for."""
+    """The request of the plan."""
     least: dict[str, float]
     """A lower bound on the variance of groups whose variance the plan predicts, by their names, in records squared."""
     waves: float | None = None
     """The mean variance of waves in place of blocks, where they could be measured."""
 
     def in_words(self, predicted: Mapping[str, float]) -> list[str]:
-        """Return what it means for these predicted variances, a line for each."""
+        """Return its meaning for these predicted variances, a line for each."""
         what = "largest variance of any range" if self.ranges == WORST else "variance"
         lines = [
             f"{name}: {what} at most {100.0 * max(0.0, predicted[name] / bound - 1.0) + 0.05:.1f} % above the least of "
@@ -83,7 +83,7 @@ class LeastVariances:
 
 
 def least_variances(plan: CountsPlan, ranges: str, bins: Bins | None = None) -> LeastVariances:
-    """Return what is proven of a plan; nothing for Laplace noise.
+    """Return the proven bounds on a plan; nothing for Laplace noise.
 
     Parameters
     ----------

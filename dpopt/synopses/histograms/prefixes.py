@@ -53,7 +53,7 @@ PREFIXES = "prefixes"
 
 @dataclass(frozen=True, slots=True)
 class PrefixPlan(SynopsisPlan):
-    """What is measured of each step."""
+    """The measurements of each step."""
 
     relation: NeighbouringRelation
     """Add-remove."""
@@ -70,11 +70,11 @@ class PrefixPlan(SynopsisPlan):
 
     @property
     def rows(self) -> PrefixRows:
-        """What is asked of the curator."""
+        """The measurements."""
         return PrefixRows(ROWS, self.scale, whole_coefficients(self.steps))
 
     def charges(self) -> list[Charge]:
-        """Return what all steps cost."""
+        """Return the charge of all steps."""
         return [self.rows.charge(1, self.relation)]
 
     def deviations(self) -> NDArray[np.float64]:
@@ -91,7 +91,7 @@ def planned_prefixes(bins: Bins, request: Request) -> PrefixPlan:
 def plan_prefixes(
     steps: int, budget: Budget, *, relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE
 ) -> PrefixPlan:
-    """Return the plan that spends a budget on the prefixes of so many steps."""
+    """Return the plan that spends a budget on the prefixes of this number of steps."""
     if not 1 <= steps <= MOST_STEPS:
         raise PlanError(f"prefixes that grow have 1 to {MOST_STEPS:,} steps, found {steps:,}")
     if not is_gaussian(budget):
@@ -109,7 +109,7 @@ def plan_prefixes(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prefixes(Shown):
-    """Counts of prefixes so far, and what was spent on all that will come. Everything it holds may be published."""
+    """Counts of prefixes so far, and the spending on all future ones. Its whole content can be published."""
 
     plan: PrefixPlan
     bins: Bins
@@ -117,7 +117,7 @@ class Prefixes(Shown):
     noisy: NDArray[np.int64]
     """Shape (t,). The noisy rows of the steps so far."""
     privacy: Mapping[str, Any]
-    """What was spent, charge by charge."""
+    """The spending, charge by charge."""
 
     def _said(self) -> list[str]:
         measured = f"{self.noisy.size:,} of {self.plan.steps:,} steps"
@@ -130,11 +130,11 @@ class Prefixes(Shown):
 
     @property
     def verdict(self) -> str:
-        """What the release is good for and what not, in a sentence, from public values alone."""
+        """The verdict: good and bad uses of the release in a sentence, from public values alone."""
         return verdict_of_answers((f"counts up to each step of {self.bins.name}", float(self.deviations.max()), False))
 
     def notes(self) -> list[Note]:
-        """Return what a reader is warned of."""
+        """Return the warnings for a reader."""
         return notes_of({"privacy": self.privacy})
 
     @cached_property
@@ -156,7 +156,7 @@ class Prefixes(Shown):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Prefixes:
-        """Return what is on file."""
+        """Return the state on file."""
         return _State.of(read_journal(Path(path))).released()
 
 
@@ -302,7 +302,7 @@ def _check_steps(steps: int, measured: int, plan: PrefixPlan) -> None:
 
 @dataclass(slots=True)
 class _State:
-    """What a journal says: how far the steps were measured, and with which charge."""
+    """The content of a journal: the measured steps, and their charge."""
 
     plan: PrefixPlan
     bins: Bins
@@ -383,7 +383,7 @@ class _State:
         return self._released_with(ledger)
 
     def released(self, account: Account | None = None) -> Prefixes:
-        """Return what is on file; `account` is from where it was paid, if that is to be told."""
+        """Return the state on file; `account` paid for it, if that is to be told."""
         ledger = reserved_ledger(self.plan.budget, self.plan.relation, self.plan.charges(), account)
         if self.charge is not None:
             ledger.spend(self.charge)

@@ -222,7 +222,8 @@ def _apart(
 
 NODES = "nodes"
 MOST_OF_A_KIND = 2_048
-"""All groups of a level, all positions of a size and all ranges are represented by at most so many, evenly spaced."""
+"""All groups of a level, all positions of a size and all ranges are represented by at most this number, evenly spaced.
+"""
 
 
 def parse_hierarchy_ranges(text: str, hierarchy: Tree, bins: Bins) -> tuple[str, str, WeightedRanges]:
@@ -283,7 +284,7 @@ def _alike(groups: list[NDArray[np.int64]]) -> NDArray[np.float64]:
 
 
 def _spaced(number: int) -> NDArray[np.int64]:
-    """Return 0, ..., number - 1, or so many of them, evenly spaced from the first to the last, as there may be."""
+    """Return 0, ..., number - 1, or at most `most` of them, evenly spaced from the first to the last."""
     if number <= MOST_OF_A_KIND:
         return np.arange(number, dtype=np.int64)
     return np.linspace(0, number - 1, MOST_OF_A_KIND).astype(np.int64)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
 
 AUTO, BLOCKS, WAVES, _ = MEASURED = ("auto", "blocks", "waves", ROUNDS)
-"""What may be measured; `AUTO` stands for rounds, or blocks."""
+"""Choices of the measurements; `AUTO` stands for rounds, or blocks."""
 LEAST_HEIGHT = 3
 """Of the largest blocks: rounds save little where no block of 8 bins is measured."""
 
@@ -102,7 +102,7 @@ def plan_histogram(
     measure: str = AUTO,
     **keywords: Unpack[RequestKeywords],
 ) -> TreePlan:
-    """Return what `histogram` would measure of a column, and the errors to expect, before any table is read.
+    """Return the measurements that `histogram` would make of a column, and the expected errors, without a table.
 
     Parameters
     ----------

@@ -113,7 +113,7 @@ class ReleasedCounts(PlannedSynopsis):
 
     @abstractmethod
     def cell_names(self) -> tuple[list[str], Iterator[Sequence[object]]]:
-        """Return the columns of a table that name a cell, and what stands there for each cell, in C order."""
+        """Return the columns of a table that name a cell, and the label of each cell in them, in C order."""
 
     def _error(self) -> tuple[str, float, bool]:
         which, variance = max(self.plan.predicted.items(), key=lambda one: one[1])

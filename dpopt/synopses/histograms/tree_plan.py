@@ -1,4 +1,4 @@
-"""What every plan of a histogram gives, whichever tree it measures: measured levels and the variances of its nodes."""
+"""The interface of plans of a histogram, whichever tree they measure: measured levels and the variances of nodes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class MeasuredLevel:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TreePlan(CountsPlan):
-    """What a release of a histogram measures: the nodes of some levels of a tree, each of which divides all bins."""
+    """The plan of a release of a histogram: the nodes of some levels of a tree, each of which divides all bins."""
 
     bins: int
 
@@ -65,7 +65,7 @@ class TreePlan(CountsPlan):
         return tuple(level.name for level in self.levels)
 
     def derived(self) -> dict[str, Any]:
-        """Return what follows from the fields: how many nodes each level has among it."""
+        """Return derived figures, including the number of nodes of each level."""
         return {**super().derived(), "nodes": [nodes for (nodes,) in self.level_shapes()]}
 
     def model_sizes(self) -> dict[str, ModelSize]:
@@ -86,7 +86,7 @@ class TreePlan(CountsPlan):
         return [(nodes.stop - nodes.start,) for nodes in map(self.nodes, self.levels)]
 
     def measurements(self) -> Iterator[Counted]:
-        """Return what is asked of the curator at each level."""
+        """Return the measurement of each level."""
         for level in self.levels:
             sizes = self.tree.size[self.nodes(level)]
             groups = np.repeat(np.arange(sizes.size, dtype=np.int64), sizes)
@@ -117,7 +117,7 @@ class TreePlan(CountsPlan):
 
 
 def tree_model_sizes(nodes: int) -> dict[str, ModelSize]:
-    """Return kind and size of the models of a tree of so many nodes (`estimates.tree_inferences`)."""
+    """Return kind and size of the models of a tree of this number of nodes (`estimates.tree_inferences`)."""
     size = ModelSize(Capability.CONVEX_QP, 3 * nodes)  # each node in its own row, its parent's, and a square
     return {"nonnegative": replace(size, closed_form=False), "least-squares": size}
 

@@ -29,14 +29,14 @@ _WORDS = {ALL: "all ranges", PREFIXES: "prefixes"}
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WavePlan(TreePlan):
-    """What a release of a histogram measures: as many waves as bins, under add-remove and with Gaussian noise.
+    """The plan of a release of a histogram: as many waves as bins, under add-remove and with Gaussian noise.
 
     Each wave adds up all bins with whole weights, in units of 1 / `unit`. Estimates other than least squares divide the
     least-squares counts over a tree of blocks; nothing of that tree is measured.
     """
 
     unit: int = field(default=LARGEST_UNIT)
-    """What stands for 1 in the measured sums."""
+    """The integer that represents 1 in the measured sums."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -55,7 +55,7 @@ class WavePlan(TreePlan):
 
     @property
     def waves(self) -> Waves:
-        """What is measured, before rounding."""
+        """The measurements, before rounding."""
         return waves_of(self.bins, prefixes=self.ranges == PREFIXES)
 
     @property
@@ -69,15 +69,15 @@ class WavePlan(TreePlan):
         return Tree.balanced(self.bins, 2)
 
     def charges(self) -> list[Charge]:
-        """Return what the waves cost."""
+        """Return the charge of the waves."""
         return [self._sums.charge(1, self.relation)]
 
     def derived(self) -> dict[str, Any]:
-        """Return what follows from the fields: which kind of plan it is among it."""
+        """Return derived figures, including the kind of the plan."""
         return {**super().derived(), "measured": WAVES}
 
     def measurements(self) -> Iterator[WaveSums]:
-        """Return what is asked of the curator."""
+        """Return the measurements."""
         yield self._sums
 
     def node_values(self, noisy: tuple[NDArray[np.int64], ...]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""The predicted errors of a tree of counts with the same budget, beside those of intervals or boxes."""
+"""The predicted errors of a tree of counts with the same budget, for comparison with intervals or boxes."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from dpopt.synopses.summaries.noise_bounds import reach_of_variance
 
 @dataclass(frozen=True, slots=True)
 class TreeBeside:
-    """What a tree of counts is predicted to do."""
+    """The prediction for a tree of counts."""
 
     command: str
     """The command that releases it."""
     standard_error: float
     """Root of the mean variance over all ranges or boxes, in records."""
     bound: float
-    """What no range is off by more with the probability of the plan, all ranges together: that of the worst standard
-    error for one column; of the mean one, which is no bound of all boxes, for several. In records."""
+    """A bound on the errors of all ranges together with the plan's probability: by the worst standard error for one
+    column; by the mean one, which is no bound of all boxes, for several. In records."""
     own: float
-    """The error of the plan that it stands beside: proven for one column, expected for several. In records."""
+    """The error of the compared plan: proven for one column, expected for several. In records."""
 
     @property
     def better(self) -> bool:

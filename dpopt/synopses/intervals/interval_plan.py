@@ -42,12 +42,12 @@ from dpopt.synopses.intervals.partition_plan import (
 from dpopt.synopses.summaries.noise_bounds import noise_bound, one_sided_reach
 
 MASSES = "records in each interval"
-"""What is measured of the intervals; the label of its charge."""
+"""Name of the measurement of the intervals; the label of its charge."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalPlan(PartitionPlan):
-    """What an interval release does.
+    """The plan of a release of intervals.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class IntervalPlan(PartitionPlan):
 
     @classmethod
     def from_json(cls, given: object) -> Self:
-        """Read what `to_json` gave, here or in an earlier version."""
+        """Read the output of `to_json`, also of an earlier version."""
         stated = json_object(given, "the plan", PlanError)
         if stated.get("mass_scales") == []:
             raise removed("printed weights", "intervals, whose measured weights have less error")
@@ -105,7 +105,7 @@ class IntervalPlan(PartitionPlan):
         return self.intervals - 1
 
     def charges(self) -> list[Charge]:
-        """Return what everything costs: all searches, then the sums of the intervals."""
+        """Return the charges: all searches, then the sums of the intervals."""
         found = [
             search_charge(number, self.comparisons, self.scale, gaussian=self.gaussian, relation=self.relation)
             for number in range(1, self.searches + 1)
@@ -180,7 +180,7 @@ def plan_intervals(
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What is given, and the plans that it allows."""
+    """The inputs, and the plans that they allow."""
 
     bins: int
     budget: Budget

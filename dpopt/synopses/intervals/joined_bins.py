@@ -36,7 +36,7 @@ class JoinedBins:
     """Root of the mean squared difference between the counts of the bins, by that estimate, and their interval's
     mean."""
     solution: str
-    """What the solver that was asked for found, and how far from the optimum at most; empty without one."""
+    """The result of the named solver, and a bound on its distance from the optimum; empty without one."""
 
 
 def join_bins(

@@ -1,4 +1,4 @@
-"""What plans of intervals and of boxes have in common."""
+"""The shared parts of plans of intervals and of boxes."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def check_unit(name: str, value: float) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class PartitionPlan(SynopsisPlan, ABC):
-    """What a release of intervals or boxes does."""
+    """The plan of a release of intervals or boxes."""
 
     parts: ClassVar[str]
-    """What the release finds, in words."""
+    """The released objects, in words."""
     proven_for: ClassVar[str] = ""
     """For which tables the stated error holds, as the end of a sentence; empty for all."""
     shape: tuple[int, ...]
@@ -77,7 +77,7 @@ class PartitionPlan(SynopsisPlan, ABC):
         check_scales((self.scale, *self.mass_scales))
 
     def charges_of_sums(self, names: Sequence[str]) -> list[Charge]:
-        """Return what the sums of each measured level cost, by the names of their measurements."""
+        """Return the charges of the sums of each measured level, by the names of their measurements."""
         sensitivity = node_sensitivity(self.relation)
         return [
             measurement_charge(name, sensitivity, scale, gaussian=self.gaussian, relation=self.relation)
@@ -101,16 +101,16 @@ class PartitionPlan(SynopsisPlan, ABC):
 
     @property
     def expected_error(self) -> float:
-        """The error to expect, in records: the stated one where nothing else is said."""
+        """The expected error, in records: the stated one unless overridden."""
         return self.error
 
     @abstractmethod
     def charges(self) -> list[Charge]:
-        """Return what everything costs, in order."""
+        """Return all charges, in order."""
 
     @abstractmethod
     def in_words(self) -> list[str]:
-        """Return what is done, in sentences."""
+        """Return the steps, in sentences."""
 
     @property
     def noise_in_words(self) -> str:

@@ -114,7 +114,7 @@ class PartitionRelease(PlannedSynopsis):
         return float(self.weights.sum())
 
     def totals(self) -> list[Total]:
-        """Return what each measured level, whose boxes hold all records, says of their number."""
+        """Return the number of records by each measured level, whose boxes hold all records."""
         noise = [scale * (1.0 if self.plan.gaussian else 2.0**0.5) for scale in self.plan.mass_scales]
         return [
             Total(float(values.sum()), one * values.size**0.5, gaussian=self.plan.gaussian)
@@ -158,7 +158,7 @@ class PartitionRelease(PlannedSynopsis):
         return np.concatenate(found) if found else np.zeros(0)
 
     def whole_counts(self, records: int) -> NDArray[np.int64]:
-        """Return how many of so many synthetic records each box has, (c,): whole numbers near its share."""
+        """Return the number of synthetic records in each box, (c,): whole numbers near its share of `number`."""
         if records < 1 or self.total <= 0.0:
             raise WorkloadError(
                 f"found {records:,} records to share among boxes that have {self.total:g}; both must be above 0"
@@ -212,7 +212,7 @@ class PartitionRelease(PlannedSynopsis):
         return low, np.clip(high, low, most)
 
     def _reach(self, chosen: NDArray[np.bool_], confidence: float) -> NDArray[np.float64]:
-        """Return what the noise of the least-squares sum of the chosen boxes (q, c) stays below, (q,).
+        """Return a bound on the noise of the least-squares sum of the chosen boxes (q, c), (q,).
 
         The covariance of the estimates of nodes with the sum of chosen boxes is what least squares makes of values that
         are the box's variance at chosen boxes, and 0 elsewhere; divided by its variance it is the weight of each noisy

@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 
 
 Found = tuple[Partition, Iterator[GroupSums]]
-"""Intervals or boxes, and what is measured of them, made one after the other: a level takes a number for each cell."""
+"""Intervals or boxes, and their measurements, made in turn: a level takes a number for each cell."""
 
 
 def search_intervals(curator: SearchingCurator, plan: IntervalPlan, progress: Progress) -> Found:
-    """Return the intervals of a plan: those that were found, and what is left."""
+    """Return the intervals of a plan: the found ones, and the rest."""
     ends: list[int] = []
     start = 0
     while start < plan.bins and len(ends) < plan.searches:
@@ -97,7 +97,8 @@ _SEARCHES: Mapping[str, Callable[[SearchingCurator, Any, Progress], Found]] = {
     "boxes": cut_at_medians,
 }
 _TRIED_SIZE = 10_000_000
-"""What cannot be planned for so many records is refused before the table is read, where their number is not declared."""
+"""Plans that are refused for this number of records are refused before the table is read, if their number is not
+declared."""
 
 
 def plan_partition(

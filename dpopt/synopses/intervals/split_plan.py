@@ -43,7 +43,7 @@ from dpopt.synopses.summaries.noise_bounds import noise_bound, one_sided_reach
 
 @dataclass(frozen=True, kw_only=True)
 class SplitPlan(PartitionPlan):
-    """What a release of boxes does.
+    """The plan of a release of boxes.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class SplitPlan(PartitionPlan):
     """The levels whose boxes are counted, as numbers of cuts, increasing; the last one is that of the boxes, all
     cuts."""
     expected: float
-    """What the bound of a large box comes to, in records, with noise of its usual size: no theorem."""
+    """The bound of a large box, in records, with noise of its usual size: no theorem."""
 
     def __post_init__(self) -> None:
         check_grid(self.shape)
@@ -103,7 +103,7 @@ class SplitPlan(PartitionPlan):
         )
 
     def charges(self) -> list[Charge]:
-        """Return what everything costs: all cuts, then the counts of boxes, level by level."""
+        """Return all charges: all cuts, then the counts of boxes, level by level."""
         searches = [cut.charge(self.relation) for cut in self.cuts]
         found = [charge for charge in searches if charge is not None]
         return found + self.charges_of_sums([boxes_after(depth) for depth in self.mass_depths])
@@ -218,7 +218,7 @@ def plan_split(
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """What is given."""
+    """The inputs."""
 
     shape: tuple[int, ...]
     budget: Budget
@@ -248,7 +248,7 @@ class _Trial:
         self.expected = crossed * (given.size / boxes + usual) + self._reach_of_boxes(boxes, 1)
 
     def _reach_of_boxes(self, boxes: int, queries: int) -> float:
-        """Return what the noise of none of so many sums of boxes exceeds, if boxes alone were counted."""
+        """Return a bound on the noise of this number of sums of boxes, if boxes alone were counted."""
         scale = measurement_scale(node_sensitivity(self.given.relation), amount=self.for_counts, gaussian=self.gaussian)
         return noise_bound(
             np.array([scale]),

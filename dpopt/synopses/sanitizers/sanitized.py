@@ -30,7 +30,7 @@ class SanitizedAnswer:
     """The value of the released polynomial at a point."""
 
     value: float
-    """Not cut at 0 and 1: what a family stands for is known to its user."""
+    """Not cut at 0 and 1: only the user of a family knows the meaning of its values."""
     bound: float
     """How far it is off at most, with the probability `confidence`."""
     approximation: float

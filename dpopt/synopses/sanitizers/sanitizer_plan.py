@@ -27,12 +27,12 @@ _CUT = 1.0 + 2.0**-10  # what cutting to units loses, and the much smaller round
 
 @dataclass(frozen=True, eq=False)
 class SanitizerFigures:
-    """What is public of a release beside the noisy sums; enough to answer queries from them."""
+    """The public facts of a release besides the noisy sums; enough to answer queries from them."""
 
     name: str
     """Of the family."""
     labels: tuple[str, ...]
-    """What each variable of a query asks for, in words."""
+    """The meaning of each variable of a query, in words."""
     monomials: Monomials
     constant: float
     """Added to each answer, without noise."""
@@ -44,7 +44,7 @@ class SanitizerFigures:
     budget: Budget
     gaussian: bool
     unit: float
-    """What a sum of 1 stands for."""
+    """The real number that a sum of 1 represents."""
     scale: float
     """Of the noise on each sum, in units. Of monomials with exponents, the paper's, it is for 2 T N as in its theorem
     (T N under add-remove), which is more than the charge asks for; of others for how far neighbours are apart."""
@@ -59,7 +59,7 @@ class SanitizerFigures:
     """With probability 95 % none of the Q queries is off by more: gamma, and the noise of the M monomials that are 1 in
     one."""
     paper: float
-    """What the theorem promises with probability 95 %: gamma, and the crude noise of all N coefficients added up."""
+    """The theorem's bound with probability 95 %: gamma, and the crude noise of all N coefficients added up."""
 
     def __post_init__(self) -> None:
         if self.size < 1 or self.queries < 1:
@@ -69,7 +69,7 @@ class SanitizerFigures:
         self.measurement()
 
     def measurement(self) -> CoefficientSums:
-        """Return what is asked of the curator."""
+        """Return the measurements."""
         return CoefficientSums(f"coefficients of {self.name}", self.unit, self.scale, self.gaussian)
 
     def error_bound(self, monomials: int, beta: float, *, queries: int = 1) -> float:
@@ -86,7 +86,7 @@ class SanitizerFigures:
 
 @dataclass(frozen=True, eq=False)
 class SanitizerPlan:
-    """What a generic sanitizer measures."""
+    """The plan of a generic sanitizer's measurements."""
 
     family: PolynomialFamily
     figures: SanitizerFigures
@@ -177,7 +177,7 @@ def plan_sanitizer(
 
 
 def crude_sensitivity(family: PolynomialFamily, *, replaced: bool) -> float:
-    """Return n times what the theorem takes as L1 sensitivity: 2 T N under replace-one, T N under add-remove."""
+    """Return n times the theorem's L1 sensitivity: 2 T N under replace-one, T N under add-remove."""
     return (2.0 if replaced else 1.0) * family.largest * family.monomials.count
 
 

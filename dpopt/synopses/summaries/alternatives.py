@@ -1,4 +1,4 @@
-"""What other releases of the same budget would promise for the queries of a summary, beside its own prediction."""
+"""Bounds of other releases with the same budget for the queries of a summary, and its own prediction."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Alternatives:
     direct: float
     """Of noise on each query of its own; inf where queries are none that are counted."""
     marginals: float
-    """What is guaranteed of records (or a distribution) that are made to agree with noisy counts of all conjunctions of
-    up to `marginal_size` conditions; typical errors are smaller."""
+    """The guarantee of records (or a distribution) that are made to agree with noisy counts of all conjunctions of up
+    to `marginal_size` conditions; typical errors are smaller."""
     marginal_size: int
 
     @property
@@ -39,7 +39,7 @@ class Alternatives:
 
 
 def alternatives(plan: SummaryPlan) -> Alternatives:
-    """Return what could be had for the budget of a plan in other ways; only public numbers are read.
+    """Return the alternatives for the budget of a plan; a function of public numbers.
 
     **Marginals and projection.** Let all N counted conjunctions of j <= t literals be measured, and let tau_j be what
     none of their noise exceeds, as shares, with probability 95 %. Records whose counts are within tau of the noisy ones

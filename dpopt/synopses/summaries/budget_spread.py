@@ -26,7 +26,7 @@ _DEARER = (0.1, 0.3, 1.0, 2.0, 4.0, 10.0)
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What is known of the measurements before the budget is spread."""
+    """Facts about the measurements before the budget is spread."""
 
     sensitivity: NDArray[np.float64]
     """Shape (t,). How many conjunctions of each size a record moves."""
@@ -54,7 +54,7 @@ class Measured:
     def noise(
         self, shares: NDArray[np.float64], coefficients: NDArray[np.float64], numbers: NDArray[np.float64]
     ) -> float:
-        """Return how far noise goes in answers that add up so many counts of each size, times a coefficient."""
+        """Return the effect of noise on answers that add up this number of counts of each size, times a coefficient."""
         used = coefficients > 0
         scales = coefficients[used] * self.scales(shares)[used]
         return noise_bound(scales, numbers[used], self.beta, gaussian=self.gaussian, queries=self.queries)

@@ -40,7 +40,7 @@ SUMS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class ConsistentInterval:
-    """What is left possible for an answer."""
+    """The possible range of an answer."""
 
     low: float
     high: float

@@ -32,7 +32,7 @@ def deviations_for(beta: float, queries: int = 1) -> float:
 def noise_bound(
     scales: NDArray[np.float64], numbers: NDArray[np.float64], beta: float, *, gaussian: bool, queries: int = 1
 ) -> float:
-    """Return what the noise of each of Q answers stays below with probability 1 - beta, for all of them together.
+    """Return a bound on the noise of each of Q answers with probability 1 - beta, for all of them together.
 
     Gaussian: zeta times the standard deviation; discrete Gaussian noise is sub-Gaussian (Canonne, Kamath and Steinke
     2020, Corollary 9). Laplace: the least of (ln(2 Q / beta) - sum_j m_j ln(1 - t^2 s_j^2)) / t over t below 1 / max_j

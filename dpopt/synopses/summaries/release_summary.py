@@ -1,4 +1,4 @@
-"""From a table behind its door to a summary; what is accurate enough."""
+"""From a table behind its door to a summary that is accurate enough."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _HALVINGS, _TRIALS = 20, 50
 
 
 def refuse_inaccurate(plan: SummaryPlan, error: float, small_queries: float = SMALL_QUERIES) -> None:
-    """Refuse a plan whose predicted error is above what is asked for, before any table is read.
+    """Refuse a plan whose predicted error is above the wanted one, before any table is read.
 
     Each number that the message names was planned: the least number of records of four digits at this budget, the least
     budget of three digits for these records, and the largest k for both.

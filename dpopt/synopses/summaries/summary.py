@@ -55,15 +55,15 @@ class SummaryAnswer:
     high: float
     """The exact answer is between them with the same probability."""
     approximation: float
-    """What is due to the polynomial, for any table; 0 but for rounding if the query is answered by inclusion and
+    """The polynomial's part of the error, for any table; 0 but for rounding if the query is answered by inclusion and
     exclusion."""
     standard_error: float
     """That of the polynomial's noise, or a little more."""
     degree: int
-    """Of the polynomial: conjunctions of so many literals were added up."""
+    """Of the polynomial: sizes of the conjunctions that were added up."""
     confidence: float
     estimate: str
-    """"polynomial", or "consistent": within what the polynomial and all noisy counts together leave possible."""
+    """"polynomial", or "consistent": within the range that the polynomial and all noisy counts together allow."""
     note: str = ""
     """A note on the answer, if there is one."""
 
@@ -282,7 +282,7 @@ class Summary(PlannedSynopsis):
     def polynomial(
         self, sets: Sequence[int], target: Values, confidence: float, solver: str | Solver | None = None
     ) -> AnswerPolynomial:
-        """Return the polynomial for a query whose conditions hold for so many literals each; its numbers are shares."""
+        """Return the polynomial for a query with these numbers of literals per condition; its numbers are shares."""
         terms = np.sqrt(np.array(symmetric(sets, min(len(sets), self.plan.sizes[-1])), dtype=np.float64)[1:])
         deviations = self.plan.deviations[: terms.size] * terms / self.plan.size
         found = answers_tried(
@@ -353,7 +353,7 @@ class Summary(PlannedSynopsis):
     def _bound(
         self, polynomial: MixedAnswerPolynomial, counts: NDArray[np.float64] | NDArray[np.int64], beta: float
     ) -> float:
-        """Return gamma and what the noise stays below, if so many counts of each pair of sizes are added up."""
+        """Return gamma and a bound on the noise, if these numbers of counts of each pair of sizes are added up."""
         scales = dict(zip(self.plan.sizes, self.plan.scales, strict=True))
         used = polynomial.terms()
         noise = noise_bound(
@@ -390,7 +390,7 @@ def _compared(solver: str | Solver | None, bound: float, own: float) -> str:
 
 
 def _proved(solver: Solver, interval: ConsistentInterval) -> str:
-    """Say what a solver that was named proved of an answer."""
+    """Report a named solver's proof about an answer."""
     found = f"its points reach them to within {interval.gap:.2g} of the records"
     return (
         f"consistent_records by {solver.name}: the share is between {interval.low:.6g} and {interval.high:.6g}, proved "

@@ -36,7 +36,7 @@ LARGEST_WIDTH = 16
 
 @dataclass(frozen=True, eq=False)
 class SummaryPlan(SynopsisPlan):
-    """What a summary measures."""
+    """The plan of a summary's measurements."""
 
     literals: ChosenLiterals
     width: int
@@ -56,7 +56,7 @@ class SummaryPlan(SynopsisPlan):
     predicted: float
     """With probability 95 % every query of the planned kind with k literals is off by at most this share of records."""
     approximation: float
-    """What of it is due to the polynomial; the rest is noise."""
+    """The part due to the polynomial; the rest is noise."""
     direct: Unbounded
     """The prediction if each of these queries was counted with separate noise; inf for queries that are none."""
 
@@ -79,13 +79,13 @@ class SummaryPlan(SynopsisPlan):
         return self.predicted
 
     def measurements(self) -> list[ConjunctionCounts]:
-        """Return what is asked of the curator."""
+        """Return the measurements."""
         return [
             ConjunctionCounts(size, scale, self.gaussian) for size, scale in zip(self.sizes, self.scales, strict=True)
         ]
 
     def charges(self) -> list[Charge]:
-        """Return what each size costs."""
+        """Return the charge of each size."""
         return [one.charge(self.literals, self.relation) for one in self.measurements()]
 
     @property
@@ -97,7 +97,7 @@ class SummaryPlan(SynopsisPlan):
         return found
 
     def derived(self) -> dict[str, Any]:
-        """Return what follows from the fields: how many conjunctions are counted among it."""
+        """Return derived figures, including the number of conjunctions."""
         return {**super().derived(), "conjunctions": [self.literals.groups.conjunctions(size) for size in self.sizes]}
 
 
@@ -185,7 +185,7 @@ def plan_summary(
 def measured_by(
     literals: ChosenLiterals, kept: int, width: int, budget: Budget, *, size: int, relation: NeighbouringRelation
 ) -> Measured:
-    """Return what is known of the measurements of sizes 1 to `kept` for queries of `width` literals."""
+    """Return the facts about the measurements of sizes 1 to `kept` for queries of `width` literals."""
     gaussian, amount = is_gaussian(budget), whole_amount(budget)
     replaced = relation is NeighbouringRelation.REPLACE_ONE
     sensitivity = [literals.groups.sensitivity(j, replaced=replaced) for j in range(1, kept + 1)]

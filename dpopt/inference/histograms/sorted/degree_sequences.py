@@ -64,7 +64,7 @@ def cut_violations(falling: NDArray[np.float64]) -> tuple[NDArray[np.float64], N
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relaxation:
-    """What `relax` found: y (n,), cuts (r, j) (c, 2), right sides b (c,), multipliers u (c,), d (n,), the sum if known."""
+    """The result of `relax`: y (n,), cuts (r, j) (c, 2), right sides b (c,), multipliers u (c,), d (n,), any known sum."""
 
     values: NDArray[np.float64]
     cuts: NDArray[np.int64]
@@ -74,7 +74,7 @@ class Relaxation:
     total: int | None
 
     def lower_bound(self) -> float:
-        """Return what the squared distance of no whole sequence within the cuts, of even sum or of the total, can be below."""
+        """Return a lower bound on the squared distance of whole sequences within the cuts, of even sum or of the total."""
         moved = self.values - _sum_of_cuts(self.cuts, self.multipliers, self.values.size)
         if self.total is None:
             whole = np.floor(self.point + 0.5)
@@ -257,7 +257,7 @@ def evened(whole: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _passed_on(falling: NDArray[np.int64], units: int) -> NDArray[np.int64]:
-    """Return the sequence with so many units taken from its largest entries, one by one, and given to its smallest."""
+    """Return the sequence with this number of units moved from its largest entries, one by one, to its smallest."""
     return np.asarray(falling + _cut_off(falling, units) - _cut_off(-falling[::-1], units)[::-1])
 
 
@@ -276,7 +276,7 @@ def _cut_off(falling: NDArray[np.int64], units: int) -> NDArray[np.int64]:
 def tighter(
     relaxed: Relaxation, excess: NDArray[np.float64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the cuts with right sides less half of what rounding exceeds them by, the most violated one among them."""
+    """Return the cuts with right sides less half of the excess by rounding, the most violated one among them."""
     worst = int(np.argmax(excess))
     cut = np.array([[worst + 1, ends[worst]]])
     cuts, sides = relaxed.cuts, relaxed.sides.copy()
@@ -333,7 +333,7 @@ def improved(start: NDArray[np.int64], values: NDArray[np.float64], *, keep_sum:
 def _moves(
     whole: NDArray[np.int64], values: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the cheapest moves: what each adds to the squared distance, first entry, end, and +1 or -1."""
+    """Return the cheapest moves: the increase of the squared distance, first entry, end, and +1 or -1."""
     starts = np.flatnonzero(np.diff(whole, prepend=-1))
     stops = np.append(starts[1:], whole.size)
     firsts = np.concatenate([starts, stops - 1, starts, starts])

@@ -147,7 +147,7 @@ def _pooled(
 def _bracket(
     values: NDArray[np.float64], weights: NDArray[np.float64], least: float, most: float, total: float
 ) -> tuple[float, float]:
-    """Return two shifts that put every entry at or below, and at or above, total / n (or what the bounds leave)."""
+    """Return two shifts: one puts every entry at or below total / n, one at or above (or as near as bounds allow)."""
     level = min(max(total / values.size, least), most)
     ends = (level - values) * weights
     return float(ends.min()), float(ends.max())

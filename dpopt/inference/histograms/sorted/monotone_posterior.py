@@ -48,7 +48,7 @@ from dpopt.inference.histograms.sorted.isotonic import checked, isotonic, whole_
 NoiseDistribution = Literal["discrete Laplace", "discrete Gaussian"]
 
 LEVELS_IN_A_BAND = 100
-"""About how many levels are told apart for one entry."""
+"""About the number of levels of one entry."""
 STAGES = 8
 """Largest shape r of the distribution of a level's multiplicity."""
 SMOOTHINGS = (0.1, 0.03, 0.01, 0.003)
@@ -228,7 +228,7 @@ class _Smoothing:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sums:
-    """What forward and backward sums give."""
+    """The results of forward and backward sums."""
 
     numbers: NDArray[np.float64]  # (c,) posterior means of the multiplicities
     mean: NDArray[np.float64]  # (n,)

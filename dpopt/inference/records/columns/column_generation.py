@@ -226,7 +226,7 @@ class _Generation:
         state.weights = np.concatenate((state.weights, np.zeros(len(new))))
 
     def _price(self, state: _State, *, prove: bool) -> Columns:
-        """Return columns along which f falls, the steepest ones; note what is known of all others."""
+        """Return columns along which f falls, the steepest ones; note the bound on all others."""
         along = self.answers.along(state.columns, state.slopes)
         level = float(along @ state.weights)
         found = self._found(state, along, prove=prove)

@@ -18,7 +18,7 @@ WORD = 64
 
 
 class Held(NamedTuple):
-    """r columns, and what an answer counts."""
+    """r columns, and how an answer counts."""
 
     cells: NDArray[np.int32]  # (r, M)
     bits: NDArray[np.uint64]  # (r, words)

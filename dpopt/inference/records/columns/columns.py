@@ -215,7 +215,7 @@ class Matrix:
         self._number = 0
 
     def of(self, columns: Columns) -> NDArray[np.float64]:
-        """Return K (r, r) of columns, of which those known already come first."""
+        """Return K (r, r) of columns, where the known ones come first."""
         from dpopt.inference.records.columns.column_kernels import products
 
         if len(columns) > len(self._gram):

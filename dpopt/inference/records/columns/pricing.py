@@ -47,7 +47,7 @@ FIRST_CALL = 16  # number of a public random stream; two for each call
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Priced:
-    """Records that pricing found, and what is proven about all others."""
+    """Records that pricing found, and the proven bound on all others."""
 
     records: NDArray[np.int32]
     """Shape (n, d). Feasible records, not evaluated."""
@@ -182,7 +182,7 @@ class SolverPricing:
         return sum(term.number_of_queries for term in problem.terms) <= WRITTEN_UP_TO
 
     def price(self, slopes: list[NDArray[np.float64]], hint: NDArray[np.int32]) -> Priced:
-        """Return the record that the solver finds, starting from `hint` (d,), and what it proves; neither is sure to come."""
+        """Return the solver's record, starting from `hint` (d,), and its bound; either can be missing."""
         written = self._program(slopes)
         none = np.zeros((0, hint.size), dtype=np.int32)
         seconds = LONGEST if self._until is None else self._until - time.perf_counter()

@@ -28,8 +28,8 @@ from dpopt.programs.building import Flags, Indices, Numbers, RowBlock
 from dpopt.programs.max_csp import MaxCsp
 
 REPEATS = 4
-"""A clause stands in at most so many rows of one literal and one attribute. It is there more than once only because
-another code of the attribute has more clauses; each repetition makes such a row tighter."""
+"""Most rows of one literal and one attribute that contain a clause. A clause is repeated only if another code of the
+attribute has more clauses; each repetition makes such a row tighter."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,7 +157,7 @@ def as_terms(keys: Indices) -> tuple[Indices, Numbers, Numbers]:
 WIDEST = 8
 """Clauses with more literals keep their rows of BR-3 to BR-6: the number of pairs of literals grows with the square."""
 MOST_PARTNERS = 4
-"""A disjunction is paired with at most so many conjunctions for each of its literals, the heaviest."""
+"""Most conjunctions that a disjunction is paired with for each of its literals, the heaviest."""
 
 
 def clique_rows(program: MaxCsp, rewarded: RewardedClauses, first_clause: int) -> tuple[list[RowBlock], Flags]:

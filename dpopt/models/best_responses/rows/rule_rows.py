@@ -87,7 +87,7 @@ class GateInputs:
     """The inputs of all gates with the least that they add taken off; a required child is no input, it is always true."""
 
     needs: Indices
-    """Shape (G,). What each gate still needs; at most 0: it is always true."""
+    """Shape (G,). The sum that each gate still needs; at most 0: it is always true."""
     spare: Indices
     """Shape (G,). Sum of the largest values of the inputs, less the need; below 0: the gate is never true."""
     inputs: Indices
@@ -99,7 +99,7 @@ class GateInputs:
     column: Indices
     """Shape (e,). Variable of each entry: x[a, v] or z of a child."""
     value: Indices
-    """Shape (e,). What the input adds where that variable is 1; at least 0."""
+    """Shape (e,). The amount that the input adds if that variable is 1; at least 0."""
 
 
 def gate_variables(rules: ThresholdCircuit, formulation: Formulation) -> Flags:

@@ -153,7 +153,7 @@ class BoxSampler(StaysHere):
         self._sums.set(len(self._boxes) - 1, self._rate(upper))
 
     def _middle(self, box: _Box, along: int) -> int:
-        """Return about the mean count of an element in a box: its part of what the lower ends leave to be given."""
+        """Return about the mean count of an element in a box: its part of the records that the lower ends leave over."""
         low, high = int(box.low[along]), int(box.high[along])
         least, most = int(box.low.sum()), int(box.high.sum())
         return min(high - 1, low + (self._records - least) * (high - low) // (most - least))

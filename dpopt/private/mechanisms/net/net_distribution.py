@@ -1,4 +1,4 @@
-"""What a multiset is drawn from, and the distribution of the net mechanism in whole numbers.
+"""The multisets that the net mechanism draws from, and its distribution in whole numbers.
 
 The weight of a distance, however small, has 126 bits.
 """

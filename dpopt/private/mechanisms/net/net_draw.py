@@ -15,7 +15,7 @@ from dpopt.private.mechanisms.net.net_distribution import Multisets, NetDistribu
 from dpopt.private.mechanisms.randomness import RandomWords
 
 MOST_LISTED = 1 << 17
-"""Up to so many multisets are listed, with a running time that hardly depends on the records."""
+"""Up to this number of multisets all are listed, with a running time that hardly depends on the records."""
 
 _AT_ONCE = 1 << 14
 

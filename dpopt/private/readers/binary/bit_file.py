@@ -184,7 +184,7 @@ def bit_table(rows: int, columns: Iterable[NDArray[np.generic]]) -> BitTable:
 
 
 class BitFileTable(PrivateDataset):
-    """Records of zeros and ones in a bit file; counts are refused once the file is not what it was.
+    """Records of zeros and ones in a bit file; refuses to count once the file was changed.
 
     All counts of a run must be those of one table, and a file that was written to may hold bits beyond the last record.
     """

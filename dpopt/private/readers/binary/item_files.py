@@ -24,7 +24,7 @@ _MARK = r"\ufeff"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Items:
-    """What stands for the columns in a text file: numbers from `first`, or names."""
+    """Names of the columns in a text file: numbers from `first`, or texts."""
 
     width: int
     """Number of columns d."""
@@ -73,7 +73,7 @@ class Items:
         return separators
 
     def messages(self, faults: Faults) -> list[str]:
-        """Return the messages to the owner about fields that are no items: examples, what is accepted, what to do."""
+        """Return messages to the owner about fields that are no items: examples, accepted forms, what to do."""
         messages = faults.examples()
         if self.names is None:
             expected = f"whole numbers from {self.first:,} to {self.first + self.width - 1:,}"
@@ -204,7 +204,7 @@ def read_pairs(
 
 
 class _Lines:
-    """The lines of a file of pairs, each validated by what is declared."""
+    """The lines of a file of pairs, each validated by the declaration."""
 
     def __init__(self, title: str, pair: tuple[int, int] | None, *, header: bool) -> None:
         self._title, self._pair = title, pair

@@ -181,7 +181,7 @@ def _only_ones(values: NDArray[Any]) -> bool:
 
 _WIDEST_FLOAT = 8  # bytes
 _MANY_EMPTY = 8
-"""With more records than so many for each entry, a number for each record would take more memory than the entries."""
+"""With more records per entry than this, a number for each record would take more memory than the entries."""
 
 
 def _summands(values: NDArray[Any]) -> NDArray[Any]:
@@ -241,7 +241,7 @@ _FORM = TextForm(" \t", runs=True, quotes=False)
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """What the public lines say."""
+    """The content of the public lines."""
 
     rows: int
     columns: int
@@ -268,7 +268,7 @@ def read_matrix_market(path: Path, width: int) -> SparseColumns:
 
 
 def _head(title: str, blocks: Iterator[Fields]) -> tuple[_Head, Fields]:
-    """Return what the public lines say, and the lines of their last block that stand behind them."""
+    """Return the content of the public lines, and the lines of their last block that follow them."""
     numbers = None
     for fields in blocks:
         field = 0

@@ -39,7 +39,7 @@ class GridHistogram(ReleasedCounts):
     noisy: tuple[NDArray[np.int64], ...]
     """The noisy counts of each measured level, of `blocks_shape`."""
     privacy: Mapping[str, Any]
-    """What was spent, charge by charge."""
+    """The spending, charge by charge."""
     solved: tuple[Solved, ...] = ()
 
     @property
@@ -104,6 +104,6 @@ class GridHistogram(ReleasedCounts):
         return {level: np.asarray(values, dtype=np.float64) for level, values in measured}
 
     def cell_names(self) -> tuple[list[str], Iterator[Sequence[object]]]:
-        """Return the columns of a table that name a cell, and what stands there for each cell, in C order."""
+        """Return the columns of a table that name a cell, and the label of each cell in them, in C order."""
         labels = ([bins.label(place) for place in range(bins.number)] for bins in self.axes)
         return [bins.name for bins in self.axes], product(*labels)

@@ -41,7 +41,7 @@ that cells without records become exact more easily."""
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GridPlan(CountsPlan):
-    """What a release of a histogram of several columns measures.
+    """The plan of a release of a histogram of several columns.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class GridPlan(CountsPlan):
         return [blocks_shape(self.shape, level) for level in self.levels]
 
     def measurements(self) -> Iterator[Counted]:
-        """Return what is asked of the curator at each level."""
+        """Return the measurement of each level."""
         for level, scale, blocks in zip(self.levels, self.scales, self.level_shapes(), strict=True):
             groups = block_of_cells(self.shape, level)
             yield GroupSums(blocks_name(level), scale, self.gaussian, groups, prod(blocks))
@@ -117,7 +117,7 @@ class GridPlan(CountsPlan):
         return freeze(found)
 
     def derived(self) -> dict[str, Any]:
-        """Return what follows from the fields: how many blocks each level has among it."""
+        """Return derived figures, including the number of blocks of each level."""
         return {**super().derived(), "blocks": [list(blocks) for blocks in self.level_shapes()]}
 
 

@@ -35,7 +35,7 @@ IN_USE, SORTED = "number of nodes with an edge", "sorted counts"
 
 @dataclass(frozen=True, slots=True)
 class SortedPlan(SynopsisPlan):
-    """What a release of sorted counts measures."""
+    """The plan of a release of sorted counts."""
 
     relation: NeighbouringRelation
     budget: Budget
@@ -71,12 +71,12 @@ class SortedPlan(SynopsisPlan):
 
     @property
     def what(self) -> str:
-        """What is counted."""
+        """The counted objects."""
         return DEGREES if self.bins_of_a_record == 2 else COUNTS
 
     @property
     def total(self) -> int | None:
-        """What the counts add up to, if that is public."""
+        """The sum of the counts, if that is public."""
         return None if self.size is None else self.bins_of_a_record * self.size
 
     @property
@@ -86,11 +86,11 @@ class SortedPlan(SynopsisPlan):
 
     @property
     def length_measurement(self) -> BinsInUse | None:
-        """What is asked of the curator about the number of nodes, where that is measured."""
+        """The measurement of the number of nodes, if that is measured."""
         return None if self.length_scale is None else BinsInUse(IN_USE, self.length_scale, self.gaussian)
 
     def measurement(self, length: int | None) -> SortedCounts:
-        """Return what is asked of the curator about so many counts."""
+        """Return the measurement of this number of counts."""
         length = length or 1
         ranked = None if self.ranked is None else min(self.ranked, length)
         return SortedCounts(SORTED, self.scale, self.gaussian, length, ranked)
@@ -101,12 +101,12 @@ class SortedPlan(SynopsisPlan):
         return sorted_model_sizes(length if self.ranked is None else length - 1 + min(self.ranked, length))
 
     def charges(self) -> list[Charge]:
-        """Return what is measured costs, in order."""
+        """Return the charges of the measurements, in order."""
         asked = (self.length_measurement, self.measurement(self.length))
         return [one.charge(self.bins_of_a_record, self.relation) for one in asked if one is not None]
 
     def largest(self, length: int) -> int | None:
-        """Return a public bound of every one of so many counts."""
+        """Return a public bound on every one of this number of counts."""
         return length - 1 if self.what == DEGREES else self.size
 
     def possible_length(self, noisy: int) -> int:

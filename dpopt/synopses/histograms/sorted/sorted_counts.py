@@ -61,7 +61,7 @@ class SortedEstimate(enum.Enum):
 
 
 def sorted_model_sizes(length: int) -> dict[str, ModelSize]:
-    """Return kind and size of the models of so many sorted counts."""
+    """Return kind and size of the models of this number of sorted counts."""
     return {
         SortedEstimate.ISOTONIC.value: ModelSize(Capability.CONVEX_QP, 4 * length),
         SortedEstimate.LEAST_ABSOLUTE.value: ModelSize(Capability.LP, 6 * length),
@@ -103,7 +103,7 @@ DEGREES, COUNTS = "degrees", "counts"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SortedCountsRelease(Synopsis):
-    """Noisy counts that were sorted before the noise came, and what they say. Everything it holds may be published."""
+    """Noisy counts of sorted values, and estimates from them. Their whole content can be published."""
 
     KEY = "dpopt_sorted_counts"
     WHAT = "release of sorted counts"
@@ -128,10 +128,10 @@ class SortedCountsRelease(Synopsis):
     largest: int | None
     """A public bound of every count: n - 1 for degrees."""
     privacy: Mapping[str, Any]
-    """What was spent, charge by charge."""
+    """The spending, charge by charge."""
     total: int | None = None
-    """What the true counts add up to, where that is public: the number of records, or twice that of edges. All
-    estimates have this sum."""
+    """The sum of the true counts, if that is public: the number of records, or twice that of edges. All estimates have
+    this sum."""
     noisy_length: bool = False
     """Whether n itself was bought with budget."""
     ranked: int | None = None
@@ -220,7 +220,7 @@ class SortedCountsRelease(Synopsis):
         return (others,) if others else ()
 
     def _in_order(self, found: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the counts, (n,), that estimates of what was measured stand for.
+        """Return the counts, (n,), that correspond to estimates of the measured ones.
 
         The j-th largest of the others has the degree d where d of the numbers are at least j.
         """
