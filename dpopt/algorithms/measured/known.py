@@ -271,7 +271,11 @@ class Known:
                     sets.take(some), deviations[mask], noise[mask], predicted[mask], size, likelihoods
                 )
             counts = shrunken_counts(sets, deviations, noise, predicted, self.scales[places], size)
-            self.counts[cells] = onto_simplices(sets, counts, size) if width == 1 else counts
+            if width == 1:  # SH-9: shrinkage lifts codes that no record has; a set that is plainly uneven is not shrunk
+                counts, nearest = (onto_simplices(sets, each, size) for each in (counts, predicted + deviations))
+                prior = size * np.repeat(self.scales[places], sets.cells()) * predicted
+                counts += (prior / (prior + noise)) ** 2 * (nearest - counts)
+            self.counts[cells] = counts
 
     def _shares(self) -> NDArray[np.float64]:
         """Return the share of records that each code of each attribute holds, (codes,), one attribute after the other."""
@@ -356,9 +360,7 @@ class Known:
         sets = self.sets.take(places)
         near, spread = self._noisy(sets)
         reach = np.repeat(MOST_DEVIATIONS * spread, sets.cells())
-        values = np.concatenate(
-            [shares[self.sets.starts[place] : self.sets.starts[place + 1]] for place in places.tolist()]
-        )
+        values = shares[np.repeat(np.isin(np.arange(len(self.sets)), places), self.sets.cells())]
         limits = np.maximum(near - reach, 0.0), np.maximum(near + reach, 0.0)
         one_way = kept.nearest(shares[: kept.values.size], number)
         values = np.clip(self._with_margins(sets, np.clip(values, *limits), one_way), *limits)
@@ -532,8 +534,7 @@ def best_parts(known: Known, records: NDArray[np.int32], fresh: NDArray[np.float
         if some.any():
             weighted = weights[some] * apart[some]
             information = float(weighted @ apart[some]) + _SURE
-            part = (float(weighted @ (fresh[some] - own[some])) + _SURE / 2) / information
-            parts[width - 1] = min(1.0, max(0.0, part))
+            parts[width - 1] = np.clip((weighted @ (fresh[some] - own[some]) + _SURE / 2) / information, 0.0, 1.0)
         elif width > 1:
             parts[width - 1] = parts[width - 2]
     return parts
@@ -541,5 +542,4 @@ def best_parts(known: Known, records: NDArray[np.int32], fresh: NDArray[np.float
 
 def normals(seed: int, count: int) -> NDArray[np.float64]:
     """Return standard normal numbers from a public stream."""
-    numbers = uniforms(public_stream(seed, "thinned noise"), count)
-    return np.asarray(ndtri(np.clip(numbers, 2.0**-54, 1 - 2.0**-53)))
+    return np.asarray(ndtri(np.clip(uniforms(public_stream(seed, "thinned noise"), count), 2.0**-54, 1 - 2.0**-53)))
