@@ -426,6 +426,28 @@ def test_parts_are_all_of_what_is_right_and_none_of_what_is_wrong() -> None:
     assert best_parts(known, uniform, fresh).max() < 0.001
 
 
+def test_records_say_nothing_of_pairs_that_coarse_tables_alone_know() -> None:
+    """Records are fitted to measured pairs, and know no others: these keep what was found of their coarse tables."""
+    asked = workload()
+    plan = make_measured_plan(request(1e6), asked)
+    known = Known(Job(plan, SCHEMA, asked, {}, {}), plan)
+    known.counts, pairs = np.repeat(ROWS / known.sets.cells(), known.sets.cells()), known.of_order(2)
+    known.precision[:] = np.where(known.sets.widths() == 1, 1e-3, 0.0)
+    known.precision[[place for place in pairs.tolist() if 3 not in known.sets.attributes_of(place)]] = 1e-3
+    known.estimates = residuals_of(known.sets, ROWS * known.shares_of(codes()))
+    some, none = np.array([0.0, 1.0, 1.0]), np.zeros(3)
+
+    def moved() -> list[bool]:
+        both = [known.mixed(codes(), parts, known.kept(), ROWS).terms for parts in (some, none)]
+        return [not np.allclose(one.values, other.values, atol=1e-6) for one, other in zip(*both, strict=True)]
+
+    assert all(moved())
+    known.parts = np.concatenate([np.arange(size) for size in SIZES])
+    known.coarse = np.zeros(int(known.sets.cells()[pairs].sum())), np.full(pairs.size, np.inf)
+    triples = [row for row in known.sets.attributes.tolist() if -1 not in row]
+    assert moved() == [3 not in row for row in triples]
+
+
 def test_a_rare_value_is_lifted_by_no_more_than_its_part_of_the_records() -> None:
     """Records that were fitted to noisy pairs hold rare values too often, as none is negative; the final fit takes half of it.
 

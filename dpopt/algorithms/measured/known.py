@@ -354,9 +354,11 @@ class Known:
         """
         shares = self.counts / self.plan.size
         if records is not None:
-            part = np.repeat(parts[self.sets.widths() - 1], self.sets.cells())
-            shares = shares + part * (self.shares_of(records) - shares)
-        places = self._workload_sets()
+            part = parts[self.sets.widths() - 1] * (self.coarse is None or self._of_measured_pairs())
+            shares = shares + np.repeat(part, self.sets.cells()) * (self.shares_of(records) - shares)
+        _, wholes, inside = subsets_of(self.marginals)
+        places = np.unique(largest_parts(self.marginals, wholes, inside))  # the workload's own sets
+        places = places[places >= 0]
         sets = self.sets.take(places)
         near, spread = self._noisy(sets)
         reach = np.repeat(MOST_DEVIATIONS * spread, sets.cells())
@@ -365,6 +367,15 @@ class Known:
         one_way = kept.nearest(shares[: kept.values.size], number)
         values = np.clip(self._with_margins(sets, np.clip(values, *limits), one_way), *limits)
         return replace(self._fitting(sets, values, np.full(len(sets), float(self.plan.size) ** 2)), kept=kept)
+
+    def _of_measured_pairs(self) -> NDArray[np.bool_]:
+        """Return of which sets all pairs were measured, (A,): of others records know less than coarse tables say."""
+        pairs, rows = self.of_order(2), self.sets.attributes
+        measured = np.eye(len(self.job.schema) + 1, dtype=bool)
+        measured[-1] = measured[:, -1] = True  # no attribute
+        first, second = rows[pairs, 0], rows[pairs, 1]
+        measured[first, second] = measured[second, first] = self.precision[pairs] > 0
+        return np.asarray(measured[rows[:, :, None], rows[:, None, :]].all(axis=(1, 2)))
 
     def kept(self) -> KeptMarginals:
         """Return the one-way marginals that rows keep: the nearest feasible ones, within half a deviation of their noise.
@@ -482,12 +493,6 @@ class Known:
             for place, weight in enumerate(weights.tolist())
         )
         return FitProblem(self.job.schema.sizes, terms, self.job.schema.circuit(), self.sets.domains)
-
-    def _workload_sets(self) -> NDArray[np.int64]:
-        """Return the places of the workload's own sets."""
-        _, wholes, parts = subsets_of(self.marginals)
-        largest = largest_parts(self.marginals, wholes, parts)
-        return np.unique(largest[largest >= 0])
 
     def usable(self) -> NDArray[np.int64]:
         """Return the sets to fit: measured with all their subsets, and of one attribute only where no larger one says it."""
