@@ -33,8 +33,10 @@ EPSILONS = (1.0, 0.1, 10.0)
 UNSHRUNKEN = "unshrunken"
 LOSSES = 20
 """As many of the default's largest losses are named."""
-SLOPE, LEAST_SLOPE, EXCESS = 0.85, 0.75, 1.1
-"""The bars: the mean and the least slope, and group means over the better of unshrunken and independent."""
+LEAST_SLOPE, EXCESS = 0.75, 1.1
+"""The bars: the least slope of a table, and group means over the better of unshrunken and independent."""
+SLOPES = {"as bought": ("slope", "reliable"), "with equal shares": ("even slope", "even")}
+"""Which precision the reliability of a pair goes by: its slope and the number of such pairs among `FIGURES`."""
 
 Found = Mapping[tuple[str, float, str], dict[str, float]]
 """Means over runs and halves, by table, epsilon and method."""
@@ -70,7 +72,7 @@ def measured(setting: Setting, environments: Path | None, limit: float, folder: 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a release warns of is measured here
-            found = {method: judge.figures(released(setting, environments, limit, folder))}
+            found = {method: judge.figures(*released(setting, environments, limit, folder))}
     except PeerFailedError as error:
         return [{"setting": _label(setting), "failed": str(error)}]
     if method == INDEPENDENT:
@@ -119,15 +121,13 @@ def markdown(report: Report) -> Iterator[str]:
         "tables they are larger:"
     )
     yield from documents.captioned(caption, titles, _against(found))
-    titles = [
-        "epsilon",
-        "tables with reliable pairs",
-        "slope: mean",
-        "least",
-        "below .75",
-        "group means over 1.1 times the better",
-    ]
+    over = "group means over 1.1 times the better"
+    titles = ["epsilon", "reliable", "tables with such pairs", "slope: mean", "least", "below .75", over]
     yield from documents.captioned("The bars (slopes of .85 in the mean and .75 on each table):", titles, _bars(found))
+    parts = [f"{title}: {part}" for title, part in itertools.product(SLOPES, ("releases", "pairs", "slope"))]
+    titles = ["table", "epsilon", *parts, "group means over the better's"]
+    caption = "Slopes of each table, with the standard error of their mean over releases:"
+    yield from documents.captioned(caption, titles, _slopes(report["rows"], found))
     titles = ["table", "epsilon", "figure", "default", "other", "has", "ratio"]
     yield from documents.captioned("The default's largest losses:", titles, itertools.islice(losses(found), LOSSES))
     titles = ["table", "epsilon", "method", "releases", *FIGURES.values()]
@@ -144,7 +144,7 @@ def markdown(report: Report) -> Iterator[str]:
 
 
 def _judged() -> list[str]:
-    return [name for name in FIGURES if name not in {"slope", "reliable"}]
+    return [name for name in FIGURES if name not in itertools.chain(*SLOPES.values())]
 
 
 def _text(row: Mapping[str, float], name: str) -> str:
@@ -176,19 +176,37 @@ def _against(found: Found) -> Iterator[list[object]]:
 
 
 def _bars(found: Found) -> Iterator[list[object]]:
-    for epsilon in sorted({key[1] for key in found}):
+    for epsilon, (title, (name, _)) in itertools.product(sorted({key[1] for key in found}), SLOPES.items()):
         own = {key[0]: row for key, row in found.items() if key[1:] == (epsilon, DEFAULT)}
-        slopes = {name: row["slope"] for name, row in own.items() if "slope" in row}
-        over = []
-        for name, row in own.items():
-            others = [
-                found.get((name, epsilon, other), {}).get("group", math.inf) for other in (INDEPENDENT, UNSHRUNKEN)
-            ]
-            if "group" in row and row["group"] > EXCESS * min(others):
-                over.append(f"{name} ({row['group'] / min(others):.2f})")
-        low = [f"{name} ({slope:.2f})" for name, slope in slopes.items() if slope < LEAST_SLOPE]
+        slopes = {table: row[name] for table, row in own.items() if name in row}
+        excesses = {table: _over_the_better(found, table, epsilon) for table in own}
+        over = [f"{table} ({excess:.2f})" for table, excess in excesses.items() if excess > EXCESS]
+        low = [f"{table} ({slope:.2f})" for table, slope in slopes.items() if slope < LEAST_SLOPE]
         mean, least = (f"{one(slopes.values()):.3f}" if slopes else "" for one in (statistics.fmean, min))
-        yield [f"{epsilon:g}", len(slopes), mean, least, ", ".join(low) or "none", ", ".join(over) or "none"]
+        yield [f"{epsilon:g}", title, len(slopes), mean, least, ", ".join(low) or "none", ", ".join(over) or "none"]
+
+
+def _over_the_better(found: Found, table: str, epsilon: float) -> float:
+    """Return the default's error of group means over that of the better of unshrunken and independent; 0 without them."""
+    others = [found.get((table, epsilon, one), {}).get("group", math.inf) for one in (INDEPENDENT, UNSHRUNKEN)]
+    return found[table, epsilon, DEFAULT].get("group", 0.0) / min(others)
+
+
+def _slopes(rows: list[Result], found: Found) -> Iterator[list[object]]:
+    for table, epsilon in ((key[0], key[1]) for key in found if key[2] == DEFAULT):
+        every = [row["figures"] for row in rows if "figures" in row and row["setting"].startswith(f"{table}, {epsilon:g}, ")
+                 and row["setting"].endswith(f", {DEFAULT}")]  # fmt: skip
+        cells: list[object] = []
+        for slope, pairs in SLOPES.values():
+            held = [one for one in every if slope in one]
+            number, mean = (
+                f"{statistics.fmean(one[name] for one in held):.3g}" if held else "" for name in (pairs, slope)
+            )
+            if len(held) > 1:
+                mean += f" +- {statistics.stdev(one[slope] for one in held) / math.sqrt(len(held)):.2g}"
+            cells += [len(held) or "", number, mean]
+        if any(cells):
+            yield [table, f"{epsilon:g}", *cells, f"{_over_the_better(found, table, epsilon):.2f}"]
 
 
 def losses(found: Found) -> Iterator[list[object]]:

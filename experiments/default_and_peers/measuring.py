@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.conversions import zcdp_rho
+from dpopt.answers.estimates import Sums, covariances
+from dpopt.inference.measured_residuals import MeasuredResiduals
 from experiments.default_and_peers.releasing import Halves
 from experiments.one_estimator.measuring import association, errors
 from experiments.one_estimator.methods import Released
@@ -16,11 +19,12 @@ from experiments.one_estimator.tables import CLASSES, MOST_CELLS, Marginal, Tabl
 
 FIGURES = {
     "tv1": "TV of single columns", "tv2": "TV of pairs", "tv3": "TV of triples", "mean": "means, sd",
-    "quartile": "quartiles, sd", "group": "group means, sd", "slope": "slope over reliable pairs",
-    "reliable": "reliable pairs", "pearson": "Pearson", "spearman": "Spearman", "cramer": "Cramer's V",
+    "quartile": "quartiles, sd", "group": "group means, sd", "slope": "slope, as bought",
+    "reliable": "pairs", "even slope": "slope, equal shares", "even": "pairs, equal shares",
+    "pearson": "Pearson", "spearman": "Spearman", "cramer": "Cramer's V",
     "coefficient": "coefficients, standard errors", "auc": "AUC",
 }  # fmt: skip
-HIGHER_IS_BETTER = ("slope", "auc")
+HIGHER_IS_BETTER = ("slope", "even slope", "auc")
 MOST = 300
 """Random marginals of an order, or pairs of a column that makes groups and an ordered one, where there are more."""
 RELIABLE = 0.85
@@ -35,8 +39,8 @@ class Judge:
     def __init__(self, halves: Halves, epsilon: float):
         self.halves, self.table, self.epsilon = halves, halves.own, epsilon
 
-    def figures(self, released: Released) -> dict[str, float]:
-        """Return the figures by the names of `FIGURES`; those that do not apply to the table are left out."""
+    def figures(self, released: Released, bought: MeasuredResiduals) -> dict[str, float]:
+        """Return the figures by the names of `FIGURES`, given the precision bought, but for those that do not apply."""
         table, records = self.table, np.asarray(released.records)
         mass = np.ones(len(records)) if released.weights is None else np.asarray(released.weights, dtype=np.float64)
         found = {f"tv{order}": errors(table, _some(table, order), released)["tv"] for order in (1, 2, 3)}
@@ -51,7 +55,7 @@ class Judge:
                 filled, ours = _filled(real, ones), _filled(made, mass)
                 found["pearson"] = _correlations_off((filled, ones), (ours, mass))
                 found["spearman"] = _correlations_off((_ranks(filled, ones), ones), (_ranks(ours, mass), mass))
-            found |= self.groups([_joint(table, pair, records, mass) for pair in self.pairs])
+            found |= self.groups([_joint(table, pair, records, mass) for pair in self.pairs], bought)
             found["coefficient"] = self._coefficients(records, mass)
         found["auc"] = self.area(records, mass)
         return {name: value for name, value in found.items() if np.isfinite(value)}
@@ -85,12 +89,12 @@ class Judge:
         pairs = [pair for pair in itertools.product(groups, self.ordered) if pair[0] != pair[1]]
         return _sample([pair for pair in pairs if self.table.cells(pair) <= MOST_CELLS])
 
-    def groups(self, made: list[Numbers]) -> dict[str, float]:
-        """Return the error of group means over all pairs, the slope over reliable ones, and their number.
+    def groups(self, made: list[Numbers], bought: MeasuredResiduals | None = None) -> dict[str, float]:
+        """Return the error of group means over all pairs, the slopes over reliable ones, and their numbers.
 
         A pair's error is the root mean square over the half's own groups, in standard deviations of the ordered column.
         """
-        off, slopes = [], []
+        off, slopes = [], defaultdict[str, list[float]](list)
         for pair, joint in zip(self.pairs, made, strict=True):
             values, kept = self._values(pair[1])
             real, ours = _joint(self.table, pair)[:, kept], joint[:, kept]
@@ -104,11 +108,26 @@ class Judge:
             shares = sizes / sizes.sum()
             off.append(np.sqrt(shares @ (guessed - own) ** 2 / spread))
             signal = float(shares @ (own - overall) ** 2)
-            noise = self.noise**2 * float(shares @ (((values - own[:, None]) ** 2).sum(axis=1) / sizes**2))
-            if signal > 0 and signal / (signal + noise) >= RELIABLE:
-                slopes.append(float(shares @ ((own - overall) * (guessed - shares @ guessed))) / signal)
+            slope = float(shares @ ((own - overall) * (guessed - shares @ guessed))) / max(signal, LEAST_ERROR)
+            variances = {"even": self.noise**2 * ((values - own[:, None]) ** 2).sum(axis=1)}
+            if bought is not None and bought.missing(pair) is None:
+                variances[""] = self._noise_of_means(bought, pair, own)
+            for name, variance in variances.items():
+                if signal > 0 and signal / (signal + float(shares @ (variance / sizes**2))) >= RELIABLE:
+                    slopes[name].append(slope)
         found = {"group": float(np.mean(off))} if off else {}
-        return found | ({"slope": float(np.mean(slopes)), "reliable": float(len(slopes))} if slopes else {})
+        for name, every in slopes.items():
+            found[f"{name} slope".strip()], found[name or "reliable"] = float(np.mean(every)), float(len(every))
+        return found
+
+    def _noise_of_means(self, bought: MeasuredResiduals, pair: Marginal, own: Numbers) -> Numbers:
+        """Return the variance of the noise in the sum of (value - mean) of each group: its mean's times its size squared."""
+        values, kept = self._values(pair[1])
+        counted = np.zeros((2, self.table.sizes[pair[1]]))
+        counted[:, kept] = values, np.ones(values.size)
+        sums = Sums((pair[0],), (pair[1],), counted)
+        found = covariances(bought, sums, sums)  # alike for all groups: (1, 2, 2)
+        return np.asarray(found[:, 0, 0] - 2 * own * found[:, 0, 1] + own**2 * found[:, 1, 1])
 
     def area(self, records: NDArray[np.integer], mass: Numbers) -> float:
         """Return the AUC, on the other half, of boosted trees that say whether the class is the commonest one."""

@@ -11,8 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpopt
+from dpopt.algorithms.measured.plan import MeasuredPlan
+from dpopt.algorithms.measured.stages import sets_of
+from dpopt.inference.measured_residuals import MeasuredResiduals
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.queries.residuals import Residuals
 from dpopt.schema.attribute import Attribute, AttributeKind
+from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Schema
+from dpopt.transcript.journal import MemoryJournal
 from experiments.one_estimator import tables as whole
 from experiments.one_estimator.methods import Released
 from experiments.one_estimator.tables import Table
@@ -24,6 +31,9 @@ PEERS = ("dpmm mst", "dpmm aim")
 METHODS = (DEFAULT, INDEPENDENT, *PEERS)
 AIM_EPSILONS, AIM_COLUMNS = (0.1, 1.0), 20
 """AIM is run at these budgets, on tables of at most so many columns."""
+
+NOTHING = np.zeros((0, 1), dtype=np.int32), np.zeros(0)
+"""No sets of attributes, and no precisions."""
 
 Setting = tuple[str, float, int, int, str]
 """Table, epsilon, number of the split, half (0 or 1) and method."""
@@ -68,21 +78,59 @@ def halves(name: str, run: int, half: int) -> Halves:
     return Halves(own, other, np.array(ordered), np.array(missing))
 
 
-def released(setting: Setting, environments: Path | None, limit: float, folder: Path | None) -> Released:
-    """Return what a method releases of a half; `PeerFailedError` if a peer does not. A folder keeps the records of each run."""
+def released(
+    setting: Setting, environments: Path | None, limit: float, folder: Path | None
+) -> tuple[Released, MeasuredResiduals]:
+    """Return what a method releases of a half, and with which precision it measured its marginals.
+
+    `PeerFailedError` if a peer releases nothing. A folder keeps the records of each run.
+    """
     name, epsilon, run, half, method = setting
+    own = halves(name, run, half)
     if folder is None:
-        return _released(halves(name, run, half), epsilon, method, environments, limit)
+        made, sets, precisions = _released(own, epsilon, method, environments, limit)
+        return made, _bought(own, sets, precisions)
     kept = folder / f"{name} {epsilon:g} {run} {half} {method}.npz"
     if not kept.exists():
-        made = _released(halves(name, run, half), epsilon, method, environments, limit)
+        made, sets, precisions = _released(own, epsilon, method, environments, limit)
         weights = np.ones(len(made.records)) if made.weights is None else made.weights
-        np.savez_compressed(kept, records=made.records, weights=weights)
+        np.savez_compressed(kept, records=made.records, weights=weights, sets=sets, precisions=precisions)
     with np.load(kept, allow_pickle=False) as stored:
-        return Released(stored["records"], stored["weights"])
+        return Released(stored["records"], stored["weights"]), _bought(own, stored["sets"], stored["precisions"])
 
 
-def _released(halves: Halves, epsilon: float, method: str, environments: Path | None, limit: float) -> Released:
+def _bought(halves: Halves, sets: NDArray[np.int32], precisions: NDArray[np.float64]) -> MeasuredResiduals:
+    """Return residuals of these sets (S, k) as if they had been measured with these precisions: their noise counts alone."""
+    marginals = MarginalSet(Domains.of(halves.schema(), occurring=False), sets)
+    with np.errstate(divide="ignore"):
+        return MeasuredResiduals(
+            marginals, np.zeros(marginals.number_of_cells), 1 / precisions, float(len(halves.own.codes))
+        )
+
+
+def _precisions(release: dpopt.SyntheticRelease) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the sets of attributes within a workload, (S, k), and how precisely all stages together measured each, 1 / s^2.
+
+    Coarse tables are left out: they give no estimate of all cells.
+    """
+    plan = release.job.plan
+    if not isinstance(plan, MeasuredPlan) or not isinstance(release.transcript, MemoryJournal):
+        raise TypeError("expected a release of residuals that is held in memory")
+    scales = {planned.name: planned.scale for planned in plan.stages}
+    _, sets = sets_of(release.job.workload)
+    found = np.zeros(len(sets))
+    for entry in release.transcript.entries:
+        if entry.get("kind") == "factors" and "parts" not in entry:
+            factors = np.array(entry["factors"], dtype=np.int64)
+            places = np.flatnonzero(factors)
+            measured = Residuals(sets.take(places), factors[places])
+            found[places] += 1 / measured.variances(scales[str(entry["stage"])] ** 2)
+    return sets.attributes, found
+
+
+def _released(
+    halves: Halves, epsilon: float, method: str, environments: Path | None, limit: float
+) -> tuple[Released, NDArray[np.int32], NDArray[np.float64]]:
     import pandas as pd
 
     table = halves.own
@@ -92,15 +140,17 @@ def _released(halves: Halves, epsilon: float, method: str, environments: Path | 
         peer, _, own = method.partition(" ")
         coded = PeerTable(table.codes, tuple(table.sizes.tolist()), table.names)
         limits: dict[str, Any] = {"epsilon": epsilon, "delta": table.delta, "order": 2, "limit": limit}
-        return Released(run_peer(environments / peer, peer, own, coded, **limits).records)
+        made = run_peer(environments / peer, peer, own, coded, **limits)
+        return Released(made.records), *NOTHING
     columns = {}
     for place, (codes, ordered) in enumerate(zip(table.codes.T.astype(int), halves.ordered, strict=True)):
         cells = pd.Series(codes, dtype="Int64") if ordered else pd.Series([f"v{code}" for code in codes], dtype=object)
         columns[table.names[place]] = cells.mask(codes == halves.missing[place])
     asked = ("marginals:1",) if method == INDEPENDENT else ()
     terms: dict[str, Any] = {"epsilon": epsilon, "delta": table.delta, "n0": len(table.codes), "predict": False}
-    records = dpopt.release(pd.DataFrame(columns), halves.schema(), *asked, **terms).records
-    return Released(np.asarray(records.held), records.weights)
+    release = dpopt.release(pd.DataFrame(columns), halves.schema(), *asked, **terms)
+    bought = NOTHING if method == INDEPENDENT else _precisions(release)
+    return Released(np.asarray(release.records.held), release.records.weights), *bought
 
 
 def _declared(name: str) -> Schema | None:

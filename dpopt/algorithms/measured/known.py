@@ -272,7 +272,11 @@ class Known:
                     sets.take(some), deviations[mask], noise[mask], predicted[mask], size, likelihoods
                 )
             counts = shrunken_counts(sets, deviations, noise, predicted, self.scales[places], size)
-            self.counts[cells] = onto_simplices(sets, counts, size) if width == 1 else counts
+            if width == 1:  # SH-9: shrinkage lifts codes that no record has; a set that is plainly uneven is not shrunk
+                counts, nearest = (onto_simplices(sets, each, size) for each in (counts, predicted + deviations))
+                prior = size * np.repeat(self.scales[places], sets.cells()) * predicted
+                counts += (prior / (prior + noise)) ** 2 * (nearest - counts)
+            self.counts[cells] = counts
 
     def _shares(self) -> NDArray[np.float64]:
         """Return the share of records that each code of each attribute holds, (codes,), one attribute after the other."""
@@ -351,19 +355,28 @@ class Known:
         """
         shares = self.counts / self.plan.size
         if records is not None:
-            part = np.repeat(parts[self.sets.widths() - 1], self.sets.cells())
-            shares = shares + part * (self.shares_of(records) - shares)
-        places = self._workload_sets()
+            part = parts[self.sets.widths() - 1] * (self.coarse is None or self._of_measured_pairs())
+            shares = shares + np.repeat(part, self.sets.cells()) * (self.shares_of(records) - shares)
+        _, wholes, inside = subsets_of(self.marginals)
+        places = np.unique(largest_parts(self.marginals, wholes, inside))  # the workload's own sets
+        places = places[places >= 0]
         sets = self.sets.take(places)
         near, spread = self._noisy(sets)
         reach = np.repeat(MOST_DEVIATIONS * spread, sets.cells())
-        values = np.concatenate(
-            [shares[self.sets.starts[place] : self.sets.starts[place + 1]] for place in places.tolist()]
-        )
+        values = shares[np.repeat(np.isin(np.arange(len(self.sets)), places), self.sets.cells())]
         limits = np.maximum(near - reach, 0.0), np.maximum(near + reach, 0.0)
         one_way = kept.nearest(shares[: kept.values.size], number)
         values = np.clip(self._with_margins(sets, np.clip(values, *limits), one_way), *limits)
         return replace(self._fitting(sets, values, np.full(len(sets), float(self.plan.size) ** 2)), kept=kept)
+
+    def _of_measured_pairs(self) -> NDArray[np.bool_]:
+        """Return of which sets all pairs were measured, (A,): of others records know less than coarse tables say."""
+        pairs, rows = self.of_order(2), self.sets.attributes
+        measured = np.eye(len(self.job.schema) + 1, dtype=bool)
+        measured[-1] = measured[:, -1] = True  # no attribute
+        first, second = rows[pairs, 0], rows[pairs, 1]
+        measured[first, second] = measured[second, first] = self.precision[pairs] > 0
+        return np.asarray(measured[rows[:, :, None], rows[:, None, :]].all(axis=(1, 2)))
 
     def kept(self) -> KeptMarginals:
         """Return the one-way marginals that rows keep: the nearest feasible ones, within half a deviation of their noise.
@@ -482,12 +495,6 @@ class Known:
         )
         return FitProblem(self.job.schema.sizes, terms, self.job.schema.circuit(), self.sets.domains)
 
-    def _workload_sets(self) -> NDArray[np.int64]:
-        """Return the places of the workload's own sets."""
-        _, wholes, parts = subsets_of(self.marginals)
-        largest = largest_parts(self.marginals, wholes, parts)
-        return np.unique(largest[largest >= 0])
-
     def usable(self) -> NDArray[np.int64]:
         """Return the sets to fit: measured with all their subsets, and of one attribute only where no larger one says it."""
         good = {tuple(row[row >= 0].tolist()) for row in self.sets.attributes[np.flatnonzero(self.precision > 0)]}
@@ -533,8 +540,7 @@ def best_parts(known: Known, records: NDArray[np.int32], fresh: NDArray[np.float
         if some.any():
             weighted = weights[some] * apart[some]
             information = float(weighted @ apart[some]) + _SURE
-            part = (float(weighted @ (fresh[some] - own[some])) + _SURE / 2) / information
-            parts[width - 1] = min(1.0, max(0.0, part))
+            parts[width - 1] = np.clip((weighted @ (fresh[some] - own[some]) + _SURE / 2) / information, 0.0, 1.0)
         elif width > 1:
             parts[width - 1] = parts[width - 2]
     return parts
@@ -542,5 +548,4 @@ def best_parts(known: Known, records: NDArray[np.int32], fresh: NDArray[np.float
 
 def normals(seed: int, count: int) -> NDArray[np.float64]:
     """Return standard normal numbers from a public stream."""
-    numbers = uniforms(public_stream(seed, "thinned noise"), count)
-    return np.asarray(ndtri(np.clip(numbers, 2.0**-54, 1 - 2.0**-53)))
+    return np.asarray(ndtri(np.clip(uniforms(public_stream(seed, "thinned noise"), count), 2.0**-54, 1 - 2.0**-53)))
