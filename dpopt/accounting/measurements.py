@@ -108,7 +108,7 @@ def measurement_scale(sensitivity: int, *, amount: float, gaussian: bool) -> flo
 
 
 def joint_scale(scales: Sequence[float], *, gaussian: bool) -> float:
-    """Return the scale of one draw that costs at most what draws of these scales do, too large by less than 1e-11 of it.
+    """Return a scale at which one draw costs at most as much as draws of these scales, exact to 1e-11.
 
     Never below the smallest scale. Epsilons or rhos add up, so the inverse scales do, or their squares. Checked by
     `tests/accounting/test_measurements.py`.

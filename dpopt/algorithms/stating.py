@@ -45,7 +45,8 @@ from dpopt.schema.finer import rough_differences
 from dpopt.schema.schema import Schema
 
 TIE = 1.25
-"""Predictions of two methods are this far apart from what was measured in one of five settings (experiments/one_estimator)."""
+"""The difference of two methods' predictions from measured errors in one of five settings (experiments/one_estimator).
+"""
 MOST_CELLS = 5_000_000
 """Cells of marginals on which the baselines are compared; of more, a public random part of the marginals."""
 

@@ -1,4 +1,4 @@
-"""What a user asks of a release of records: names, types, defaults and help, once for Python and the command line.
+"""The terms of a release of records: names, types, defaults and help, once for Python and the command line.
 
 The fields of `ReleaseTerms` are the options of ``dpopt release`` (those of `PlanTerms` of ``dpopt plan``) and the
 keywords of `dpopt.release`. `Keywords` says the same to type checkers, which read no dataclass as keywords; a test

@@ -36,14 +36,14 @@ it, and "value", that whose share it is, or "term", that of a coefficient; then 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Figure:
-    """A figure as a function of the sums of a question, of which shares and means are divided by the last one."""
+    """A figure as a function of the sums of a question; shares and means are divided by the last sum."""
 
     measure: str
     place: int = 0
     """The sum that is counted; of a mean that by representatives, and two more by least and greatest numbers."""
     value: str | None = None
     edges: Numbers | None = None
-    """Edges of the bins of a quantile, each of which has a sum."""
+    """Edges of the bins of a quantile; each edge has a sum."""
 
     def interval(self, sums: Numbers, covariance: Numbers, z: float) -> tuple[Interval, Within]:
         """Return it with its interval, and for a mean the ends of that of the numbers themselves."""
@@ -130,7 +130,7 @@ class Estimated:
 
 
 def row_of(names: Row, interval: Interval, within: Within, how: str) -> Row:
-    """Return a figure: what it is, its interval, and how it was found."""
+    """Return a figure: its labels, its interval, and how it was found."""
     figures = (interval.estimate, interval.low, interval.high, interval.deviation)
     ends = {} if within is None else dict(zip(("least", "greatest"), within, strict=True))
     return {**names, **dict(zip(FIGURES, figures, strict=False)), **ends, "how": how}
@@ -208,7 +208,7 @@ def _positive(covariances: Numbers) -> Numbers:
 
 
 def _sums(question: Question, schema: Schema, domains: Domains, by: tuple[int, ...]) -> tuple[Sums, list[_Figure]]:
-    """Return the sums of a question without what is subtracted, and its figures."""
+    """Return the sums of a question without the subtracted one, and its figures."""
     columns = tuple(map(schema.index, question.columns))
     shape = tuple(int(domains.counts[one]) for one in columns)
     codes = codes_of_cells(question.text, domains, columns, by)

@@ -25,7 +25,7 @@ def _experiments() -> Path:
 
 
 def reproduce(name: str | None = None, *, full: bool = False, out: str | os.PathLike[str] | None = None) -> str:
-    """Repeat a figure, a table or a theorem of a paper: what the paper says, our figures on file, and ours measured now.
+    """Repeat a figure, a table or a theorem of a paper: the paper's figures, ours on file, and ours measured now.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Train on synthetic records, test on real ones; and how well the two are told apart. NOT private."""
+"""Train on synthetic records, test on real ones; and how well a classifier separates the two. NOT private."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ class NonPrivatePropensity:
 def compare_propensity(
     dataset: PrivateDataset, schema: Schema, synthetic: Codes, weights: Numbers
 ) -> NonPrivatePropensity | None:
-    """Return how well real and synthetic records, as of `compare_predictions`, are told apart; None where records are few.
+    """Return how well a classifier separates real and synthetic records; None if there are few records.
 
     Source: Snoke, Raab, Nowok, Dibben and Slavkovic 2018, General and specific utility measures for synthetic data; the
     classifier is gradient boosting, the probabilities are of three folds, the null expectation is of permutations.

@@ -153,7 +153,7 @@ def _matrix(pairs: Pairs, places: list[int], which: int) -> Numbers:
 
 
 def judged_sections(schema: Schema, judged: Judgement) -> dict[str, Any]:
-    """Return what the table says: errors beside sampling, the worst pairs, models, groups."""
+    """Return the comparison with the table: errors and sampling errors, the worst pairs, models, groups."""
 
     def named(one: Any) -> str:
         return _name(schema, one)

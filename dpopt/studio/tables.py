@@ -35,7 +35,7 @@ ON_INVALID = {
     "clip,other": "clip numbers to the nearest bin; other values count as 'other', or as missing",
     "clip,drop": "clip numbers to the nearest bin; a row with another value is left out",
 }
-"""How to handle values that do not fit: what a release takes, and words."""
+"""Treatments of values that do not fit, as keywords of a release and as words."""
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".txt", ".parquet", ".xlsx", ".sav", ".dta", ".sas7bdat")
 
 

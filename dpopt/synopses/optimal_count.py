@@ -160,7 +160,7 @@ class OptimalCount(PlannedSynopsis):
         return [repr(self.where), str(self.answer())]
 
     def notes(self) -> list[Note]:
-        """Return what a reader is warned of: also that the draw has less than the epsilon that was asked for."""
+        """Return the warnings for a reader, among them a draw at less than the wanted epsilon."""
         return [*super().notes(), *self.plan.notes()]
 
     def _error(self) -> tuple[str, float, bool]:

@@ -210,7 +210,7 @@ def frame(rows: list[Row]) -> pd.DataFrame:
 
 
 def _beside(row: Row, shrunken: Row) -> Row:
-    """Return an answer with the shrunken one beside it; a coefficient, and what was not measured, have none."""
+    """Return an answer with its shrunken one; coefficients and unmeasured figures have none."""
     if "term" in row or row["how"] != MEASURED:
         return row
     return row | {name: shrunken[of] for name, of in zip(SHRUNKEN, ("estimate", "low", "high"), strict=True)}

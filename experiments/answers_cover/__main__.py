@@ -186,7 +186,7 @@ def _beside(rows: Sequence[Result]) -> Iterator[str]:
         shown = [f"{one:.3f}" for one in (held, plain)]
         shown += [f"{least:.3f} ({table})", f"{width:.2f}", f"{(squares[0] / squares[1]) ** 0.5:.2f}"]
         entries.append([kind, f"{epsilon:g}", f"{of:,}", *shown])
-    titles = ["figures", "epsilon", "intervals", "hold", "unbiased hold", "least of a table", "width", "error"]
+    titles = ["figures", "epsilon", "intervals", "shrunken hold", "unbiased hold", "least of a table", "width", "error"]
     caption = "Shrunken answers of groups of at least 1 %; width (median) and error over those of the unbiased ones:"
     yield from documents.captioned(caption, titles, entries)
 

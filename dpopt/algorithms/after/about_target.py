@@ -1,4 +1,4 @@
-"""What an owner asks of a release about one column: its means or shares within groups, and a regression. NOT private."""
+"""Released figures about one column for its owner: means or shares within groups, and a regression. NOT private."""
 
 from __future__ import annotations
 

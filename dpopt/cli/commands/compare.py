@@ -153,7 +153,7 @@ def compare(
 
 
 def instance_cases(places: list[Path]) -> list[Case]:
-    """Return the instances of names, files and folders; what is left out of a folder is told."""
+    """Return the instances of names, files and folders, and report files that a folder leaves out."""
     from dpopt.comparison.compare import cases_from_instances
 
     return cases_from_instances(places, note=lambda text: typer.echo(text, file=sys.stderr))

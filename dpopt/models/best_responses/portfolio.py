@@ -59,7 +59,7 @@ class Portfolio(Handing):
 
 
 def _joined(found: SolveResult, searched: float, answer: SolveResult) -> SolveResult:
-    """Return the exact solver's answer with the better record; `found` is the search's, after so many seconds."""
+    """Return the exact solver's answer with the better record; `found` is the search's, after this number of seconds."""
     own, bound = answer.objective, answer.bound
     behind = found.objective is not None and (own is None or own < found.objective)
     record = found if behind else answer

@@ -80,7 +80,7 @@ def in_their_order(values: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def _numbers(texts: Sequence[str]) -> list[tuple[float, int] | None]:
-    """Return the numbers that texts begin with, and whether what is below or above is meant: -1 or 1, else 0."""
+    """Return the numbers that texts begin with, and whether values below or above are meant: -1 or 1, else 0."""
     found = (_NUMBERED.match(text.casefold()) for text in texts)
     return [
         None if one is None else (float(one[2].replace(",", "")), (one[1] in _ABOVE) - (one[1] in _BELOW))

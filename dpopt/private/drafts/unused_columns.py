@@ -1,4 +1,4 @@
-"""What is said of columns that a schema does not name, by their names alone."""
+"""Remarks on columns that a schema does not name, from their names alone."""
 
 from dpopt.errors import visible
 from dpopt.private.drafts.guess_attribute import names_persons

@@ -79,16 +79,16 @@ class GroupSums(_Measurement):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SumsInRounds:
-    """Sums over groups of bins in rounds: a group that is measured for the last time gets what is left for its bins at once."""
+    """Sums over groups of bins in rounds: the last measurement of a group gets the whole rest of its bins' budget."""
 
     name: str
-    """What is measured, in words."""
+    """Name of the measurement."""
     scales: tuple[float, ...]
     """Of the noise of each round, in records."""
     gaussian: bool
 
     def charge(self, bins_of_a_record: int, relation: NeighbouringRelation) -> Charge:
-        """Return what all rounds cost together.
+        """Return the charge of all rounds together.
 
         **Sensitivity.** That of `GroupSums`. **Theorem.** No bin costs more than all rounds with their own noise: a
         group of a last time costs what its round and all later ones do, and its bins are measured no more

@@ -122,7 +122,7 @@ class PrivateDataset(Closed):
         return count_on_columns(self._columns, self._schema.sizes, queries, threads=threads, progress=progress)
 
     def _distinct_rows(self) -> Distinct:
-        """Return the distinct records, if they are few beside all, else all; looked for once."""
+        """Return the distinct records, if they are few compared with all, else all; cached."""
         from dpopt.queries.counting.marginal_kernels import distinct_rows
 
         if not hasattr(self, "_distinct"):

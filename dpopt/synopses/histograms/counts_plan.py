@@ -133,7 +133,7 @@ class CountsPlan(SynopsisPlan, ABC):
 
     @property
     def rounds_of_sums(self) -> SumsInRounds:
-        """What is measured in rounds, the largest blocks first."""
+        """Measurements in rounds, the largest blocks first."""
         return SumsInRounds("blocks in rounds", self.scales[::-1], self.gaussian)
 
     @property
@@ -152,7 +152,7 @@ class CountsPlan(SynopsisPlan, ABC):
         return node_sensitivity(self.relation)
 
     def charges(self) -> list[Charge]:
-        """Return what each level costs, in the order of the levels, or what all rounds cost together."""
+        """Return the charge of each level, in the order of the levels, or of all rounds together."""
         if self.round_levels:
             return [self.rounds_of_sums.charge(1, self.relation)]
         return [

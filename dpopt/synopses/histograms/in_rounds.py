@@ -76,7 +76,7 @@ def next_round(
 
 
 def rounds_of(plan: CountsPlan, noisy: Sequence[NDArray[np.int64]]) -> list[Round]:
-    """Return the rounds of a release, the first one first; nodes of which no later round has a cell had their last time."""
+    """Return the rounds of a release in order; a node without cells in later rounds was measured for the last time."""
     for name, values in zip(plan.level_names, noisy, strict=True):
         if values.ndim != 2 or len(values) != 2:
             raise TranscriptError(
