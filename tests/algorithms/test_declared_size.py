@@ -144,10 +144,8 @@ def test_a_folder_says_it_everywhere_once_and_replays(tmp_path: Path, monkeypatc
     for file in Path("out").iterdir():
         assert file.read_bytes() == (Path("again") / file.name).read_bytes()
     loud = flat(call(*asked, "loud", "--n0", "300", "--details").stdout)
-    assert "including the error of n0)" in loud
     assert "Do not use anything: the declared number of records is wrong" in loud
-    assert "assuming that n0 is right)" in flat(call(*asked, "fine", "--n0", "3000", "--details").stdout)
-    assert "estimated from this release)" in flat(call(*asked, "measured", "--details").stdout)
+    assert "is wrong" not in flat(call(*asked, "fine", "--n0", "3000", "--details").stdout)
 
 
 def test_what_is_paid_for_outlives_warnings_that_are_errors() -> None:

@@ -103,7 +103,7 @@ def test_the_owner_sees_the_figures_of_the_table_as_counted(folder: Path, tmp_pa
     missed = dpopt.evaluate(folder, other).intervals
     assert missed is not None
     assert next(one["question"] for one in missed["figures"] if not one["held"]) == ASKED[0]
-    assert "not share of smoker = true, 1 in the table" in missed["words"]
+    assert "missed: share of smoker = true, 1 in the table" in missed["words"]
     file = tmp_path / "table.csv"
     other.to_csv(file, index=False)
     said = flat(succeed("evaluate", folder, file))

@@ -139,7 +139,7 @@ class OpenedError(Exception):
 
 
 REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
-    "no budget": ({"epsilon": None}, PlanError, "give the budget as epsilon= .with delta=, or without., or as rho="),
+    "no budget": ({"epsilon": None}, PlanError, "found no budget: give epsilon= .with or without delta=. or rho="),
     "two budgets": ({"rho": 1.0}, PlanError, "and not both"),
     "negative epsilon": ({"epsilon": -1.0}, AccountingError, "epsilon of a budget: found -1.0"),
     "delta of 1": ({"delta": 1.0}, AccountingError, "delta of a budget: found 1.0"),

@@ -172,7 +172,7 @@ def test_words_that_nobody_knows_are_named_with_what_to_write(tmp_path: Path) ->
     draft = dpopt.infer_schema(table)
     said = " ".join(draft.columns[0].check)
     assert 'declare "type": "numeric" with "edges" and "missing": ["bar", "foo"]' in said
-    assert "'NA' is a value; if it stands for no value" in " ".join(draft.columns[1].check)
+    assert "'NA' is a value; if it marks missing values" in " ".join(draft.columns[1].check)
     assert 'write "missing": ["", "NA"]' in " ".join(draft.columns[1].check)
     changes: dict[str, Any] = {
         "age": {"type": "numeric", "edges": [0, 90], "missing": ["bar", "foo"]},

@@ -96,7 +96,7 @@ def test_counts_are_read_in_order(tmp_path: Path) -> None:
         held = read_counts(table, "n")
         assert held._counts.tolist() == [3, 0, 5]
         assert held._rows == np.sum([3, 0, 5])
-    with pytest.raises(PrivateDataError, match="no number"):
+    with pytest.raises(PrivateDataError, match="a value that is not a number"):
         read_counts(frame, "name")
     with pytest.raises(PrivateDataError, match="empty cells"):
         read_counts(pd.DataFrame({"n": [1.0, None]}), "n")
@@ -122,5 +122,5 @@ def test_an_empty_line_or_cell_is_refused_and_shifts_no_bin(tmp_path: Path, text
 
 
 def test_what_is_no_number_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PrivateDataError, match="no number"):
+    with pytest.raises(PrivateDataError, match="a value that is not a number"):
         read(tmp_path, "n\n1\nmany\n")
