@@ -30,12 +30,12 @@ COMMANDS = {
     "Release records": ("release", "plan", "evaluate", "answer", "report", "schema", "demo", "studio"),
     "After a release": ("inspect", "resume", "replay", "reweight", "budget"),
     "Answers without records": (),
-    "Optimization": ("certify", "compare", "model", "solvers", "bench", "polynomial"),
+    "Optimization": ("certify", "compare", "model", "solvers", "bench", "polynomial", "reproduce"),
 }
 """Parts of the reference of commands, the most used first; a command that no part names releases answers alone."""
 PYTHON: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "Release records": (
-        ("release", "plan", "evaluate", "answer", "regression", "report", "Synthesizer", "SyntheticRelease", "Planned"),
+        ("release", "plan", "evaluate", "answer", "report", "Synthesizer", "SyntheticRelease", "Planned"),
         ("algorithms", "reports"),
     ),
     "Tables, schemas and questions": (("infer_schema", "read_table", "Schema"), ("private", "schema", "queries")),

@@ -268,7 +268,7 @@ def _size(terms: Terms, n: int | None) -> int:
             "declares"
         )
     if n is None and n0 is None:
-        raise PlanError("the plan needs a number of records: give --n")
+        raise PlanError("the plan needs a number of records: give --n, or --n0 if the release declares it")
     return n if n0 is None else n0  # type: ignore[return-value]  # one of the two is given
 
 

@@ -90,7 +90,7 @@ class SyntheticRelease(Shown):
     >>> how = {"algorithm": dpopt.DualQuery(rounds=2, draws=1, step=0.1), "n0": 1000, "predict": False}
     >>> made = dpopt.release(table, schema, "marginals:1", epsilon=1, delta=1e-6, **how)
     >>> made.verdict[:40]
-    'Nothing in this release tells how good i'
+    'Nothing in this release shows how accura'
     >>> made.chosen["algorithm"], made.record_schema is schema, len(made.answers()), made.numbers(), made.figures()
     ('dualquery', True, 4, {}, [])
     >>> (int(made.records.multiplicity.sum()), int(made.written.multiplicity.sum()))  # a record for each round; rows

@@ -55,7 +55,7 @@ BANS: dict[str, tuple[str, ...]] = {
     "shutil.copy": (),
     "shutil.copyfile": (),
     "tempfile": (
-        "dpopt/releases/folder_files.py",
+        "dpopt/files/written_files.py",
         "dpopt/cli/commands/demo.py",
         "dpopt/private/engines/dask_workers.py",  # locks of Dask's workers, which hold no data
         "dpopt/solvers/*.py",

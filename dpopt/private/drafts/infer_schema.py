@@ -284,7 +284,7 @@ def infer_schema(
     >>> draft = infer_schema(pd.DataFrame({"age": [30, 41, 30], "smoker": ["ja", "nein", "ja"]}))
     >>> print(draft)
     the DataFrame: 3 rows, 2 of 2 columns drafted
-    age     categorical 2 values  -- values that occur: compare with the code book
+    age     categorical 2 values  -- values from the table: compare with the code book
     smoker  boolean     2 values
     >>> draft.schema.attributes[1].values
     ('nein', 'ja')
