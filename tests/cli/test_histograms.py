@@ -212,7 +212,7 @@ def test_the_unbiased_estimate_of_cells_is_answered_and_written(folder: Path, tm
         ("histogram release {columns} --column age --ranges file:{lines}", "line 2: age: 1 is not an edge"),
         ("histogram release {columns} --column age --ranges file:none.csv", "cannot be read"),
         ("histogram release {counts} --counts m", "lacks 1 column"),
-        ("histogram release {counts} --counts name", "no number"),
+        ("histogram release {counts} --counts name", "a value that is not a number"),
         ("grid release {columns} --columns age", "give two or more"),
         ("grid release {columns} --columns age,age", "'age' twice"),
         ("grid release {columns} --columns age,shoe", "found no attribute 'shoe'"),

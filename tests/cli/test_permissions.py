@@ -113,7 +113,7 @@ def writing_options() -> set[tuple[str, str]]:
 
 
 def test_every_option_that_writes_is_tried(tmp_path: Path) -> None:
-    """`demo` and `studio` are left out: they call what `release` and `replay` call."""
+    """Left out: `demo` and `studio`, which call what `release` and `replay` call; `reproduce`, which reads made-up data."""
     (tmp_path / "given").mkdir()
     tried = {
         (" ".join(str(word) for word in call[:length]), "-o" if word == "--out" else str(word))
@@ -122,7 +122,7 @@ def test_every_option_that_writes_is_tried(tmp_path: Path) -> None:
         for word in call
     }
     wanted = {(words, "-o" if option == "--out" else option) for words, option in writing_options()}
-    assert wanted - tried == {("demo", "--keep"), ("studio", "--folder")}
+    assert wanted - tried == {("demo", "--keep"), ("reproduce", "-o"), ("studio", "--folder")}
 
 
 @pytest.mark.usefixtures("without_umask")

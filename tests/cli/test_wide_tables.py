@@ -167,7 +167,7 @@ def test_options_replace_what_a_release_says_of_its_table(tmp_path: Path) -> Non
     write_baskets(other, CELLS, first=2)
     assert succeed("evaluate", tmp_path / "out", other, "--first-item", 2, "--json") == expected
     assert succeed("evaluate", tmp_path / "out", files["table.npz"], "--layout", "npz", "--json") == expected
-    assert "no item" in refuse("evaluate", tmp_path / "out", files["baskets"], "--first-item", 0)
+    assert "is not an item" in refuse("evaluate", tmp_path / "out", files["baskets"], "--first-item", 0)
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ def test_columns_that_the_schema_does_not_name_are_listed_and_not_read(table: Pa
     content = HEADER.replace("id", "id,note").encode() + b"1,\xff,F,5\n"
     assert "line 2: b'\\xff' is not text" in refusal(table, content)
     assert read(table, content.replace(b"\xff", b"?")) == [[0], [0]]
-    ignored = "columns that the schema does not name, ignored: "
+    ignored = "ignored columns, which the schema does not name: "
     people = "id, note; if id names people with several rows, use --person and --rows-per-person"
     assert unused_columns(table, SCHEMA) == ignored + people
     assert unused_columns(table, SCHEMA, TableReading(person="id", rows_per_person=2)) == f"{ignored}note"

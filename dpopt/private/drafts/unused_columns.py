@@ -20,4 +20,4 @@ def unused_columns(table: AnyTable, schema: Schema, reading: TableReading | None
     persons = [name for name in unused if how.person is None and names_persons(name)]
     protect = f"; if {persons[0]} names people with several rows, use --person and --rows-per-person" if persons else ""
     listed = ", ".join(name or "(no name)" for name in unused)
-    return visible(f"columns that the schema does not name, ignored: {listed}{protect}")
+    return visible(f"ignored columns, which the schema does not name: {listed}{protect}")
