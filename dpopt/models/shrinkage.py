@@ -17,8 +17,8 @@ never makes SH-1 larger, and it is above the optimum by at most
 
 (`dpopt.inference.shrinkage.fit_weights`). A cell then is a mixture of normal posteriors with the weights w_k L_ik /
 f_i, the means y_i v_ik / (s_i + v_ik) and the variances s_i v_ik / (s_i + v_ik); mean and variance of this mixture are
-stated (SH-7). Where asked for, no answer is further than 3 deviations of its noise from what was measured (SH-8). Page:
-models/shrinkage.
+stated (SH-7). If asked for, no answer is further than 3 deviations of its noise from its measurement (SH-8). The counts of
+one column are mixed with the noisy ones, the more the less even they are (SH-9). Page: models/shrinkage.
 """
 
 from __future__ import annotations
