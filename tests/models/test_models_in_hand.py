@@ -342,7 +342,7 @@ def test_a_best_response_names_its_rows_by_clause(instance: Instance, formulatio
             {"sizes": [2], "queries": [[[0, 1]]], "weights": [2**54], "rewards": [[1, 1]]},
             "beyond",
         ),
-        ("perturbed_response", {"sizes": [2], "queries": [], "weights": [], "rewards": [[1, np.nan]]}, "no number"),
+        ("perturbed_response", {"sizes": [2], "queries": [], "weights": [], "rewards": [[1, np.nan]]}, "not a number"),
         ("perturbed_response", {"sizes": [2], "queries": [[[0, 5]]], "weights": [1], "rewards": [[0, 0]]}, "code"),
     ],
 )

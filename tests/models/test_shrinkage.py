@@ -1,6 +1,6 @@
 """The weights of an empirical prior (SH-1 to SH-7): solvers, EM and its bound, and the posterior of a cell.
 
-SH-8 is tested where it is used: tests/algorithms/test_residuals.py.
+SH-8 and SH-9 are tested where they are used: tests/algorithms/test_residuals.py.
 """
 
 from __future__ import annotations
