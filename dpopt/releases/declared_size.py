@@ -65,8 +65,9 @@ def contradiction(privacy: Mapping[str, Any], totals: Sequence[Total]) -> dict[s
     {'declared': 600, 'says': 'about', 'records': 5994, 'deviation': 17.8885}
     >>> contradiction({**privacy, "public_size": 6000}, [Total(5980.0, 20.0)])
     """
-    declared = privacy["public_size"]
-    if privacy.get("relation") != "add-remove" or privacy["budget"].get("earlier") or not declared:
+    if privacy.get("relation") != "add-remove" or privacy["budget"].get("earlier"):
+        return None
+    if not (declared := privacy["public_size"]):
         return None
     estimate = combined([one for one in totals if one.says == "about"])
     limits = [one for one in totals if one.says != "about"]

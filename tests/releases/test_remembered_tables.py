@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
@@ -80,9 +81,12 @@ def test_what_is_refused_is_not_remembered_and_what_is_interrupted_is(tmp_path: 
 def test_a_draw_that_ends_a_run_is_remembered(tmp_path: Path) -> None:
     table = tmp_path / "few.csv"
     pd.DataFrame({"smoker": [True, False]}).to_csv(table, index=False)
-    with pytest.raises(ChargedError, match="the noise hides it"):
+    with suppress(ChargedError):  # the noise hides so few rows in all but about one run of a hundred
         dpopt.release(table, SCHEMA, epsilon=0.001, delta=1e-6, predict=False)
     assert "released once before" in note_of(table)[0]
+    with pytest.raises(ChargedError), remembered(tmp_path / "other.csv", None, Told()):
+        raise ChargedError("the noise hides it")
+    assert len(note_of(tmp_path / "other.csv")) == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are Unicode")
