@@ -145,7 +145,7 @@ def test_a_folder_says_it_everywhere_once_and_replays(tmp_path: Path, monkeypatc
         assert file.read_bytes() == (Path("again") / file.name).read_bytes()
     loud = flat(call(*asked, "loud", "--n0", "300", "--details").stdout)
     assert "Do not use anything: the declared number of records is wrong" in loud
-    assert "is wrong" not in flat(call(*asked, "fine", "--n0", "3000", "--details").stdout)
+    assert "number of records is wrong" not in flat(call(*asked, "fine", "--n0", "3000", "--details").stdout)
 
 
 def test_what_is_paid_for_outlives_warnings_that_are_errors() -> None:
