@@ -2,8 +2,8 @@
 
 Every solver runs in a child process that is new for each problem, and that has solved a tiny problem before the clock
 starts: loading a library and compiling a kernel count for nobody. Whatever one solver does (crash, hang, claim what is
-not so) costs its row. Closed forms run in this process, and third-party solvers (entry points) may. All get copies of
-the problems. Values are re-evaluated here; bounds are proven here, once for each problem.
+not so) costs its row. Closed forms run in this process, and third-party solvers unless they are an `InChildProcess`,
+timed from here. All get copies of the problems. Values are re-evaluated here; bounds are proven here, once for each problem.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dpopt.programs.results import SolveLimits, SolveResult
 from dpopt.programs.solver import Solver
 from dpopt.releases.solver_choice import solver_and_formulation
 from dpopt.solvers.outside import words_of
-from dpopt.solvers.registry import BREAKDOWNS
+from dpopt.solvers.registry import BREAKDOWNS, get_solver
 
 
 def cases_from_instances(places: Sequence[Path], *, note: Callable[[str], None] = lambda text: None) -> list[Case]:
@@ -264,15 +264,19 @@ ALL_TIME = 10**9
 """Sweeps of the local search, which would otherwise stop after a few thousand: here it uses all of its time."""
 
 
-def contestant_named(text: str, *, models: bool = False) -> Contestant:
-    """Return the contestant that a user types: "cp-sat", or "highs:clique"; for models "clarabel", or "closed-form"."""
+def contestant_named(given: str | Solver, *, models: bool = False) -> Contestant:
+    """Return the contestant that a user types: "cp-sat", or "highs:clique"; for models "clarabel", or "closed-form".
+
+    In Python a solver may be given as it is.
+    """
+    text = given.strip() if isinstance(given, str) else get_solver(given).name
+    name, colon, _ = text.partition(":") if isinstance(given, str) else (text, "", "")
     if models:
-        name, colon, _ = text.strip().partition(":")
         if colon:
-            raise PlanError(f"a model has one formulation; found {text.strip()!r}, give {name!r}")
-        return Contestant(name, ClosedForm() if name == CLOSED_FORM else in_child(name))
-    inner, formulation = solver_and_formulation(text, in_child)
-    name = text.strip().partition(":")[0]
+            raise PlanError(f"a model has one formulation; found {text!r}, give {name!r}")
+        closed = name == CLOSED_FORM
+        return Contestant(name, ClosedForm() if closed else in_child(name) if isinstance(given, str) else given)
+    inner, formulation = solver_and_formulation(given, in_child)
     if formulation is None:
         return Contestant(name, inner, None, ALL_TIME if name == "local-search" else None)
     return Contestant(f"{name}:{formulation.value}", inner, formulation)
@@ -281,7 +285,7 @@ def contestant_named(text: str, *, models: bool = False) -> Contestant:
 def in_child(name: str) -> Solver:
     """Return a registered solver in a child process: the local search too, which usually runs in the driver's."""
     from dpopt.solvers.process.child_process import InChildProcess
-    from dpopt.solvers.registry import AUTO, DEFAULT, SOLVERS, get_solver
+    from dpopt.solvers.registry import AUTO, DEFAULT, SOLVERS
 
     name = DEFAULT if name == AUTO else name
     solver = get_solver(name)
