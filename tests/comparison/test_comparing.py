@@ -82,4 +82,4 @@ def test_an_object_gets_the_formulation_that_its_name_would_get(tmp_path: Path) 
     assert dpopt.compare(MODEL, [Programs()], seconds=5).rows[0].status == "refused"  # no quadratic programs
     found = dpopt.compare_releases(made, write_table(tmp_path), [Programs(), "highs"], seconds=5)
     assert [row["fallbacks"] for row in found.rows] == [0, 0]
-    assert found.rounds[0]["value"] == found.rounds[made.job.plan.rounds]["value"]
+    assert found.rounds[0]["value"] == found.rounds[found.rows[0]["rounds"]]["value"]
