@@ -84,7 +84,7 @@ def require_solver(given: str | Solver, takes: Capability = Capability.MAX_CSP, 
     """Refuse a solver that is unknown, cannot run here, or does not take the problems that it is to solve.
 
     Weighted clauses are written out for solvers that do not take them; the local search stands for methods of our own.
-    One from outside that is to state `bounds` of clauses is refused where it states none.
+    With `bounds`, a solver of clauses from outside that states none is refused, too.
     """
     if takes is Capability.MAX_CSP or given == registry.DEFAULT:
         solver = clause_solver(given)

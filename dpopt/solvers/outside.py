@@ -30,10 +30,8 @@ from dpopt.queries.clauses import Clauses
 from dpopt.solvers.process.child_process import InChildProcess
 from dpopt.solvers.registry import BREAKDOWNS, require_available
 
-TRIAL_SECONDS = 30.0
-"""The time limit of a part of dpopt on a tiny problem, at which it ends early by itself: its library may have to load."""
-TRIAL_OF_OTHERS = 2.0
-"""The time limit of a solver from outside on a tiny problem, of which it may use all."""
+TRIAL_SECONDS, TRIAL_OF_OTHERS = 30.0, 2.0
+"""Time limits on a tiny problem: of parts of dpopt, which end early; of solvers from outside, which may use all."""
 PATIENCE, OVERRUN = 60.0, 2.0
 """Seconds, or multiples of the time limit, that a foreign solver is waited for: the longer of the two."""
 
@@ -84,8 +82,8 @@ def _timed(result: object, begun: float) -> object:
     taken = time.perf_counter() - begun
     if not isinstance(result, SolveResult):
         return result
-    history = (replace(one, seconds=min(one.seconds, taken)) for one in result.history if not one.seconds < 0)
-    return replace(result, seconds=taken, history=tuple(history))
+    known = tuple(replace(one, seconds=min(one.seconds, taken)) for one in result.history if not one.seconds < 0)
+    return replace(result, seconds=taken, history=known)
 
 
 def solver_result(
@@ -117,17 +115,15 @@ def warm_up(solver: Solver, program: Program, limits: SolveLimits) -> None:
 
 
 def tried(solver: Solver, takes: Capability, *, bounds: bool = False) -> Solver:
-    """Return the solver, tried once if it is from outside.
-
-    Raises SolverUnavailableError where it cannot run, or does not answer; PlanError where it is to state `bounds`, and
-    states none.
-    """
+    """Return the solver, tried once if it is from outside; raises where it cannot run, is silent, or lacks `bounds`."""
     inner = outsider(require_available(solver))
     known = [stated for one, kind, stated in _passed if one is inner and kind is takes]
     if inner is not None and not known:
         known = _trial(solver, inner, takes)
     if bounds and not all(known):
-        raise PlanError(f"--gap needs a bound, and {name_of(solver)!r} states none; name an exact solver, such as cp-sat")
+        raise PlanError(
+            f"--gap needs a bound, and {name_of(solver)!r} states none; name an exact solver, such as cp-sat"
+        )
     return solver
 
 
@@ -144,9 +140,8 @@ def _trial(solver: Solver, inner: Solver, takes: Capability) -> list[bool]:
             raise  # the user's word, which no thread of a solver hears
         why = str(error) or "it was interrupted"
     if why is None:
-        stated = result.bound is not None or result.termination is Termination.OPTIMAL
-        _passed.append((inner, takes, stated))
-        return [stated]
+        _passed.append((inner, takes, result.bound is not None or result.termination is Termination.OPTIMAL))
+        return [_passed[-1][2]]
     failure = f"the solver {name_of(solver)!r} failed: {where}: {why}. Mend it, or take another one"
     answers = "where it fails, a method of dpopt's own answers, in rounds a short local search, or none does"
     warn(AccuracyWarning(f"{failure}: {answers}"))
