@@ -270,8 +270,8 @@ class DualQuery(PlayedOptions):
     gap: Annotated[
         float | None,
         Option(
-            "End a round when its record is proven to be within this share of its draws of the optimum: .02 adds at "
-            "most .02 to the certified error. For exact solvers; auto then is cp-sat.",
+            "End a round when its record is, by the solver's own bound, within this share of its draws of the optimum: .02 "
+            "adds at most .02 to the error, once 'dpopt certify' proves it. For solvers with bounds; auto then is cp-sat.",
             Number("the gap", least=0, most=1),
         ),
     ] = None

@@ -14,7 +14,7 @@ import numpy as np
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.simulation import named_part, simulated_clauses
-from dpopt.algorithms.options import Auto, Options, PlanRequest, Projection
+from dpopt.algorithms.options import Auto, DualQuery, Options, PlanRequest, Projection
 from dpopt.algorithms.prediction import BASELINES, ROWS, PredictedError
 from dpopt.algorithms.registry import ALGORITHMS, OPTIONS, algorithm_of, candidates_for, plan_of, predict, values_plan
 from dpopt.algorithms.request import (
@@ -233,7 +233,8 @@ def prepare(
     terms = terms.with_cost_as_budget(terms.n0 if size is None else size, progress)
     terms.check()
     options = terms.algorithm
-    require_solver(options.own_solver or options.solver_name, Capability[options.solver_takes])
+    bounds = isinstance(options, DualQuery) and options.gap is not None
+    require_solver(options.own_solver or options.solver_name, Capability[options.solver_takes], bounds=bounds)
     if isinstance(options, Projection):
         require_solver(options.pricing_name)
     declared = schema if isinstance(schema, Schema) else Schema.read(schema)

@@ -2,8 +2,8 @@
 
 Every solver runs in a child process that is new for each problem, and that has solved a tiny problem before the clock
 starts: loading a library and compiling a kernel count for nobody. Whatever one solver does (crash, hang, claim what is
-not so) costs its row. Closed forms run in this process, and third-party solvers (entry points) may. All get copies of
-the problems. Values are re-evaluated here; bounds are proven here, once for each problem.
+not so) costs its row. Closed forms run in this process, and third-party solvers unless they are an `InChildProcess`,
+timed from here. All get copies of the problems. Values are re-evaluated here; bounds are proven here, once for each problem.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 from dpopt.algorithms.after.certify import parse_rounds
 from dpopt.algorithms.synthetic_release import SyntheticRelease
@@ -31,7 +30,8 @@ from dpopt.programs.results import SolveLimits, SolveResult
 from dpopt.programs.solver import Solver
 from dpopt.releases.solver_choice import solver_and_formulation
 from dpopt.solvers.outside import words_of
-from dpopt.solvers.registry import BREAKDOWNS
+from dpopt.solvers.process.child_process import InChildProcess
+from dpopt.solvers.registry import AUTO, BREAKDOWNS, DEFAULT, SOLVERS, get_solver
 
 
 def cases_from_instances(places: Sequence[Path], *, note: Callable[[str], None] = lambda text: None) -> list[Case]:
@@ -101,11 +101,6 @@ MARKS = (0.1, 1.0, 5.0, 20.0, 60.0, 300.0)
 """Seconds at which values are compared, as far as the limit allows."""
 
 
-@runtime_checkable
-class _Closable(Protocol):
-    def close(self) -> None: ...
-
-
 def run(case: Case, contestant: Contestant, limits: SolveLimits) -> Row:
     """Run one contestant on one case; whatever happens is a row.
 
@@ -145,8 +140,9 @@ def _run(nothing: Row, problem: Problem, contestant: Contestant, limits: SolveLi
 
 
 def _close(contestant: Contestant) -> None:
-    if isinstance(contestant.inner, _Closable):
-        contestant.inner.close()
+    close = getattr(contestant.inner, "close", None)
+    if callable(close):
+        close()
 
 
 def _row_of(nothing: Row, problem: Problem, result: SolveResult) -> Row:
@@ -264,15 +260,17 @@ ALL_TIME = 10**9
 """Sweeps of the local search, which would otherwise stop after a few thousand: here it uses all of its time."""
 
 
-def contestant_named(text: str, *, models: bool = False) -> Contestant:
-    """Return the contestant that a user types: "cp-sat", or "highs:clique"; for models "clarabel", or "closed-form"."""
+def contestant_named(given: str | Solver, *, models: bool = False) -> Contestant:
+    """Return the contestant that a user types, "cp-sat" or "highs:clique", for models "closed-form"; or gives as it is."""
+    text = given.strip() if isinstance(given, str) else get_solver(given).name
+    name, colon, _ = text.partition(":") if isinstance(given, str) else (text, "", "")
     if models:
-        name, colon, _ = text.strip().partition(":")
         if colon:
-            raise PlanError(f"a model has one formulation; found {text.strip()!r}, give {name!r}")
-        return Contestant(name, ClosedForm() if name == CLOSED_FORM else in_child(name))
-    inner, formulation = solver_and_formulation(text, in_child)
-    name = text.strip().partition(":")[0]
+            raise PlanError(f"a model has one formulation; found {text!r}, give {name!r}")
+        if isinstance(given, str):
+            given = ClosedForm() if name == CLOSED_FORM else in_child(name)
+        return Contestant(name, given)
+    inner, formulation = solver_and_formulation(given, in_child)
     if formulation is None:
         return Contestant(name, inner, None, ALL_TIME if name == "local-search" else None)
     return Contestant(f"{name}:{formulation.value}", inner, formulation)
@@ -280,9 +278,6 @@ def contestant_named(text: str, *, models: bool = False) -> Contestant:
 
 def in_child(name: str) -> Solver:
     """Return a registered solver in a child process: the local search too, which usually runs in the driver's."""
-    from dpopt.solvers.process.child_process import InChildProcess
-    from dpopt.solvers.registry import AUTO, DEFAULT, SOLVERS, get_solver
-
     name = DEFAULT if name == AUTO else name
     solver = get_solver(name)
     if isinstance(solver, InChildProcess) or name not in SOLVERS:

@@ -28,9 +28,7 @@ Posed = Model | MaxCsp | SyntheticRelease | str | os.PathLike[str]
 def contestants_named(solvers: str | Sequence[str | Solver], *, models: bool = False) -> list[Contestant]:
     """Return the contestants of names with commas, or of a list of names and solvers."""
     given = [name for name in solvers.split(",") if name.strip()] if isinstance(solvers, str) else list(solvers)
-    found = [
-        contestant_named(one, models=models) if isinstance(one, str) else Contestant(one.name, one) for one in given
-    ]
+    found = [contestant_named(one, models=models) for one in given]
     labels = [contestant.label for contestant in found]
     twice = sorted({label for label in labels if labels.count(label) > 1})
     if twice:

@@ -22,7 +22,7 @@ from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program, why_refused
 from dpopt.releases.solver_choice import formulation_named, solver_with_duals
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
-from dpopt.solvers.outside import TRIAL_SECONDS, answer, tiny_clauses, tiny_problem
+from dpopt.solvers.outside import answer, tiny_clauses, tiny_problem, warm_up
 from dpopt.solvers.registry import BREAKDOWNS
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class _Weighted:
         if self.problem.rules.number_of_rules:
             tiny = replace(tiny, rules=_tiny_rule())
         program = tiny if formulation is None else max_csp_as_mip(tiny, formulation)
-        answer(contestant.inner, program, replace(limits, seconds=TRIAL_SECONDS, work=None))
+        warm_up(contestant.inner, program, limits)
 
     def solve(self, contestant: Contestant, limits: SolveLimits) -> SolveResult:
         return cast("SolveResult", answer(contestant.solver(), self.problem, limits))
@@ -148,9 +148,9 @@ class _Posed:
         if isinstance(contestant.inner, ClosedForm):
             self.model.solve(contestant.label)
             return
-        able = contestant.inner.capabilities
-        tiny, _ = tiny_problem(Capability.LP if Capability.LP in able else Capability.MIP)
-        answer(contestant.inner, tiny, replace(limits, seconds=TRIAL_SECONDS, work=None))
+        kinds = (Capability.LP, Capability.CONVEX_QP, Capability.CONES)
+        takes = next((kind for kind in kinds if kind in contestant.inner.capabilities), Capability.MIP)
+        warm_up(contestant.inner, tiny_problem(takes)[0], limits)
 
     def solve(self, contestant: Contestant, limits: SolveLimits) -> SolveResult:
         own = isinstance(contestant.inner, ClosedForm)

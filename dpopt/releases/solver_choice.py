@@ -80,17 +80,18 @@ def clause_solver(given: str | Solver) -> Solver:
     return Presolved(Portfolio(taking.inner, registry.get_solver(registry.DEFAULT)))
 
 
-def require_solver(given: str | Solver, takes: Capability = Capability.MAX_CSP) -> None:
+def require_solver(given: str | Solver, takes: Capability = Capability.MAX_CSP, *, bounds: bool = False) -> None:
     """Refuse a solver that is unknown, cannot run here, or does not take the problems that it is to solve.
 
     Weighted clauses are written out for solvers that do not take them; the local search stands for methods of our own.
+    With `bounds`, a solver of clauses from outside that states none is refused, too.
     """
     if takes is Capability.MAX_CSP or given == registry.DEFAULT:
         solver = clause_solver(given)
         while isinstance(solver, Presolved | Portfolio):  # they would settle it
             solver = solver.inner
         if not isinstance(solver, OwnFormulation):  # its rows are about attributes of the schema: tried with that
-            tried(solver, takes)
+            tried(solver, takes, bounds=bounds)
         return
     solver = registry.get_solver(given)
     if takes not in solver.capabilities:

@@ -11,6 +11,7 @@ import contextvars
 import os
 import queue
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +19,7 @@ from functools import partial
 
 import numpy as np
 
-from dpopt.errors import AccuracyWarning, DpoptError, ProgramError, SolverUnavailableError, warn
+from dpopt.errors import AccuracyWarning, DpoptError, PlanError, ProgramError, SolverUnavailableError, warn
 from dpopt.programs.building import Builder
 from dpopt.programs.conic import Cone
 from dpopt.programs.max_csp import MaxCsp
@@ -29,8 +30,8 @@ from dpopt.queries.clauses import Clauses
 from dpopt.solvers.process.child_process import InChildProcess
 from dpopt.solvers.registry import BREAKDOWNS, require_available
 
-TRIAL_SECONDS = 30.0
-"""The time limit of a solver that is tried on a tiny problem."""
+TRIAL_SECONDS, TRIAL_OF_OTHERS = 30.0, 2.0
+"""Time limits on a tiny problem: of parts of dpopt, which end early; of solvers from outside, which may use all."""
 PATIENCE, OVERRUN = 60.0, 2.0
 """Seconds, or multiples of the time limit, that a foreign solver is waited for: the longer of the two."""
 
@@ -38,16 +39,20 @@ _Reply = queue.SimpleQueue[tuple[object, BaseException | None]]
 _Tasks = queue.SimpleQueue[tuple[Callable[[], object], _Reply]]
 _idle: list[_Tasks] = []
 _overdue: list[tuple[Solver, _Reply]] = []
-_passed: deque[tuple[Solver, Capability]] = deque(maxlen=16)
+_passed: deque[tuple[Solver, Capability, bool]] = deque(maxlen=16)  # and whether it states a bound
+_warm: deque[tuple[Solver, str]] = deque(maxlen=16)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_idle.clear)  # threads stay behind
 
 
 def answer(solver: Solver, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> object:
-    """Return or raise the outcome of `solve`; without a time limit it is waited for."""
+    """Return or raise the outcome of `solve`, timed here; without a time limit it is waited for."""
     inner, solve = outsider(solver), partial(solver.solve, program, limits, hint=hint)
-    if inner is None or isinstance(inner, InChildProcess):
+    if inner is None:
         return solve()
+    begun = time.perf_counter()
+    if isinstance(inner, InChildProcess):
+        return _timed(solve(), begun)
     _overdue[:] = [one for one in _overdue if one[1].empty()]
     reason = f"the solver {name_of(inner)!r} did not answer"
     if any(late is inner for late, _ in _overdue):
@@ -69,7 +74,16 @@ def answer(solver: Solver, program: Program, limits: SolveLimits = NO_LIMITS, *,
     if error is not None:
         error.add_note("raised by the solver")
         raise error
-    return result
+    return _timed(result, begun)
+
+
+def _timed(result: object, begun: float) -> object:
+    """Return a result with the seconds of its call, within which its history lies: a solver's word on time is none."""
+    taken = time.perf_counter() - begun
+    if not isinstance(result, SolveResult):
+        return result
+    known = tuple(replace(one, seconds=min(one.seconds, taken)) for one in result.history if not one.seconds < 0)
+    return replace(result, seconds=taken, history=known)
 
 
 def solver_result(
@@ -89,14 +103,35 @@ def solver_result(
     raise ProgramError(f"{of}: {reason}")
 
 
-def tried(solver: Solver, takes: Capability) -> Solver:
-    """Return the solver, tried if it is from outside; raises SolverUnavailableError where it cannot run, or does not answer."""
+def warm_up(solver: Solver, program: Program, limits: SolveLimits) -> None:
+    """Let a solver solve a tiny problem before a clock runs, one from outside in this process only once."""
+    inner, known = outsider(solver), program.fingerprint()
+    if any(one is inner and warm == known for one, warm in _warm):
+        return
+    most = TRIAL_SECONDS if inner is None else min(TRIAL_OF_OTHERS, limits.seconds or TRIAL_OF_OTHERS)
+    answer(solver, program, replace(limits, seconds=most, work=None))
+    if inner is not None and not hasattr(inner, "close"):  # who closes a process begins another
+        _warm.append((inner, known))
+
+
+def tried(solver: Solver, takes: Capability, *, bounds: bool = False) -> Solver:
+    """Return the solver, tried once if it is from outside; raises where it cannot run, is silent, or lacks `bounds`."""
     inner = outsider(require_available(solver))
-    if inner is None or any(one is inner and kind is takes for one, kind in _passed):
-        return solver
+    known = [stated for one, kind, stated in _passed if one is inner and kind is takes]
+    if inner is not None and not known:
+        known = _trial(solver, inner, takes)
+    if bounds and not all(known):
+        raise PlanError(
+            f"--gap needs a bound, and {name_of(solver)!r} states none; name an exact solver, such as cp-sat"
+        )
+    return solver
+
+
+def _trial(solver: Solver, inner: Solver, takes: Capability) -> list[bool]:
+    """Try a solver, and return whether it states a bound; nothing, after a warning, where it fails."""
     (program, best), where = (tiny_problem(takes), f"it was tried on a problem of two variables ({takes.value})")
     try:
-        result = solver_result(solver, program, SolveLimits(seconds=TRIAL_SECONDS))
+        result = solver_result(solver, program, SolveLimits(seconds=TRIAL_OF_OTHERS))
         why = _wrong(program, verified(program, result), best)
     except SolverUnavailableError as error:
         raise SolverUnavailableError(f"{error}; {where}. Mend it, or take another solver") from error
@@ -105,12 +140,12 @@ def tried(solver: Solver, takes: Capability) -> Solver:
             raise  # the user's word, which no thread of a solver hears
         why = str(error) or "it was interrupted"
     if why is None:
-        _passed.append((inner, takes))
-    else:
-        failure = f"the solver {name_of(solver)!r} failed: {where}: {why}. Mend it, or take another one"
-        answers = "where it fails, a method of dpopt's own answers, in rounds a short local search, or none does"
-        warn(AccuracyWarning(f"{failure}: {answers}"))
-    return solver
+        _passed.append((inner, takes, result.bound is not None or result.termination is Termination.OPTIMAL))
+        return [_passed[-1][2]]
+    failure = f"the solver {name_of(solver)!r} failed: {where}: {why}. Mend it, or take another one"
+    answers = "where it fails, a method of dpopt's own answers, in rounds a short local search, or none does"
+    warn(AccuracyWarning(f"{failure}: {answers}"))
+    return []
 
 
 def tiny_clauses() -> MaxCsp:

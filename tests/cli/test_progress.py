@@ -77,6 +77,15 @@ def test_without_a_terminal_a_long_stage_says_now_and_then_how_far_it_is(
     assert len(lines) == 6  # the last round of a stage has the stage's own line
 
 
+def test_a_stage_that_comes_again_has_a_line_with_its_own_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = TerminalProgress()
+    shown.seconds["playing rounds"] = 1_000.0
+    with stage(shown, "playing rounds"):
+        pass
+    assert capsys.readouterr().err == "playing rounds: 0.00 s\n"
+    assert shown.seconds["playing rounds"] >= 1_000
+
+
 def test_lines_of_one_stage_are_apart(capsys: pytest.CaptureFixture[str]) -> None:
     with TerminalProgress() as shown, stage(shown, "playing rounds"):
         for number in range(1, 200):

@@ -385,7 +385,6 @@ def rows(solver: Any) -> tuple[Row, Row]:
         Answers(lambda claimed, _: _raise(GeneratorExit())),
         Answers(lambda claimed, _: _raise(MemoryError())),
         Answers(lambda claimed, _: None),
-        Answers(lambda claimed, _: replace(claimed, seconds=float("nan"))),
         Answers(lambda claimed, _: replace(claimed, report={"peak_memory_mb": "much"})),
         Answers(lambda claimed, _: replace(claimed, history=(Progress(0.1, float("nan"), None),))),
         Answers(lambda claimed, _: replace(claimed, history=(Progress(0.1, "much", None),))),  # type: ignore[arg-type]

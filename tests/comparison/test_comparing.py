@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,11 @@ import pytest
 
 import dpopt
 from dpopt.errors import PlanError
-from dpopt.programs import MaxCsp
+from dpopt.programs import Availability, AvailabilityStatus, Capability, MaxCsp, Point, SolveLimits, SolveResult
+from dpopt.programs.results import NO_LIMITS
+from dpopt.programs.solver import Program
 from dpopt.solvers import get_solver
-from tests.algorithms.small_runs import small_release
+from tests.algorithms.small_runs import small_release, write_table
 
 MODEL = dpopt.models.isotonic_regression([2, 1], total=3)
 
@@ -55,3 +58,28 @@ def test_what_cannot_be_compared_is_refused(problems: Any, solvers: Any, message
 def test_models_and_best_responses_are_not_compared_together() -> None:
     with pytest.raises(PlanError, match="models and best responses together"):
         dpopt.compare([MODEL, small_release()], "highs", seconds=1)
+
+
+class Programs:
+    """HiGHS under another name, which says nothing of time, and takes no clauses."""
+
+    name, capabilities = "own", frozenset({Capability.LP, Capability.MIP})
+
+    def availability(self) -> Availability:
+        return Availability(AvailabilityStatus.AVAILABLE, "")
+
+    def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
+        return replace(get_solver("highs").solve(program, limits, hint=hint), seconds=0.0)
+
+
+def test_an_object_gets_the_formulation_that_its_name_would_get(tmp_path: Path) -> None:
+    """In comparisons of best responses and of releases; a model it gets as it is."""
+    made = small_release()
+    (round_,) = dpopt.compare(made, [Programs()], rounds="1", seconds=5).rows
+    named = dpopt.compare(made, "highs", rounds="1", seconds=5).rows[0]
+    assert (round_.solver, round_.value, round_.status) == ("own:per-literal", named.value, named.status)
+    assert round_.seconds > 0
+    assert dpopt.compare(MODEL, [Programs()], seconds=5).rows[0].status == "refused"  # no quadratic programs
+    found = dpopt.compare_releases(made, write_table(tmp_path), [Programs(), "highs"], seconds=5)
+    assert [row["fallbacks"] for row in found.rows] == [0, 0]
+    assert found.rounds[0]["value"] == found.rounds[found.rows[0]["rounds"]]["value"]

@@ -11,9 +11,11 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import dpopt
 from dpopt.cli.model_source import BEST_RESPONSES
 from dpopt.models.catalogue import CATALOGUE, CatalogueEntry
 from dpopt.solvers.registry import _named
@@ -80,6 +82,18 @@ def test_every_command_of_the_page_runs(installed: Path) -> None:
     assert "FS-2.below[1]: x[1] + E >= 30" in printed["model show"]
     assert "milp" in printed[f"compare {INSTANCE}"]
     assert (Path("shares.lp")).stat().st_size > 0
+
+
+def test_a_solver_from_outside_has_a_process_of_its_own_where_it_asks_for_one(installed: Path) -> None:
+    """Only a process of its own has a figure for memory."""
+    shown = next(text for text in PAGE.split("```python\n") if text.startswith("from dpopt.solvers.process"))
+    names: dict[str, Any] = {}
+    exec(shown.partition("```")[0], names)
+    solvers = {"apart": names["in_its_process"](), "here": names["Milp"]()}
+    rows = {one: dpopt.compare(INSTANCE, [solver], seconds=1).rows[0] for one, solver in solvers.items()}
+    solvers["apart"].close()
+    assert {row.status for row in rows.values()} == {"optimal"}
+    assert [one for one, row in rows.items() if row.peak_memory_mb is not None] == ["apart"]
 
 
 def test_solver_and_model_from_outside_are_used_by_name(installed: Path) -> None:

@@ -16,7 +16,6 @@ import pandas as pd
 import pytest
 
 import dpopt
-from dpopt.comparison import problems
 from dpopt.comparison.compare import run
 from dpopt.comparison.parts import Case, Contestant
 from dpopt.errors import AccuracyWarning, PlanError, ProgramError, SolverUnavailableError
@@ -24,8 +23,8 @@ from dpopt.models.histograms.isotonic_regression import isotonic_regression
 from dpopt.polynomials import Target, best_polynomial, least_coefficients, least_degree
 from dpopt.polynomials.coefficient_budgets import sensitivity_weights
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.programs.results import Point, SolveLimits, SolveResult, Termination
-from dpopt.programs.solver import Capability, Program
+from dpopt.programs.results import NO_LIMITS, Limit, Point, Progress, SolveLimits, SolveResult, Termination
+from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
 from dpopt.releases.solver_choice import require_solver
 from dpopt.solvers import get_solver, outside
 from dpopt.solvers.outside import answer, tiny_clauses, tiny_problem, tried
@@ -46,8 +45,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Wait for a fifth of a second, and let what hangs end with the test."""
     over.clear()
     monkeypatch.setattr(outside, "PATIENCE", 0.2)
-    for module in (outside, problems):
-        monkeypatch.setattr(module, "TRIAL_SECONDS", 0.01)
+    monkeypatch.setattr(outside, "TRIAL_OF_OTHERS", 0.01)
     yield
     over.set()
 
@@ -126,6 +124,65 @@ def test_a_solver_that_works_passes_once_without_a_word(kind: Capability) -> Non
     assert len(seen) == 1
     program, best = tiny_problem(kind)
     assert inner.solve(program).objective == pytest.approx(best, abs=1e-4)
+
+
+def slow(seen: list[SolveLimits], takes: float = 0.0, **claims: Any) -> Any:
+    """Return a solver that takes its time, answers every problem with a record of zeros, and makes other claims."""
+
+    class Slow(OwnSolver):
+        capabilities = frozenset({Capability.MAX_CSP, Capability.PRESOLVES})
+
+        def __init__(self) -> None:
+            pass
+
+        def availability(self) -> Availability:
+            return Availability(AvailabilityStatus.AVAILABLE, "")
+
+        def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
+            assert isinstance(program, MaxCsp)
+            seen.append(limits)
+            time.sleep(takes)
+            zeros = np.zeros(program.sizes.size, np.int32)
+            value = program.objective(zeros)
+            return SolveResult(Termination.LIMIT, Limit.TIME, zeros, value, solver=self.name, **claims)
+
+    return Slow()
+
+
+@pytest.mark.parametrize("claimed", [0.0, -5.0, 1e6, float("nan")])
+def test_seconds_are_those_of_the_call(claimed: float) -> None:
+    """Whatever a solver says of them; values are not found before it begins, nor after it ends."""
+    history = (Progress(-1.0, 1.0, None), Progress(0.01, 1.0, None), Progress(70.0, 2.0, None))
+    found = answer(slow([], 0.15, seconds=claimed, history=history), tiny_problem(Capability.MAX_CSP)[0])
+    assert isinstance(found, SolveResult)
+    assert 0.15 <= found.seconds < 5
+    assert [one.seconds for one in found.history] == [0.01, found.seconds]
+    row = run(Case("one", tiny_clauses()), Contestant("mine", slow([], 0.15)), SolveLimits(seconds=1.0))
+    assert row.seconds >= 0.15
+    assert row.at_mark == ((0.1, None), (1.0, row.value)) or row.trajectory[0][0] >= 0.1
+
+
+def test_a_trial_is_short_and_made_once() -> None:
+    """It has a part of the user's limit, and in a comparison of many problems one solver is warmed up once."""
+    seen: list[SolveLimits] = []
+    mine = slow(seen)
+    for _ in range(2):
+        tried(mine, Capability.MAX_CSP)
+    assert [one.seconds for one in seen] == [outside.TRIAL_OF_OTHERS]
+    seen.clear()
+    dpopt.compare([tiny_clauses()] * 3, [mine], seconds=0.05)
+    assert [one.seconds for one in seen] == [0.05] * 4
+    assert outside.TRIAL_OF_OTHERS <= 2
+
+
+def test_a_gap_is_refused_where_a_solver_states_no_bound() -> None:
+    """Local search of one's own; with a bound, or without a gap, it is taken."""
+    asked: dict[str, Any] = {"epsilon": 1, "delta": 1e-6, "n0": 54, "predict": False}
+    for claims, gap in [({}, 0.1), ({"bound": 2.0}, 0.1), ({}, None)]:
+        chosen = dpopt.DualQuery(solver=slow([], **claims), rounds=2, gap=gap)
+        refused = gap is not None and not claims
+        with pytest.raises(PlanError, match="'mine' states none") if refused else contextlib.nullcontext():
+            dpopt.plan(SCHEMA, "marginals:2", algorithm=chosen, **asked)
 
 
 def test_what_is_part_of_dpopt_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:

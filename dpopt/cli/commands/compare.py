@@ -133,7 +133,7 @@ def compare(
 ) -> None:
     """Run solvers on the same best responses or models with equal limits, each in a process of its own.
 
-    The exceptions: a closed form runs in this one, and a third-party solver (entry point) may.
+    The exceptions: a closed form runs in this one, and so does a third-party solver that asks for no other.
 
     Values are re-evaluated exactly; a crash, a hang or a false claim of a solver is marked in its row.
     """

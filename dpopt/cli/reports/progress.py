@@ -121,12 +121,13 @@ class TerminalProgress(Progress):
             )
 
     def end(self, stage: str) -> None:
-        """Complete the bar, or print the stage's line."""
+        """Complete the bar, or print the stage's line, with its seconds this time: a stage can come again."""
+        before = self.seconds.get(stage, 0.0)
         super().end(stage)
         if self._task is not None:
             self._bars.update(self._task, completed=1.0, left="")
         if not self._console.is_terminal:
-            self._console.print(f"{stage}: {self.seconds[stage]:.2f} s", highlight=False)
+            self._console.print(f"{stage}: {self.seconds[stage] - before:.2f} s", highlight=False)
 
     def write_timings(self, path: Path) -> None:
         """Write the seconds by stage as JSON, to a file that the owner names; they depend on the table."""
