@@ -472,7 +472,7 @@ PROGRESS: dict[str, Callable[..., object]] = {
     "release": lambda **how: dpopt.release(TABLE, SCHEMA, "marginals:1", **ASKED, **how),
     "fit": lambda **how: dpopt.Synthesizer(SCHEMA, "marginals:1", **ASKED, **how).fit(TABLE),
     "histogram": lambda **how: dpopt.histogram(TABLE, SCHEMA, "age", epsilon=1, **how),
-    "summary": lambda **how: dpopt.summary(TABLE, SCHEMA, k=1, epsilon=1, **how),
+    "summary": lambda **how: dpopt.summary(TABLE, SCHEMA, k=1, epsilon=10, **how),
 }
 
 
