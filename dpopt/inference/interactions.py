@@ -138,15 +138,18 @@ def says_something(distances: NDArray[np.float64], scale: float, own: NDArray[np
 def likely_distances(likelihoods: NDArray[np.float64], order: int) -> NDArray[np.float64]:
     """Return the probability of each of `DISTANCES` for each set of an order, (S, 38), given logarithms of likelihoods.
 
-    How frequent distances are is found by EM over all sets, which starts from public tables.
+    How frequent distances are is found by EM over all sets, which starts from public tables. A set of which some distances
+    are impossible (-inf) tells nothing about these: otherwise many skewed columns would make all distances seem small.
     """
     likelihood = np.exp(likelihoods - likelihoods.max(axis=1, keepdims=True))
+    possible = np.isfinite(likelihoods)
     public = _public_chances(order)
     frequent = public
     for _ in range(STEPS):
         shares = likelihood * frequent
         shares /= shares.sum(axis=1, keepdims=True)
-        frequent = np.convolve(np.pad(shares.sum(axis=0) + _SEEN * public, 2, mode="edge"), _SPREAD, "valid")
+        found = (possible @ frequent) @ shares + frequent * np.count_nonzero(~possible, axis=0)
+        frequent = np.convolve(np.pad(found + _SEEN * public, 2, mode="edge"), _SPREAD, "valid")
         frequent /= frequent.sum()
     shares = likelihood * frequent
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))

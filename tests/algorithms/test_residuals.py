@@ -384,6 +384,15 @@ def test_no_cell_is_drawn_further_than_three_deviations_of_its_noise() -> None:
     assert [one == 0 for one in values] == freed
 
 
+def test_sets_that_can_be_near_alone_say_nothing_of_how_far_others_are() -> None:
+    """Of 60 sets 50 cannot be farther than .02 and have no noise there: the other ten keep the distances that they have."""
+    logs = distance_likelihoods(np.concatenate([np.zeros(50), np.full(10, 200.0)]), 100.0, 1000)
+    limited = np.where((np.arange(60) < 50)[:, None] & (DISTANCES > 0.02), -np.inf, logs)
+    alone, beside = likely_distances(logs[50:], 2) @ DISTANCES, likely_distances(limited, 2)[50:] @ DISTANCES
+    assert beside == pytest.approx(alone, rel=0.1)
+    assert (likely_distances(limited, 2)[:50] @ DISTANCES <= 0.02).all()
+
+
 def test_counts_of_a_plainly_uneven_column_are_not_shrunk_and_those_of_an_even_one_are() -> None:
     """SH-9: each code of 32 holds half of the records of the one before, or all hold as many: 40 seeded draws of the noise.
 
