@@ -44,7 +44,7 @@ def agree(model, variables, whole, rows):
 built = {name: models.build_model(name) for name in models.CATALOGUE}
 for path in sys.argv[2:]:
     for formulation in ("aggregated", "per-literal"):
-        built[f"{path} {formulation}"] = models.best_response(read_instance(Path(path)).problem, formulation)
+        built[f"{Path(path).stem} {formulation}"] = models.best_response(read_instance(Path(path)).problem, formulation)
 """
 _PULP = """
 import pulp
