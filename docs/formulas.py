@@ -95,8 +95,9 @@ def _glue(_: Sphinx, document: nodes.document) -> None:
     for node in document.findall(nodes.math):
         beside = {"before": node.previous_sibling(), "after": node.next_node(descend=False, siblings=True)}
         for side, text in beside.items():
-            found = GLUED_BEFORE.search(text) if side == "before" and isinstance(text, nodes.Text) else None
-            found = GLUED_AFTER.match(text) if side == "after" and isinstance(text, nodes.Text) else found
+            if not isinstance(text, nodes.Text):
+                continue
+            found = GLUED_BEFORE.search(text) if side == "before" else GLUED_AFTER.match(text)
             if found:
                 node[side] = found[0]
                 rest = text[: found.start()] if side == "before" else text[found.end() :]

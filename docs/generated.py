@@ -140,9 +140,9 @@ def public_names() -> str:
     values = {name: value for name, value in values.items() if callable(value)}
     first = {name for names, _ in PYTHON.values() for name in names}
     parts: dict[str, list[str]] = {}
-    for part, (names, rooms) in PYTHON.items():
+    for part, (entries, rooms) in PYTHON.items():
         others = [n for n in values if n not in first and values[n].__module__.split(".")[1] in rooms]
-        parts[part] = [*names, *sorted(others, key=lambda name: (inspect.isclass(values[name]), name))]
+        parts[part] = [*entries, *sorted(others, key=lambda name: (inspect.isclass(values[name]), name))]
     lines = _contents({part: {name: f"dpopt.{name}" for name in names} for part, names in parts.items()})
     for part, names in parts.items():
         lines.append(f"\n## {part}\n")

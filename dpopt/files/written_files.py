@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,9 +46,10 @@ def whole_file(path: str | os.PathLike[str], *, private: bool = False) -> Iterat
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         raise FileExistsError(errno.EEXIST, "it exists and is not a regular file", str(target))
-    handle, temporary = _beside(target, PRIVATE if private else PUBLIC)
+    # Named before it is made, so that an interruption at any moment finds it: no other writer has this name.
+    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}.tmp")
     try:
-        with os.fdopen(handle, "wb", buffering=2**20) as stream:
+        with os.fdopen(os.open(temporary, _NEW, PRIVATE if private else PUBLIC), "wb", buffering=2**20) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
@@ -139,14 +141,3 @@ def flush_folder(folder: Path) -> None:
 def unfinished_files(folder: Path) -> Iterator[Path]:
     """Yield the files that `whole_file` left when it was killed, or is writing now."""
     return folder.glob(".*.*.tmp")
-
-
-def _beside(target: Path, mode: int) -> tuple[int, Path]:
-    """Open a new file in the same folder; return its handle and its path."""
-    number = 0
-    while True:
-        path = target.with_name(f".{target.name}.{os.getpid()}-{number}.tmp")
-        try:
-            return os.open(path, _NEW, mode), path
-        except FileExistsError:  # another thread is at it, or a killed process of this number was
-            number += 1

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import os
 import stat
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,15 +63,29 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["pipe"]
 
 
-def test_a_link_laid_in_the_way_is_not_followed(tmp_path: Path) -> None:
-    """The temporary name can be guessed: what stands there already is neither written into nor removed."""
-    victim, trap = tmp_path / "victim", tmp_path / f".a.{os.getpid()}-0.tmp"
+def test_a_link_laid_in_the_way_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even by who has guessed the temporary name."""
+    monkeypatch.setattr("uuid.uuid4", lambda: uuid.UUID(int=3))
+    victim, trap = tmp_path / "victim", tmp_path / f".a.{uuid.UUID(int=3).hex[:12]}.tmp"
     victim.write_text("kept")
     trap.symlink_to(victim)
-    with whole_file(tmp_path / "a") as stream:
-        stream.write(b"new")
-    assert (victim.read_text(), (tmp_path / "a").read_text()) == ("kept", "new")
-    assert trap.is_symlink()
+    with pytest.raises(FileExistsError), whole_file(tmp_path / "a"):
+        pass
+    assert (victim.read_text(), (tmp_path / "a").exists()) == ("kept", False)
+
+
+def test_nothing_is_left_when_an_interruption_arrives_as_the_file_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*how: Any) -> int:
+        os.close(made(*how))
+        raise KeyboardInterrupt
+
+    made = os.open
+    monkeypatch.setattr("os.open", interrupted)
+    with pytest.raises(KeyboardInterrupt), whole_file(tmp_path / "a"):
+        pass
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_is_left_of_a_file_that_fails(tmp_path: Path) -> None:
