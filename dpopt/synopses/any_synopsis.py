@@ -7,76 +7,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpopt.synopses.synopsis import Synopsis
 
 
-def _histogram() -> type[Synopsis]:
-    from dpopt.synopses.histograms.histogram import Histogram
+def kind_of(path: str) -> Callable[[], Any]:
+    """Return what imports the class of "module:Class" in this package."""
 
-    return Histogram
+    def imported() -> Any:
+        from dpopt.solvers.registry import load
 
+        return load(f"dpopt.synopses.{path}")
 
-def _grid_histogram() -> type[Synopsis]:
-    from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
-
-    return GridHistogram
-
-
-def _sorted_counts_release() -> type[Synopsis]:
-    from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
-
-    return SortedCountsRelease
-
-
-def _partition_release() -> type[Synopsis]:
-    from dpopt.synopses.intervals.partition_release import PartitionRelease
-
-    return PartitionRelease
-
-
-def _summary() -> type[Synopsis]:
-    from dpopt.synopses.summaries.summary import Summary
-
-    return Summary
-
-
-def _list_summary() -> type[Synopsis]:
-    from dpopt.synopses.decision_lists.list_summary import ListSummary
-
-    return ListSummary
-
-
-def _halfspaces() -> type[Synopsis]:
-    from dpopt.synopses.halfspaces.halfspaces import Halfspaces
-
-    return Halfspaces
-
-
-def _sanitized() -> type[Synopsis]:
-    from dpopt.synopses.sanitizers.sanitized import SanitizedPolynomial
-
-    return SanitizedPolynomial
-
-
-def _optimal_count() -> type[Synopsis]:
-    from dpopt.synopses.optimal_count import OptimalCount
-
-    return OptimalCount
+    return imported
 
 
 KINDS: Mapping[str, Callable[[], type[Synopsis]]] = {
-    "dpopt_histogram": _histogram,
-    "dpopt_grid_histogram": _grid_histogram,
-    "dpopt_sorted_counts": _sorted_counts_release,
-    "dpopt_intervals": _partition_release,
-    "dpopt_summary": _summary,
-    "dpopt_list_summary": _list_summary,
-    "dpopt_halfspaces": _halfspaces,
-    "dpopt_sanitizer": _sanitized,
-    "dpopt_count": _optimal_count,
+    "dpopt_histogram": kind_of("histograms.histogram:Histogram"),
+    "dpopt_grid_histogram": kind_of("histograms.grids.grid_histogram:GridHistogram"),
+    "dpopt_sorted_counts": kind_of("histograms.sorted.sorted_counts:SortedCountsRelease"),
+    "dpopt_intervals": kind_of("intervals.partition_release:PartitionRelease"),
+    "dpopt_summary": kind_of("summaries.summary:Summary"),
+    "dpopt_list_summary": kind_of("decision_lists.list_summary:ListSummary"),
+    "dpopt_halfspaces": kind_of("halfspaces.halfspaces:Halfspaces"),
+    "dpopt_sanitizer": kind_of("sanitizers.sanitized:SanitizedPolynomial"),
+    "dpopt_count": kind_of("optimal_count:OptimalCount"),
 }
 """Imports of the class of each kind, by the key of its statement."""
 

@@ -10,19 +10,18 @@ import typer
 from dpopt.cli import options
 from dpopt.cli.application import command
 from dpopt.cli.synopses import shared
+from dpopt.synopses.any_synopsis import kind_of
 
 if TYPE_CHECKING:
     from dpopt.synopses.histograms.prefixes import Prefixes
     from dpopt.synopses.release import Request
 
 
-def _prefixes() -> type[Prefixes]:
-    from dpopt.synopses.histograms.prefixes import Prefixes
-
-    return Prefixes
-
-
-PREFIXES = shared.Kind("prefixes", "Counts up to each step of a column, answered as the steps pass.", _prefixes)
+PREFIXES = shared.Kind(
+    "prefixes",
+    "Counts up to each step of a column, answered as the steps pass.",
+    kind_of("histograms.prefixes:Prefixes"),
+)
 
 StepsOption = Annotated[
     int, "Number of finished bins: their counts are released now, the others by 'dpopt prefixes grow'."
