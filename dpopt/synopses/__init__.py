@@ -9,6 +9,7 @@ plan, a release, and the answers of one kind.
 | synopsis.py | what every kind is, and its file |
 | solved.py | estimates that are models, solved by a solver that the user names |
 | any_synopsis.py | the table of kinds; a file whose kind is not known |
+| sufficient.py | least records and budgets that a wanted error needs |
 | release_answers.py | questions answered by releases of records and by histograms |
 | optimal_count.py | one small count by the mechanism of least expected loss |
 | decision_lists/ | tables whose rows are decision lists |

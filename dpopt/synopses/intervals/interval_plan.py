@@ -39,6 +39,7 @@ from dpopt.synopses.intervals.partition_plan import (
     check_records,
     check_unit,
 )
+from dpopt.synopses.sufficient import sufficient_budget, sufficient_records
 from dpopt.synopses.summaries.noise_bounds import noise_bound, one_sided_reach
 
 MASSES = "records in each interval"
@@ -125,7 +126,6 @@ BETA = 0.05
 MOST_INTERVALS = 4096
 _SHARES = tuple(np.geomspace(0.005, 0.6, 9).tolist())  # of the budget, for the sums of intervals
 _FAILURES = 0.5  # share of beta for the comparisons
-_STEPS = 60  # of bisections
 
 
 def plan_intervals(
@@ -168,13 +168,12 @@ def plan_intervals(
         check_unit("the wanted error", error)
     assert size is not None  # noqa: S101  checked above; for the type checker
 
-    def best(amount: float, records: int) -> IntervalPlan:
-        return _Known(bins, budget, records, relation, beta, amount).best(intervals)
+    def best(given: Budget, records: int) -> IntervalPlan:
+        return _Known(bins, given, records, relation, beta, whole_amount(given)).best(intervals)
 
-    amount = whole_amount(budget)
-    found = best(amount, size)
+    found = best(budget, size)
     if error is not None and found.error > error * size:
-        raise PlanError(_refusal(found, error, amount, best))
+        raise PlanError(_refusal(found, error, best))
     return found
 
 
@@ -241,44 +240,16 @@ class _Known:
         )
 
 
-def _refusal(found: IntervalPlan, error: float, amount: float, best: Callable[[float, int], IntervalPlan]) -> str:
+def _refusal(found: IntervalPlan, error: float, best: Callable[[Budget, int], IntervalPlan]) -> str:
     """Return why a wanted error is not proven, with sufficient numbers."""
+    size, budget = found.size, found.budget
     note = (
-        f"an error of {error:g} of the records ({error * found.size:,.0f}) is not proven for n = {found.size:,} and "
-        f"{found.budget.describe()}: the best plan has {found.error / found.size:.3g} ({found.error:,.0f} records)"
+        f"an error of {error:g} of the records ({error * size:,.0f}) is not proven for n = {size:,} and "
+        f"{budget.describe()}: the best plan has {found.error / size:.3g} ({found.error:,.0f} records)"
     )
-    records = _least(lambda n: best(amount, n).error <= error * n, found.size, LARGEST_RECORDS)
-    factor = _least_factor(lambda f: best(amount * f, found.size).error <= error * found.size)
-    sufficient = []
-    if records is not None:
-        sufficient.append(f"n = {records:,} records")
-    if factor is not None:
-        name = "rho" if found.gaussian else "epsilon"
-        sufficient.append(f"{name} = {amount * factor:.3g}")
+    records = sufficient_records(lambda n: best(budget, n).error <= error * n, size, LARGEST_RECORDS)
+    larger = sufficient_budget(lambda given: best(given, size).error <= error * size, budget)
+    sufficient = [*([] if records is None else [f"n = {records:,} records"]), *([] if larger is None else [larger])]
     if not sufficient:
         return f"{note}; no number of records up to {LARGEST_RECORDS:,} is sufficient. Ask for a larger error"
     return f"{note}; sufficient: {' or '.join(sufficient)}"
-
-
-def _least(enough: Callable[[int], bool], low: int, high: int) -> int | None:
-    """Return a number that is enough, at most a thousandth above the least one; None if the highest is not."""
-    if not enough(high):
-        return None
-    while high - low > max(1, low // 1000):
-        middle = int((low * high) ** 0.5)
-        if not low < middle < high:
-            break
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
-
-
-def _least_factor(enough: Callable[[float], bool]) -> float | None:
-    low, high = 1.0, 1e6
-    if not enough(high):
-        return None
-    for _ in range(_STEPS):
-        if high <= low * 1.001:
-            break
-        middle = (low * high) ** 0.5
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high

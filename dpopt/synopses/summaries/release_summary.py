@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import cache, partial
-from math import ceil, floor, inf, isfinite, log10
-from typing import TYPE_CHECKING, Unpack
+from math import inf, isfinite
+from typing import TYPE_CHECKING, Any, Unpack
 
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.measurements import amount_for
 from dpopt.errors import DpoptError, PlanError
 from dpopt.private.measurements.conjunction_measurement import ConjunctionTable
 from dpopt.private.tables.dataset import PrivateDataset
@@ -18,6 +16,7 @@ from dpopt.programs.solver import Solver
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.schema.schema import Schema
 from dpopt.synopses.release import Request, RequestKeywords, Reserved, Running
+from dpopt.synopses.sufficient import sufficient_budget, sufficient_records
 from dpopt.synopses.summaries.summary import Summary
 from dpopt.synopses.summaries.summary_plan import SMALL_QUERIES, SummaryPlan, plan_summary
 
@@ -25,10 +24,6 @@ if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
 
 MOST_RECORDS = 10**15
-LARGEST_BUDGET = 1e6
-_RECORD_DIGITS, _DIGITS = 4, 3  # of the number of records and of the budget that are named
-_JUMP = 1e-3
-_HALVINGS, _TRIALS = 20, 50
 
 
 def refuse_inaccurate(plan: SummaryPlan, error: float, small_queries: float = SMALL_QUERIES) -> None:
@@ -64,11 +59,16 @@ def refuse_inaccurate(plan: SummaryPlan, error: float, small_queries: float = SM
         except DpoptError:
             return inf
 
-    records = _records_that_do(plan.size, plan.predicted / error, lambda size: predicted(size=size) / error)
+    def reached(**other: Any) -> bool:
+        return predicted(**other) <= error
+
+    records = sufficient_records(lambda size: reached(size=size), plan.size, MOST_RECORDS)
+    budget = sufficient_budget(lambda budget: reached(budget=budget), plan.budget)
+    width = next((k for k in range(plan.width - 1, 0, -1) if reached(width=k)), None)
     enough = [
         None if records is None else f"n = {records:,} is sufficient at this budget",
-        None if records is None else _budget_that_does(plan, records, lambda one: predicted(budget=one) <= error),
-        _conditions_that_do(plan.width, lambda width: predicted(width=width) <= error),
+        None if budget is None else f"{budget} for this n",
+        None if width is None else f"k = {width} at this budget and this n",
     ]
     remedies = [one for one in enough if one is not None] or [
         "no number of records, no budget and no smaller k is sufficient: take fewer columns (--columns)"
@@ -77,84 +77,6 @@ def refuse_inaccurate(plan: SummaryPlan, error: float, small_queries: float = SM
         f"n = {plan.size:,} is too small for the error {error:g}: queries of k = {plan.width} conditions are predicted "
         f"to be within {plan.predicted:.4g} at {plan.budget.describe()}. {'; or '.join(remedies)}"
     )
-
-
-def _records_that_do(size: int, over: float, excess: Callable[[int], float]) -> int | None:
-    """Return the least number of records of four digits (exact below 10,000) that does; None if none is found.
-
-    The error is the least, over polynomials, of a constant plus noise in proportion to 1/n: concave in 1/n, and not
-    below 0. So n times the excess, the error as a multiple of what is wanted, never falls, and fewer records than that
-    for any n are too few. Each number that does not do names the next one so.
-
-    Parameters
-    ----------
-    size, over
-        A number of records that does not do, and its excess, above 1.
-    excess
-        For a number of records; inf where there is no plan.
-    """
-    tried, jump = size, _JUMP
-    while True:
-        needed = tried * over
-        if not needed <= MOST_RECORDS:
-            return None
-        unit = int(10 ** max(0, len(str(int(needed))) - _RECORD_DIGITS))
-        below = max(size, int(needed) - 1) // unit
-        above = ceil(max(needed, tried * (1.0 + jump)) / unit)
-        # As the constant comes near what is wanted, numbers would crawl.
-        tried, jump = above * unit, 2.0 * jump
-        over = excess(tried)
-        if over <= 1.0:
-            break
-    while above - below > 1:
-        middle = (below + above) // 2
-        below, above = (below, middle) if excess(middle * unit) <= 1.0 else (middle, above)
-    return above * unit
-
-
-def _budget_that_does(plan: SummaryPlan, records: int, does: Callable[[Budget], bool]) -> str | None:
-    """Return the least budget of three digits that does, as its epsilon or rho.
-
-    What is predicted depends on n rho^(1/2), or n epsilon, alone, up to rounding: the search begins at the budget that
-    makes up for the records that are lacking.
-    """
-    budget, factor = plan.budget, records / plan.size
-    name = "epsilon" if budget.rho is None else "rho"
-    now = amount_for(budget, gaussian=plan.gaussian)
-    wanted = now * (factor**2 if plan.gaussian else factor)
-
-    def scaled(amount: float) -> Budget:
-        return replace(budget, rho=amount) if name == "rho" else replace(budget, epsilon=amount)
-
-    start = (budget.rho if name == "rho" else budget.epsilon) or 0.0
-    low, high = start, 2.0 * start
-    while amount_for(scaled(high), gaussian=plan.gaussian) < wanted:
-        low, high = high, 2.0 * high
-        if high > LARGEST_BUDGET:
-            return None
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2.0
-        enough = amount_for(scaled(middle), gaussian=plan.gaussian) >= wanted
-        low, high = (low, middle) if enough else (middle, high)
-    unit = 10.0 ** (floor(log10(high)) - _DIGITS + 1)
-    multiple = ceil(high / unit)
-    while multiple > 1 and does(scaled(_written(multiple - 1, unit))):
-        multiple -= 1
-    for _ in range(_TRIALS):
-        if does(scaled(_written(multiple, unit))):
-            return f"{name} = {_written(multiple, unit):g} for this n"
-        multiple += 1
-    return None
-
-
-def _conditions_that_do(width: int, does: Callable[[int], bool]) -> str | None:
-    fewer = next((k for k in range(width - 1, 0, -1) if does(k)), None)
-    return None if fewer is None else f"k = {fewer} at this budget and this n"
-
-
-def _written(multiple: int, unit: float) -> float:
-    """Return a multiple of a power of ten as the number that is printed."""
-    return float(f"{multiple * unit:.6g}")
 
 
 def summary(
