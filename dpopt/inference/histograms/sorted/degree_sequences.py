@@ -17,9 +17,8 @@ joins the Lagrangian.
 
 Source: the polytope of degree sequences: Koren (1973), Peled and Srinivasan (1989).
 
-Whole sequences made graphical: an odd sum repaired, cuts tightened, small changes that bring the sequence nearer.
-
-Heuristics: `degree_sequences.nearest_graphical` reports how far the result may be from the best.
+Whole sequences made graphical: an odd sum repaired, largest entries that give to the smallest, small changes that bring
+the sequence nearer. Heuristics: `degree_sequences.nearest_graphical` reports how far the result may be from the best.
 
 Degree sequences of graphs: which sequences are some, a graph that shows it, and the nearest one to noisy degrees.
 
@@ -97,20 +96,9 @@ class Relaxation:
         return float(((sequence - self.values) ** 2).sum() + 2 * self.multipliers @ excess)
 
 
-def relax(
-    values: NDArray[np.float64],
-    start: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None,
-    *,
-    total: int | None = None,
-) -> Relaxation:
-    """Return the sequence nearest to y (n,) within all cuts that it would break, up to a small tolerance.
-
-    `start` holds cuts with right sides to begin with, which may be smaller than r (j - 1); `total` is the sum, if it is
-    known.
-    """
-    cuts = np.zeros((0, 2), dtype=np.int64) if start is None else start[0]
-    sides = np.zeros(0) if start is None else start[1]
-    multipliers = np.zeros(len(cuts))
+def relax(values: NDArray[np.float64], *, total: int | None = None) -> Relaxation:
+    """Return the sequence nearest to y (n,), of this sum if it is known, within all cuts that it would break, nearly."""
+    cuts, sides, multipliers = np.zeros((0, 2), dtype=np.int64), np.zeros(0), np.zeros(0)
     for _ in range(_ROUNDS):
         multipliers, point = _ascend(values, cuts, sides, multipliers, total)
         excess, ends = cut_violations(point)
@@ -217,19 +205,22 @@ def cost_of(whole: NDArray[np.int64], values: NDArray[np.float64]) -> float:
     return float(((whole - values) ** 2).sum())
 
 
-def repaired(whole: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64] | None:
-    """Return a falling whole sequence with the cheapest change that makes its sum even; None if none is graphical."""
-    if cut_violations(whole)[0].max() > 0:
-        return None
+def repaired(whole: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return a graphical sequence near a falling whole one: the cheapest change makes its sum even, else it is evened."""
     if whole.sum() % 2 == 0:
-        return whole.astype(np.int64)
+        return whole.astype(np.int64) if cut_violations(whole)[0].max() <= 0 else evened(whole)
     costs, firsts, ends, signs = parity_changes(whole, values)
-    for change in np.argsort(costs, kind="stable")[:_TRIED_REPAIRS]:
-        tried = whole.copy()
-        tried[firsts[change] : ends[change]] += signs[change]
-        if cut_violations(tried)[0].max() <= 0:
-            return tried.astype(np.int64)
-    return None
+    order = np.argsort(costs, kind="stable")[:_TRIED_REPAIRS]
+
+    def changed(place: int) -> NDArray[np.float64]:
+        found = whole.copy()
+        found[firsts[place] : ends[place]] += signs[place]
+        return found
+
+    for place in order:
+        if cut_violations(changed(place))[0].max() <= 0:
+            return changed(place).astype(np.int64)
+    return evened(changed(order[0]))
 
 
 def rounded(point: NDArray[np.float64], total: int | None) -> NDArray[np.float64]:
@@ -271,30 +262,6 @@ def _cut_off(falling: NDArray[np.int64], units: int) -> NDArray[np.int64]:
     end = int(np.count_nonzero(falling >= low))
     changes[end - left : end] -= 1
     return np.asarray(changes)
-
-
-def tighter(
-    relaxed: Relaxation, excess: NDArray[np.float64], ends: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the cuts with right sides less half of the excess by rounding, the most violated one among them."""
-    worst = int(np.argmax(excess))
-    cut = np.array([[worst + 1, ends[worst]]])
-    cuts, sides = relaxed.cuts, relaxed.sides.copy()
-    known = (cuts == cut).all(axis=1)
-    if known.any():
-        sides[known] -= np.ceil(excess[worst] / 2)
-        return cuts, sides
-    side = (worst + 1) * (ends[worst] - 1.0) - np.ceil(excess[worst] / 2)
-    return np.concatenate([cuts, cut]), np.append(sides, side)
-
-
-def capped(whole: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the sequence with its largest entries cut off where it becomes graphical; at 0 it is."""
-    for cap in range(int(whole.max()), 0, -1):
-        found = repaired(np.minimum(whole, cap), values)
-        if found is not None:
-            return found
-    return np.zeros(whole.size, dtype=np.int64)
 
 
 def improved(start: NDArray[np.int64], values: NDArray[np.float64], *, keep_sum: bool = False) -> NDArray[np.int64]:
@@ -345,9 +312,6 @@ def _moves(
     order = np.argsort(costs, kind="stable")
     order = order[((moved >= 0) & (moved < whole.size))[order]][:_MOVES]
     return costs[order], firsts[order], ends[order], signs[order]
-
-
-_TIGHTENINGS = 30  # of cuts, until rounding obeys them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -412,9 +376,9 @@ def nearest_graphical(values: ArrayLike, *, total: int | None = None) -> Nearest
     Problem (models/graphical_sequences, GS-1 to GS-5): minimize sum_k (d_k - y_k)^2 over graphical d_1 <= ... <= d_n,
     with sum_k d_k = total where the number of edges is public. Isotonic regression first; the most violated
     Erdos-Gallai inequalities become linear cuts with multipliers, whose best values are found by ascent of the dual;
-    the relaxed sequence is rounded, cuts are tightened until rounding obeys them, and an odd sum is repaired by the
-    cheapest graphical change. The bound is the Lagrangian over whole sequences with even sum, or of real ones with the
-    total.
+    the relaxed sequence is rounded, an odd sum is repaired by the cheapest graphical change, and where cuts are still
+    broken the largest entries give to the smallest (`evened`). The bound is the Lagrangian over whole sequences with even
+    sum, or of real ones with the total.
 
     Exact (gap 0 but for rounding errors) whenever no cut is violated, as in the sparse graphs that are met in practice,
     and the cheapest repair of the sum stays graphical. With a total nearly so: the gap then counts what rounding to it
@@ -435,20 +399,7 @@ def nearest_graphical(values: ArrayLike, *, total: int | None = None) -> Nearest
         )
     falling = np.ascontiguousarray(noisy[::-1])
     relaxed = relax(falling, total=total)
-    best: NDArray[np.int64] | None = None
-    tightened = relaxed
-    for _ in range(_TIGHTENINGS):
-        whole = rounded(tightened.point, total)
-        found = repaired(whole, falling)
-        if found is not None and (best is None or cost_of(found, falling) < cost_of(best, falling)):
-            best = found
-        excess, ends = cut_violations(whole)
-        if found is not None or excess.max() <= 0:
-            break
-        tightened = relax(falling, tighter(tightened, excess, ends), total=total)
-    if best is None:
-        whole = rounded(relaxed.point, total)
-        best = capped(whole, falling) if total is None else evened(whole)
+    best = repaired(rounded(relaxed.point, total), falling)
     bound = relaxed.lower_bound()
     if cost_of(best, falling) > bound + 1e-6:
         best = improved(best, falling, keep_sum=total is not None)
