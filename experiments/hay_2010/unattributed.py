@@ -39,7 +39,8 @@ def estimates(
     yield REAL, isotonic(noisy)
     yield ROUNDED, np.maximum(np.floor(isotonic(noisy) + 0.5), 0).astype(np.int64)
     yield ABSOLUTE, isotonic_median(noisy, lower=0)
-    yield DEFAULT, monotone_posterior(noisy, "discrete Laplace", scale, lower=0, upper=largest).integers
+    posterior = monotone_posterior(noisy, "discrete Laplace", scale, lower=0, upper=largest)
+    yield DEFAULT, np.floor(posterior + 0.5).astype(np.int64)
 
 
 def measure(given: SortedCounts, epsilon: float, sensitivity: int, runs: int) -> Result:

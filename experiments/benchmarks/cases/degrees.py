@@ -58,7 +58,7 @@ def _measured(drawn: NDArray[np.int64], truth: NDArray[np.int64], scale: float, 
     return {
         "noise, squared error": float(((noisy - truth) ** 2).sum()),
         "posterior, seconds": posterior_seconds,
-        "posterior, squared error": float(((posterior.integers - truth) ** 2).sum()),
+        "posterior, squared error": float(((np.floor(posterior + 0.5) - truth) ** 2).sum()),
         "isotonic, seconds": whole_seconds,
         "isotonic, squared error": float(((whole - truth) ** 2).sum()),
         "breach": _breach(noisy, isotonic(noisy)),

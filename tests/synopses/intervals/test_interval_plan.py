@@ -173,7 +173,9 @@ def test_an_error_that_is_not_proven_is_refused_with_sufficient_numbers() -> Non
     assert plan_intervals(256, PURE, int(records), error=0.1).error <= 0.1 * records
     enough = Budget(epsilon * 1.01, 0.0, None, Accountant.PURE)
     assert plan_intervals(256, enough, 20_000, error=0.1).error <= 2_000
-    with pytest.raises(PlanError, match="or epsilon = "):  # as the budget was given, and not as the rho that it is worth
+    with pytest.raises(
+        PlanError, match="or epsilon = "
+    ):  # as the budget was given, and not as the rho that it is worth
         plan_intervals(256, Budget(1.0, 1e-6, None, Accountant.ZCDP), 5_000, error=0.1)
     with pytest.raises(PlanError, match="no number of records"):
         plan_intervals(256, Budget(1e-9, 0.0, None, Accountant.PURE), 20_000, error=0.001)

@@ -16,14 +16,15 @@ consistency", section 3.2 and Theorem 1; sharper bound of the error: models/isot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpopt.errors import ProgramError
 
-_ROUNDS = 200  # of the search for a shift; each at least halves a bracket of two doubles
+_ROUNDS = 200  # of the search for a shift
+_ROUNDING = 4.0 * np.finfo(np.float64).eps
 
 
 def isotonic(
@@ -48,10 +49,12 @@ def isotonic(
     breaks
         Positions at which another sequence begins: the entry there may be below the one before it.
     """
+    from scipy.optimize import brentq
+
     noisy, heft = checked(values, weights)
     least, most = checked_bounds(lower, upper)
     if total is None:
-        return np.clip(_pooled(noisy, heft, breaks)[0], least, most)
+        return np.clip(_pooled(noisy, heft, breaks), least, most)
     size = noisy.size
     if not np.isfinite(total) or not size * least <= total <= size * most:
         raise ProgramError(
@@ -59,12 +62,20 @@ def isotonic(
             f"{size * most}"
         )
 
-    def shifted(shift: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        levels, rates = _pooled(noisy + shift / heft, heft, breaks)
-        inside = (levels > least) & (levels < most)
-        return np.clip(levels, least, most), np.where(inside, rates, 0.0)
+    def shifted(shift: float) -> NDArray[np.float64]:
+        return np.clip(_pooled(noisy + shift / heft, heft, breaks), least, most)
 
-    return _of_total(shifted, float(total), _bracket(noisy, heft, least, most, float(total)))
+    def excess(shift: float) -> float:
+        return float(shifted(shift).sum()) - total
+
+    # With the least of these shifts no entry is above the mean, with the largest none below.
+    ends = (min(max(total / size, least), most) - noisy) * heft
+    low, high = float(ends.min()), float(ends.max())
+    if excess(low) >= 0.0 or excess(high) <= 0.0:
+        return shifted(low if excess(low) >= 0.0 else high)
+    return shifted(
+        brentq(excess, low, high, xtol=_ROUNDING * max(abs(low), abs(high)), rtol=_ROUNDING, maxiter=_ROUNDS)
+    )
 
 
 def isotonic_median(
@@ -132,47 +143,9 @@ def _parts(
     return list(zip(np.split(values, breaks), np.split(weights, breaks), strict=True))
 
 
-def _pooled(
-    values: NDArray[np.float64], weights: NDArray[np.float64], breaks: Sequence[int]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the levels (n,), and how fast each rises when every value k rises by shift / w_k."""
+def _pooled(values: NDArray[np.float64], weights: NDArray[np.float64], breaks: Sequence[int]) -> NDArray[np.float64]:
+    """Return the levels, (n,)."""
     from scipy.optimize import isotonic_regression
 
-    pooled = [isotonic_regression(part, weights=heft) for part, heft in _parts(values, weights, breaks)]
-    sizes = [np.diff(part.blocks) for part in pooled]
-    rates = [np.repeat(size / part.weights, size) for size, part in zip(sizes, pooled, strict=True)]
-    return np.concatenate([part.x for part in pooled]), np.concatenate(rates)
-
-
-def _bracket(
-    values: NDArray[np.float64], weights: NDArray[np.float64], least: float, most: float, total: float
-) -> tuple[float, float]:
-    """Return two shifts: one puts every entry at or below total / n, one at or above (or as near as bounds allow)."""
-    level = min(max(total / values.size, least), most)
-    ends = (level - values) * weights
-    return float(ends.min()), float(ends.max())
-
-
-def _of_total(
-    shifted: Callable[[float], tuple[NDArray[np.float64], NDArray[np.float64]]],
-    total: float,
-    bracket: tuple[float, float],
-) -> NDArray[np.float64]:
-    """Return shifted(shift) of sum `total`: the sum is piecewise linear and rises. Newton steps, else halving."""
-    low, high = bracket
-    shift = 0.5 * (low + high)
-    for _ in range(_ROUNDS):
-        entries, rates = shifted(shift)
-        missing = total - float(entries.sum())
-        if missing > 0:
-            low = shift
-        else:
-            high = shift
-        slope = float(rates.sum())
-        following = shift + missing / slope if slope > 0 else shift
-        if not low < following < high:
-            following = 0.5 * (low + high)
-        if missing == 0 or following in {shift, low, high}:
-            break
-        shift = following
-    return entries
+    parts = _parts(values, weights, breaks)
+    return np.concatenate([isotonic_regression(part, weights=heft).x for part, heft in parts])

@@ -159,8 +159,8 @@ def forward_backward(
     low: NDArray[np.int64],
     high: NDArray[np.int64],
     starts: NDArray[np.int64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]:
-    """Return how often each state is expected to be written (c,), mean and variance of every entry (n,), ln of the likelihood.
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Return how often each state is expected to be written (c,), the mean of every entry (n,), ln of the likelihood.
 
     States are the stages of the levels from the lowest; state i stands for numbers[i], is written and kept with
     probability stay[i], left for the next with climb[i]. Entry k has a state from low[k] to high[k] - 1, both
@@ -200,7 +200,7 @@ def forward_backward(
             for i in range(low[k], high[k]):
                 forward[place + i - low[k]] = 1.0 / (high[k] - low[k])
             likelihood += math.log(1e-300)
-    written, mean, variance = np.zeros(states), np.empty(size), np.empty(size)
+    written, mean = np.zeros(states), np.empty(size)
     backward = np.ones(states)
     for k in range(size - 1, -1, -1):
         place = starts[k] - low[k]
@@ -211,14 +211,11 @@ def forward_backward(
             for i in range(low[k], high[k]):
                 backward[i] = 1.0
                 total += forward[place + i]
-        first, second = 0.0, 0.0
+        mean[k] = 0.0
         for i in range(low[k], high[k]):
             share = forward[place + i] * backward[i] / total
             written[i] += share
-            first += share * numbers[i]
-            second += share * (numbers[i] - values[k]) ** 2
-        mean[k] = first
-        variance[k] = second - (first - values[k]) ** 2
+            mean[k] += share * numbers[i]
         if k == 0:
             break
         nearest = math.inf
@@ -238,4 +235,4 @@ def forward_backward(
                 unit *= _HUGE
         for i in range(low[k - 1], high[k - 1]):
             backward[i] = backward[i] / largest if largest > 0.0 else 1.0
-    return written, mean, variance, likelihood
+    return written, mean, likelihood

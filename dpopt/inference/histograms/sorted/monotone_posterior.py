@@ -63,29 +63,6 @@ _LEAST_DENSITY = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MonotonePosterior:
-    """The posterior distribution of a nondecreasing sequence, entry by entry."""
-
-    mean: NDArray[np.float64]
-    """Shape (n,). Posterior means, nondecreasing."""
-    deviation: NDArray[np.float64]
-    """Shape (n,). Posterior standard deviations, given the estimated parameters: where noise is strong they are too
-    small, since those are uncertain too."""
-    least: NDArray[np.int64]
-    most: NDArray[np.int64]
-    """Shape (n,). The band in which each entry was looked for."""
-    smoothing: float
-    """The width of the kernel that was chosen."""
-    states: int
-    """How many states the forward and backward sums ran over."""
-
-    @property
-    def integers(self) -> NDArray[np.int64]:
-        """The means rounded half up, (n,)."""
-        return np.floor(self.mean + 0.5).astype(np.int64)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class _Levels:
     """Runs of neighbouring whole numbers; `edges` (c + 1,), level i is edges[i] .. edges[i + 1] - 1."""
 
@@ -103,8 +80,8 @@ class _Levels:
 
 def monotone_posterior(
     values: ArrayLike, distribution: NoiseDistribution, scale: float, *, lower: int = 0, upper: int | None = None
-) -> MonotonePosterior:
-    """Return the posterior of the sorted counts behind noisy ones.
+) -> NDArray[np.float64]:
+    """Return the posterior means of the sorted counts behind noisy ones, (n,), nondecreasing.
 
     Parameters
     ----------
@@ -134,22 +111,13 @@ def monotone_posterior(
         trial, estimate = _Smoothing.over(levels, width), isotonic_numbers
         for _ in range(_ROUGH_TURNS):
             means = trial.means(estimate)
-            sums = turn.run(means, 1)
-            estimate = sums.numbers
-        score = sums.likelihood - trial.freedom(estimate)
+            estimate, _, likelihood = turn.run(means, 1)
+        score = likelihood - trial.freedom(estimate)
         if score > best:
             best, smoothing, numbers = score, trial, estimate
     for _ in range(_TURNS):
-        sums = turn.run(smoothing.means(numbers), STAGES)
-        numbers = sums.numbers
-    return MonotonePosterior(
-        freeze(np.maximum.accumulate(sums.mean)),  # rising but for rounding errors
-        freeze(np.sqrt(np.maximum(sums.variance, 0.0))),
-        freeze(least),
-        freeze(most),
-        smoothing.width,
-        sums.states,
-    )
+        numbers, mean, _ = turn.run(smoothing.means(numbers), STAGES)
+    return freeze(np.maximum.accumulate(mean))  # rising but for rounding errors
 
 
 def band(
@@ -227,17 +195,6 @@ class _Smoothing:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Sums:
-    """The results of forward and backward sums."""
-
-    numbers: NDArray[np.float64]  # (c,) posterior means of the multiplicities
-    mean: NDArray[np.float64]  # (n,)
-    variance: NDArray[np.float64]  # (n,)
-    likelihood: float  # its logarithm, but for a constant
-    states: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class _Turn:
     """Forward and backward sums for given expected multiplicities."""
 
@@ -248,8 +205,11 @@ class _Turn:
     low: NDArray[np.int64]
     high: NDArray[np.int64]
 
-    def run(self, means: NDArray[np.float64], stages: int) -> _Sums:
-        """Return the sums for expected multiplicities (c,) and shapes up to `stages`; fewer if states are too many."""
+    def run(self, means: NDArray[np.float64], stages: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """Return posterior means of multiplicities (c,) and of entries (n,), and the logarithm of the likelihood.
+
+        For expected multiplicities (c,) and shapes up to `stages`; fewer if states are too many.
+        """
         from dpopt.inference.histograms.sorted.kernels import forward_backward
 
         shapes, firsts, starts = self._states(means, stages)
@@ -261,7 +221,7 @@ class _Turn:
                 f"{self.values.size:,} entries make {starts[-1]:,} states, more than {MOST_STATES:,}; use isotonic"
             )
         each = np.repeat(means / shapes, shapes)
-        written, mean, variance, likelihood = forward_backward(
+        written, mean, likelihood = forward_backward(
             self.values,
             self.gaussian,
             self.scale,
@@ -272,7 +232,7 @@ class _Turn:
             firsts[self.high + 1],
             starts,
         )
-        return _Sums(np.add.reduceat(written, firsts[:-1]), mean, variance, likelihood, int(starts[-1]))
+        return np.add.reduceat(written, firsts[:-1]), mean, likelihood
 
     def _states(
         self, means: NDArray[np.float64], stages: int

@@ -20,12 +20,7 @@ from dpopt.arrays import freeze
 from dpopt.errors import ProgramError, TranscriptError, WorkloadError
 from dpopt.inference.histograms.sorted.degree_sequences import NearestGraphical, is_graphical, nearest_graphical
 from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_median
-from dpopt.inference.histograms.sorted.monotone_posterior import (
-    MonotonePosterior,
-    NoiseDistribution,
-    band,
-    monotone_posterior,
-)
+from dpopt.inference.histograms.sorted.monotone_posterior import NoiseDistribution, band, monotone_posterior
 from dpopt.inference.histograms.tree_least_squares import whole_of_total
 from dpopt.models.histograms.graphical_sequence import graphical_coefficients, graphical_sequence
 from dpopt.models.histograms.isotonic_regression import isotonic_median_regression, isotonic_regression
@@ -185,10 +180,10 @@ class SortedCountsRelease(Synopsis):
         return self.noisy.size if self.ranked is None or self.largest is None else self.largest + 1
 
     @cached_property
-    def posteriors(self) -> tuple[MonotonePosterior, ...]:
-        """The posteriors by the distribution of the noise: of each count, or of the parts that `ranked` makes."""
+    def _posterior(self) -> NDArray[np.float64]:
+        """Posterior means by the distribution of the noise: of each measured number, part by part."""
         parts = np.split(self._used, self._breaks)
-        return tuple(monotone_posterior(part, *self._noise, lower=0, upper=self._most) for part in parts)
+        return np.concatenate([monotone_posterior(part, *self._noise, lower=0, upper=self._most) for part in parts])
 
     @property
     def _noise(self) -> tuple[NoiseDistribution, float]:
@@ -247,7 +242,7 @@ class SortedCountsRelease(Synopsis):
         if self.solved:
             return SortedEstimate(self.solved[0].estimate)
         try:
-            _ = self.posteriors
+            _ = self._posterior
         except ProgramError:
             return SortedEstimate.ISOTONIC
         return SortedEstimate.POSTERIOR
@@ -329,7 +324,7 @@ class SortedCountsRelease(Synopsis):
             if solved is not None:
                 found = solved
             elif wanted is SortedEstimate.POSTERIOR:
-                found = self._in_order(np.concatenate([part.mean for part in self.posteriors]))
+                found = self._in_order(self._posterior)
             else:
                 found = self._in_order(nearest_sequence(wanted, self._used, largest=self._most, breaks=self._breaks))
             found = with_total(found, largest=self.largest, total=self.total)
