@@ -182,22 +182,6 @@ def gdp_epsilon(mu: float, delta: float) -> float:
     return _bisect(0.0, high, lambda value: gdp_delta(mu, value) <= delta)[1]
 
 
-def gdp_mu(epsilon: float, delta: float) -> float:
-    """Return the largest mu for which mu-GDP implies (epsilon, delta)-differential privacy, rounded down.
-
-    At least 0; `gdp_epsilon(gdp_mu(epsilon, delta), delta) <= epsilon` always.
-
-    Source: Dong, Roth, Su 2019, Gaussian Differential Privacy, Corollary 2.13 (see `gdp_delta`).
-    """
-    _check("epsilon", epsilon)
-    check_delta(delta)
-    high = 1.0
-    while gdp_delta(high, epsilon) <= delta:
-        high *= 2.0
-    low = _bisect(0.0, high, lambda value: gdp_delta(value, epsilon) > delta)[0]
-    return _lower_until(low, lambda value: gdp_epsilon(value, delta) <= epsilon)
-
-
 def mills_ratio(x: float) -> float:
     """Return Phi(-x) / phi(x) of the standard normal distribution for x >= 0, to a relative error below 600 * 2^-53."""
     if x <= 20.0:

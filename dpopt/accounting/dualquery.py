@@ -1,4 +1,4 @@
-"""The cost of DualQuery's draws: range per draw, charges of a plan, epsilon of a plan, rounds within a budget.
+"""The cost of DualQuery's draws: range per draw, charges of a plan, epsilon of a plan.
 
 Round t draws s queries, each with probability proportional to exp(eta (t - 1) q(D) - public). Between neighbouring
 tables the log likelihood ratio of one draw has a range of at most
@@ -14,86 +14,17 @@ Source: Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014, DualQuery, Theorems 4.2 and
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from dpopt.accounting.accountants import Accountant, ChargeColumns, Composition, columns_of
+from dpopt.accounting.accountants import ChargeColumns, Composition, columns_of
 from dpopt.accounting.charges import Charge, ChargeKind, check_whole, is_number
-from dpopt.accounting.conversions import Floats, gdp_mu, zcdp_rho
+from dpopt.accounting.conversions import Floats
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError
 
 MOST_ROUNDS = 1_000_000
-
-
-def largest_allowed(allowed: Callable[[int], bool], near: int, most: int = MOST_ROUNDS) -> int:
-    """Return the largest T in 1..`most` that passes a test true up to some T >= 1 and false after it.
-
-    Steps away from `near`, doubling the step until the answer is passed, then bisects.
-    """
-    low, high, step = 1, most + 1, 1
-    if allowed(near):
-        low = near
-        while low + step < high:
-            if not allowed(low + step):
-                high = low + step
-            else:
-                low += step
-                step *= 2
-    else:
-        high = near
-        while high - step > low:
-            if allowed(high - step):
-                low = high - step
-            else:
-                high -= step
-                step *= 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if allowed(middle) else (low, middle)
-    return low
-
-
-def quick_test(
-    draws: int,
-    increment: float,
-    slack: float,
-    *,
-    accountant: Accountant,
-    epsilon: float,
-    delta: float,
-    others: ChargeColumns,
-) -> Callable[[int], bool]:
-    """Return a cheap test for a number of rounds that is nearly right; the exact search is the judge.
-
-    With e_t = increment (t - 1) + slack in round t = 2..T, the sums of e_t and e_t^2 are polynomials in T.
-    """
-    limit = _limit(accountant, epsilon, delta, others)
-
-    def test(rounds: int) -> bool:
-        m = rounds - 1.0
-        line = m * (m + 1.0) / 2.0
-        squares = increment**2 * line * (2.0 * m + 1.0) / 3.0 + slack * (2.0 * increment * line + slack * m)
-        if accountant is Accountant.PURE:
-            return draws * (increment * line + slack * m) <= limit
-        if accountant is Accountant.GDP:
-            return (draws + math.pi / 2.0 - 1.0) * squares <= limit
-        return draws * squares <= limit
-
-    return test
-
-
-def _limit(accountant: Accountant, epsilon: float, delta: float, others: ChargeColumns) -> float:
-    """Return the threshold for the measure of `quick_test`."""
-    if math.isinf(epsilon):
-        return math.inf
-    if accountant is Accountant.PURE:
-        return epsilon - others.epsilon(accountant, delta)
-    if accountant is Accountant.ZCDP:
-        return 8.0 * (zcdp_rho(epsilon, delta) - others.rho())
-    return 4.0 * (gdp_mu(epsilon, delta) ** 2 - others.mu_squared())
 
 
 SAMPLER_SLACK = 2.0**-49
@@ -207,50 +138,6 @@ def dualquery_rho(
     """
     check_whole("draws", draws)
     return _run(draws, _ranges(rounds, eta, n, relation), _columns_under(relation, extra), group).rho()
-
-
-def largest_rounds(  # noqa: PLR0917 (as above)
-    draws: int,
-    eta: float,
-    n: int,
-    relation: NeighbouringRelation,
-    accountant: Accountant,
-    epsilon: float,
-    delta: float,
-    extra: Sequence[Charge] = (),
-    *,
-    group: int = 1,
-    most: int = MOST_ROUNDS,
-) -> int:
-    """Return the largest T <= `most` with `dualquery_epsilon(T, draws, ...) <= epsilon`.
-
-    maximize T  subject to  dualquery_epsilon(T, ...) <= epsilon,  T in {1, ..., most},  most <= 1,000,000
-
-    by doubling and bisection on quickly computed sums, then checked with the exact ones. 0 when the extra charges
-    alone exceed epsilon (round 1 is free).
-    """
-    if not epsilon >= 0.0:
-        raise AccountingError(f"epsilon: found {epsilon!r}, expected a number that is at least 0")
-    check_whole("draws", draws)
-    others = _columns_under(relation, extra)
-
-    def allowed(rounds: int) -> bool:
-        ranges = _ranges(rounds, eta, n, relation)
-        return _run(draws, ranges, others, group).epsilon(accountant, delta) <= epsilon
-
-    if not allowed(1):
-        return 0
-    increment = _increment(eta, relation) / n
-    quick = quick_test(
-        draws,
-        group * increment,
-        group * SAMPLER_SLACK,
-        accountant=accountant,
-        epsilon=epsilon,
-        delta=delta,
-        others=others.for_groups(group),
-    )
-    return largest_allowed(allowed, near=largest_allowed(quick, 1, most), most=most)
 
 
 def _run(draws: int, ranges: Floats, others: ChargeColumns, group: int) -> ChargeColumns:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dpopt.accounting.accountants import AdvancedComposition
-from dpopt.accounting.dualquery import dualquery_epsilon, largest_allowed
+from dpopt.accounting.dualquery import MOST_ROUNDS, dualquery_epsilon
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.dualquery.plan import largest_number
 
 DELTA = 1e-3
 SEED = 7
@@ -66,7 +67,7 @@ class Row:
         if self.accountant == "zcdp" or self.draws is None or self.step is None:
             return self
         run = (self.draws, self.step, size, NeighbouringRelation.REPLACE_ONE, AdvancedComposition.THEOREM, DELTA)
-        allowed = largest_allowed(lambda rounds: dualquery_epsilon(rounds, *run) <= self.epsilon, 1)
+        allowed = largest_number(lambda rounds: dualquery_epsilon(rounds, *run) <= self.epsilon, MOST_ROUNDS)
         return replace(self, accountant="zcdp", rounds=self.rounds or allowed)
 
     def key(self) -> dict[str, Any]:

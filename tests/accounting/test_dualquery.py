@@ -19,7 +19,6 @@ from dpopt.accounting.dualquery import (
     draw_charge,
     draw_range,
     dualquery_epsilon,
-    largest_rounds,
     plan_charges,
 )
 from dpopt.accounting.relations import NeighbouringRelation
@@ -86,7 +85,6 @@ def reaches_one(composition: Composition, T: int, s: int, eta: float, n: int) ->
 def test_the_rounds_of_figure_2(n: int, s: int, expected: list[int]) -> None:
     for composition, T in zip(BY_DELTA, expected, strict=True):
         assert reaches_one(composition, T, s, 2.0, n)
-    assert [largest_rounds(s, 2.0, n, REPLACE, accountant, 1.0, 1e-3) for accountant in (ZCDP, GDP)] == expected[2:]
 
 
 def test_the_rounds_of_the_synthetic_runs() -> None:
@@ -211,52 +209,6 @@ def test_epsilon_is_monotone_in_every_argument(
     assert dualquery_epsilon(T, s, eta, n, *rest, delta, [laplace(0.01, relation)]) >= base
 
 
-@given(draws, etas, sizes, relations, accountants, st.floats(0.0, 5.0), deltas)
-def test_the_largest_number_of_rounds_is_the_largest(
-    s: int, eta: float, n: int, relation: NeighbouringRelation, accountant: Accountant, epsilon: float, delta: float
-) -> None:
-    T = largest_rounds(s, eta, n, relation, accountant, epsilon, delta)
-    assert T >= 1
-    assert dualquery_epsilon(T, s, eta, n, relation, accountant, delta) <= epsilon
-    assert dualquery_epsilon(T + 1, s, eta, n, relation, accountant, delta) > epsilon
-
-
-@given(rounds, accountants, st.booleans())
-def test_a_budget_met_exactly_is_used_to_the_last_round(T: int, accountant: Accountant, more: bool) -> None:
-    extra = [laplace(0.05)] if more else []
-    epsilon = dualquery_epsilon(T, 100, 1.0, 5000, REPLACE, accountant, 1e-6, extra)
-    found = largest_rounds(100, 1.0, 5000, REPLACE, accountant, epsilon, 1e-6, extra)
-    assert found >= T
-    assert dualquery_epsilon(found, 100, 1.0, 5000, REPLACE, accountant, 1e-6, extra) <= epsilon
-    assert dualquery_epsilon(found + 1, 100, 1.0, 5000, REPLACE, accountant, 1e-6, extra) > epsilon
-
-
-@pytest.mark.parametrize("accountant", Accountant)
-def test_large_ranges_are_searched_correctly(accountant: Accountant) -> None:
-    found = largest_rounds(2, 30.0, 10, REPLACE, accountant, 100.0, 1e-6)
-    exact = [dualquery_epsilon(T, 2, 30.0, 10, REPLACE, accountant, 1e-6) <= 100.0 for T in range(1, 40)]
-    assert found == sum(exact)
-
-
-def test_other_charges_leave_fewer_rounds_and_too_many_leave_none() -> None:
-    alone = largest_rounds(100, 1.0, 5000, REPLACE, ZCDP, 1.0, 1e-6)
-    beside = largest_rounds(100, 1.0, 5000, REPLACE, ZCDP, 1.0, 1e-6, [gaussian(0.005)])
-    assert 1 < beside < alone
-    assert largest_rounds(100, 1.0, 5000, REPLACE, ZCDP, 1.0, 1e-6, [gaussian(0.5)]) == 0
-    not_private = Charge("leak", ChargeKind.NOT_PRIVATE, math.inf, 1, REPLACE, "none")
-    assert largest_rounds(100, 1.0, 5000, REPLACE, ZCDP, 1.0, 1e-6, [not_private]) == 0
-
-
-def test_no_budget_allows_the_first_round_alone() -> None:
-    assert largest_rounds(100, 1.0, 5000, REPLACE, ZCDP, 0.0, 1e-6) >= 1
-    assert largest_rounds(100, 1.0, 5000, REPLACE, PURE, 0.0, 0.0) == 1
-
-
-def test_rounds_without_limit_end_at_a_million() -> None:
-    assert largest_rounds(1, 1e-12, 10**9, REPLACE, GDP, 1.0, 1e-6) == MOST_ROUNDS == 1_000_000
-    assert largest_rounds(1, 1.0, 1000, REPLACE, GDP, math.inf, 1e-6) == MOST_ROUNDS
-
-
 def test_a_plan_is_one_charge_per_round() -> None:
     plan = plan_charges(5, 20, 0.5, 1000, ADD_REMOVE)
     assert plan == tuple(draw_charge(t, 20, 0.5, 1000, ADD_REMOVE) for t in range(1, 6))
@@ -334,24 +286,12 @@ def test_a_parameter_out_of_range_is_refused(name: str, value: object) -> None:
     one = {"t" if key == "rounds" else key: entry for key, entry in arguments.items()}
     with pytest.raises(AccountingError, match=message):
         draw_charge(**one)
-    if name != "rounds":
-        arguments.pop("rounds")
-        with pytest.raises(AccountingError, match=message):
-            largest_rounds(**arguments, accountant=ZCDP, epsilon=1.0, delta=1e-6)
-
-
-@pytest.mark.parametrize("epsilon", [-1.0, math.nan])
-def test_a_negative_budget_is_refused(epsilon: float) -> None:
-    with pytest.raises(AccountingError, match="epsilon: found"):
-        largest_rounds(5, 0.5, 100, REPLACE, ZCDP, epsilon, 1e-6)
 
 
 def test_other_charges_must_be_under_the_same_relation() -> None:
     extra = [gaussian(0.01, ADD_REMOVE)]
     with pytest.raises(AccountingError, match="cannot be added up"):
         dualquery_epsilon(10, 5, 0.5, 100, REPLACE, ZCDP, 1e-6, extra)
-    with pytest.raises(AccountingError, match="cannot be added up"):
-        largest_rounds(5, 0.5, 100, REPLACE, ZCDP, 1.0, 1e-6, extra)
 
 
 @pytest.mark.parametrize("composition", AdvancedComposition)
@@ -366,5 +306,3 @@ def test_gaussian_noise_beside_the_draws_has_no_figure_by_advanced_composition(
 def test_gaussian_noise_beside_the_draws_needs_zcdp(accountant: Accountant) -> None:
     with pytest.raises(AccountingError, match="use 'zcdp'"):
         dualquery_epsilon(10, 5, 0.5, 100, REPLACE, accountant, 1e-6, [gaussian(0.01)])
-    with pytest.raises(AccountingError, match="use 'zcdp'"):
-        largest_rounds(5, 0.5, 100, REPLACE, accountant, 1.0, 1e-6, [gaussian(0.01)])

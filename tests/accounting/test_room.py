@@ -17,7 +17,7 @@ def test_the_room_loads_without_scipy() -> None:
 
 def test_every_theorem_names_its_source() -> None:
     named = {
-        conversions: ["zcdp_epsilon", "zcdp_rho", "gdp_delta", "gdp_epsilon", "gdp_mu"],
+        conversions: ["zcdp_epsilon", "zcdp_rho", "gdp_delta", "gdp_epsilon"],
         accountants: ["Accountant"],
         accountants.ChargeColumns: ["rho"],
         dualquery: ["draw_range", "dualquery_epsilon"],

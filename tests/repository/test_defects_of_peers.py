@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 
 from dpopt.accounting.accountants import Accountant
-from dpopt.accounting.dualquery import largest_rounds
+from dpopt.accounting.dualquery import dualquery_epsilon
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.measurements import one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.algorithms.dualquery.plan import largest_number
 from dpopt.algorithms.dualquery.rounds import BestResponder, FreeAttributeRule
 from dpopt.algorithms.release import release
 from dpopt.errors import PrivateDataError, SchemaError
@@ -123,7 +124,7 @@ def test_the_budget_is_not_overspent_by_one_round(accountant: Accountant, relati
     """One of them charged round t as round t - 1, or played one round more than it charged."""
     epsilon, delta = 0.7, 0.0 if accountant is Accountant.PURE else 1e-6
     numbers = (7, 0.9, 1000, relation)
-    rounds = largest_rounds(*numbers, accountant, epsilon, delta or 1e-6)
+    rounds = largest_number(lambda t: dualquery_epsilon(t, *numbers, accountant, delta or 1e-6) <= epsilon, 1000)
     budget = Budget(epsilon, delta, None, accountant)
     workload = conjunctions(bits_schema(1), "a")
     plans = [

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.dualquery import dualquery_epsilon, dualquery_rho, largest_rounds, plan_charges
+from dpopt.accounting.dualquery import dualquery_epsilon, dualquery_rho, plan_charges
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.measurements import one_way_charge, one_way_scale
 from dpopt.accounting.relations import NeighbouringRelation
@@ -189,12 +189,7 @@ class BudgetFit:
 
     def rounds(self, draws: int, step: float, most: int = _ENOUGH_ROUNDS) -> int:
         """Return the largest number of rounds that the budget covers, up to `most`."""
-        budget, extra, group = self._budget, self._extra, self._budget.group
-        if budget.rho is not None:
-            return largest_number(lambda rounds: self.allowed(rounds, draws, step), most)
-        size, relation = self._request.size, self._request.relation
-        accountant, delta, left = budget.accountant, budget.delta, budget.left or 0.0
-        return largest_rounds(draws, step, size, relation, accountant, left, delta, extra, group=group, most=most)
+        return largest_number(lambda rounds: self.allowed(rounds, draws, step), most)
 
     def draws(self, rounds: int, step: float, most: int = MOST_DRAWS) -> int:
         """Return the largest number of draws per round that the budget covers, up to `most`."""
