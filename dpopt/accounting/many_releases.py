@@ -36,6 +36,7 @@ from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge, is_number
 from dpopt.accounting.conversions import UNIT, sum_upward, zcdp_epsilon, zcdp_order
+from dpopt.accounting.measurements import largest_amount
 from dpopt.errors import AccountingError
 
 THEOREMS = {
@@ -169,10 +170,10 @@ def renyi_divergence(cost: Cost, order: float) -> float:
 
 
 def left_for(budget: Budget, costs: Sequence[Cost]) -> Cost:
-    """Return the most that one more release can cost: rho without an epsilon, epsilon if pure; up to 1e-9 of it."""
+    """Return the most that one more release can cost: rho without an epsilon, epsilon if pure; up to 1e-12 of it."""
 
     def room(cost: Callable[[float], Cost]) -> float:
-        return _largest(lambda amount: total_of(budget, [*costs, cost(amount)]).is_kept)
+        return largest_amount(lambda amount: total_of(budget, [*costs, cost(amount)]).is_kept, budget.amount)
 
     return Cost(room(Cost), room(lambda amount: Cost(pure_rho(amount), amount)))
 
@@ -187,14 +188,3 @@ def _sum(values: Sequence[float]) -> float:
 
 def _infinite(epsilon: float | None) -> float:
     return math.inf if epsilon is None else epsilon
-
-
-def _largest(allowed: Callable[[float], bool]) -> float:
-    """Return the largest number up to 2^60 that is allowed, to 1e-9 of it; 0 if nothing above 2^-60 is."""
-    low, high = 2.0**-60, 2.0**60
-    if not allowed(low):
-        return 0.0
-    while high > low * (1.0 + 1e-9):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if allowed(middle) else (low, middle)
-    return low

@@ -147,10 +147,10 @@ def amount_for(budget: Budget, *, gaussian: bool) -> float:
         return budget.allows([Charge("noise", kind, amount, 1, relation, "a trial")])
 
     left = budget.amount - budget.spent(()).rho if gaussian else budget.left or 0.0
-    return _largest(allowed, max(0.0, left))
+    return largest_amount(allowed, max(0.0, left))
 
 
-def _largest(test: Callable[[float], bool], near: float) -> float:
+def largest_amount(test: Callable[[float], bool], near: float) -> float:
     """Return the largest number up to 1e100 that passes a test true from 0 up to some number, to 1e-12 of it.
 
     `near` is tried on both sides first, and has no part in the result: most numbers are then known to pass or to fail.

@@ -17,7 +17,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.matrices import matrix_charges, ratio_below
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.constraints import OneOf, Whole, constrain
-from dpopt.errors import PlanError, ProgramError, TranscriptError, WorkloadError
+from dpopt.errors import PlanError, ProgramError, TranscriptError
 from dpopt.models.optimal_mechanism import least_loss, losses_of, optimal_mechanism, whole_weights
 from dpopt.private.curators.matrix_curator import MatrixCurator
 from dpopt.private.tables.dataset import PrivateDataset
@@ -26,6 +26,7 @@ from dpopt.releases.descriptions.verdict import Note
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import whole_amount
 from dpopt.synopses.release import Request, RequestKeywords, Reserved, Running
+from dpopt.synopses.summaries.noise_bounds import check_confidence
 from dpopt.synopses.synopsis import PlannedSynopsis, SynopsisPlan
 from dpopt.transcript.journal import MemoryJournal
 
@@ -174,8 +175,7 @@ class OptimalCount(PlannedSynopsis):
 
     def answer(self, *, confidence: float = 0.95) -> CountAnswer:
         """Return the draw, and the counts under which it is in neither tail of its distribution (Neyman's interval)."""
-        if not 0.0 < confidence < 1.0:
-            raise WorkloadError(f"the confidence must lie between 0 and 1, found {confidence!r}")
+        check_confidence(confidence)
         weights = self.plan.weights / float(self.plan.weights[0].sum())
         below, above = weights[:, : self.value + 1].sum(axis=1), weights[:, self.value :].sum(axis=1)
         tail = (1.0 - confidence) / 2.0 * (1.0 - 1e-9)  # rounding widens the interval

@@ -386,6 +386,7 @@ class Request:
         check: Callable[[Budget, int | None], Any] | None = None,
         compared: Callable[[Budget, int | None], Comparable] | None = None,
         margin: float = MARGIN,
+        counted: tuple[_Records, Account | None] | None = None,
     ) -> _Released:
         """Release a table; a request that cannot be planned or paid is refused before the table is read.
 
@@ -410,29 +411,38 @@ class Request:
             Compared for the noise in place of `plan`, where that refuses plans by their errors.
         margin
             Standard deviations by which a measured number of records is raised.
+        counted
+            In place of `read`: what was read already, as the plan depends on it, and from where it is paid.
         """
         plan = cache(plan)
+        by, again = compared or plan, size is None or check is not None
         with stage(self.stages, "planning"):
-            budget = self._noise(compared or plan, size, tried)
-            made = self._tried(check or plan, budget, size, tried)
-        self._check_solver(made)
-        account = self._account(command, budget)
-        again = size is None or check is not None
+            budget = self._noise(by, size, tried)
+            found: Any = self._tried(check or plan, budget, size, tried)
+        self._check_solver(found)
+        account = self._account(command, budget) if counted is None else counted[1]
         with remembered(table, self.budget, self.stages):
-            with stage(self.stages, "reading the table"):
-                records = read()
-            return self._measured(
-                records,
-                account,
-                budget,
-                made,
-                plan if again else None,
-                measure,
-                size=size,
-                tried=tried,
-                compared=compared,
-                margin=margin,
-            )
+            if counted is None:
+                with stage(self.stages, "reading the table"):
+                    records = read()
+            else:
+                records = counted[0]
+            number = public_size(records, self.relation, None) if self.replaced else None
+            if tried is not None:
+                budget = budget if number is None else self.noise(by, number)
+                public = size_of(records, self.relation, size, budget, margin=margin, account=account)
+                with stage(self.stages, "planning"):
+                    found = plan(public.budget, public.number) if again else found
+            elif number is not None:
+                found = replace(found, size=number)
+            released = measure(records, found, progress=self.stages, account=account)
+            for note in released.notes():
+                if note.of_run:
+                    warn_of_paid(note.warning(), self.stages)
+            if self.solver is None:
+                return released
+            with stage(self.stages, "solving the models"):
+                return released.solved_by(self.solver, self.seconds)
 
     def release_bins(
         self,
@@ -464,36 +474,29 @@ class Request:
         """
         if (not columns) == (counts is None) or (not columns) != (schema is None):
             raise PlanError("name what is counted: --column and --schema, or --counts")
-        if schema is not None:
+        counted = None
+        if schema is None:
+            account, name = self._account(command, self.spending(size)), str(counts)
+            with stage(self.stages, "reading the table"):
+                self.refuse_reading(
+                    "counts that were made already have a row for each bin; leave them out, or give the table of "
+                    "records with --column and --schema"
+                )
+                counted = read_counts(table, name, self.reading), account
+            axes: tuple[Bins, ...] = (Bins(name, public_number_of_bins(counted[0])),)
+        else:
             axes = self.declared_bins(self.declared(schema, size), columns, in_order=in_order)
-            return self.release(
-                command,
-                table,
-                partial(plan, axes),
-                lambda: self.bin_counts(table, schema, columns),
-                measure(axes),
-                size=size,
-                tried=tried,
-                compared=None if compared is None else partial(compared, axes),
-            )
-        account, name = self._account(command, self.spending(size)), str(counts)
-        with stage(self.stages, "reading the table"):
-            self.refuse_reading(
-                "counts that were made already have a row for each bin; leave them out, or give the table of records "
-                "with --column and --schema"
-            )
-            records = read_counts(table, name, self.reading)
-        axes = (Bins(name, public_number_of_bins(records)),)
-        with stage(self.stages, "planning"):
-            planned = cache(partial(plan, axes))
-            by = planned if compared is None else partial(compared, axes)
-            budget = self._noise(by, size, tried)
-            made = self._tried(planned, budget, size, tried)
-        self._check_solver(made)
-        with remembered(table, self.budget, self.stages):
-            return self._measured(
-                records, account, budget, made, planned, measure(axes), size=size, tried=tried, compared=by
-            )
+        return self.release(
+            command,
+            table,
+            partial(plan, axes),
+            partial(self.bin_counts, table, schema, columns),  # type: ignore[arg-type]  # not called without a schema
+            measure(axes),
+            size=size,
+            tried=tried,
+            compared=None if compared is None else partial(compared, axes),
+            counted=counted,
+        )
 
     def _check_solver(self, plan: object) -> None:
         """Refuse a solver that takes none of the models of the planned release, and a time limit without one."""
@@ -503,39 +506,6 @@ class Request:
             return
         SolveLimits(seconds=self.seconds)
         refuse_solver(self.solver, plan.model_sizes() if isinstance(plan, WithModels) else {})
-
-    def _measured(
-        self,
-        records: _Records,
-        account: Account | None,
-        budget: Budget,
-        made: object,
-        plan: Callable[[Budget, int | None], _Plan] | None,
-        measure: Measure[_Records, _Plan, _Released],
-        *,
-        size: int | None,
-        tried: int | None,
-        compared: Callable[[Budget, int | None], Comparable] | None,
-        margin: float = MARGIN,
-    ) -> _Released:
-        """Measure the records; the plan is made again if their number is known only now."""
-        if tried is None:
-            number = public_size(records, self.relation, None) if self.replaced else None
-            found: Any = made if number is None else replace(made, size=number)  # type: ignore[type-var]
-        else:
-            if self.replaced and plan is not None:
-                budget = self.noise(compared or plan, public_size(records, self.relation, None))
-            public = size_of(records, self.relation, size, budget, margin=margin, account=account)
-            with stage(self.stages, "planning"):
-                found = made if plan is None else plan(public.budget, public.number)
-        released = measure(records, found, progress=self.stages, account=account)
-        for note in released.notes():
-            if note.of_run:
-                warn_of_paid(note.warning(), self.stages)
-        if self.solver is None:
-            return released
-        with stage(self.stages, "solving the models"):
-            return released.solved_by(self.solver, self.seconds)
 
 
 def named_axes(shape: tuple[int, ...], axes: tuple[Bins, ...] | None) -> tuple[Bins, ...]:

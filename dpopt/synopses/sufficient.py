@@ -21,10 +21,14 @@ def sufficient_records(enough: Callable[[int], bool], size: int, most: int) -> i
 
 def sufficient_budget(enough: Callable[[Budget], bool], budget: Budget) -> str | None:
     """Return the least budget of three digits that is enough as its epsilon or rho; None if none up to 1e6 is."""
-    name = "epsilon" if budget.rho is None else "rho"
-    start = float(getattr(budget, name))
-    found = _least(lambda amount: enough(replace(budget, **{name: amount})), start, LARGEST_BUDGET, _BUDGET_DIGITS)
-    return None if found is None else f"{name} = {found:g}"
+    in_rho = budget.epsilon is None
+    start = (budget.rho if in_rho else budget.epsilon) or 0.0
+
+    def allowed(amount: float) -> bool:
+        return enough(replace(budget, rho=amount) if in_rho else replace(budget, epsilon=amount))
+
+    found = _least(allowed, start, LARGEST_BUDGET, _BUDGET_DIGITS)
+    return None if found is None else f"{'rho' if in_rho else 'epsilon'} = {found:g}"
 
 
 def _least(enough: Callable[[float], bool], low: float, high: float, digits: int) -> float | None:

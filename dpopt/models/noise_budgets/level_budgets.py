@@ -34,12 +34,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpopt.arrays import freeze, whole
 from dpopt.constraints import constrain
-from dpopt.errors import ProgramError
+from dpopt.errors import ProgramError, WorkloadError
 from dpopt.models.model import Model
 from dpopt.models.noise_budgets.budget_program import LevelBudgets, budget_solved_by, descended, ratio_model
 from dpopt.models.noise_budgets.hierarchy_budgets import DROPPED, noise_precisions, precision_rates
 from dpopt.programs.building import Builder, dense
 from dpopt.programs.solver import Solver
+from dpopt.queries.ranges.weighted_ranges import loads_of
 
 _LOSS = 0.001
 """All levels that are left out may cost this share of the objective together; beyond it they are measured."""
@@ -172,35 +173,14 @@ def level_budgets(
     >>> round(found.objective, 3), found.value["b"].round(3).tolist()
     (1.244, [0.366, 0.134])
     """
-    levels = max(bins - 1, 0).bit_length() + 1
-    blocks = 2 ** np.arange(levels)
-    groups = [whole(group) for group in ranges]
-    for group in groups:
-        if (
-            group.ndim != 2
-            or group.shape[1] != 2
-            or not group.size
-            or not (group[:, 0] >= 0).all()
-            or not (group[:, 0] < group[:, 1]).all()
-        ):
-            raise ProgramError("level budgets: each group needs ranges from a bin to a later one")
-        if group.max() > bins:
-            raise ProgramError(f"level budgets: found a range up to {group.max()}; there are {bins} bins")
-    loads = np.array([_loads(group, blocks) for group in groups]).reshape(len(groups), levels)
-    given = np.broadcast_to(np.asarray(references, dtype=np.float64), (len(groups),))
-    return level_model(
-        LevelProgram(loads, blocks.astype(np.float64), np.tri(levels), given, amount, sensitivity, gaussian=True)
-    )
-
-
-def _loads(ranges: NDArray[np.int64], blocks: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return c_h of LB-5, averaged over ranges (k, 2), for blocks of this number of bins, (L + 1,)."""
-    first, last = ranges[:, :1] // blocks, (ranges[:, 1:] - 1) // blocks
-    start = np.minimum(ranges[:, 1:], (first + 1) * blocks) - ranges[:, :1]  # bins in the first block
-    end = np.where(last > first, ranges[:, 1:] - last * blocks, 0)
-    between = np.maximum(last - first - 1, 0) * blocks
-    squares = ((start**2 + end**2) / blocks + between).mean(axis=0)
-    return np.asarray(squares - np.append(squares[1:], 0.0))
+    try:
+        pairs = [whole(group).reshape(-1, 2).T for group in ranges]
+        loads = np.array([loads_of(starts, stops, bins) for starts, stops in pairs]).reshape(len(pairs), -1)
+    except (ValueError, WorkloadError) as problem:
+        raise ProgramError(f"level budgets: each group needs ranges from a bin to a later one; {problem}") from problem
+    blocks = np.exp2(np.arange(loads.shape[1], dtype=np.float64))
+    given = np.broadcast_to(np.asarray(references, dtype=np.float64), (len(pairs),))
+    return level_model(LevelProgram(loads, blocks, np.tri(blocks.size), given, amount, sensitivity, gaussian=True))
 
 
 def level_model(program: LevelProgram) -> Model:

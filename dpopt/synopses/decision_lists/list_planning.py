@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import comb, sqrt
-from typing import Any
+from typing import Required, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,81 +33,48 @@ _LAPLACE_ROUNDS = 2
 _DEAREST = 1e6
 
 
-def plan_lists(
-    family: ListFamily,
-    budget: Budget,
-    *,
-    size: int,
-    relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
-    points: int | None = None,
-    largest: int | None = None,
-    solver: str | Solver | None = None,
-    negations: bool = True,
-) -> ListPlan:
+class ListKeywords(TypedDict, total=False):
+    """Keywords of the plan of decision lists."""
+
+    size: Required[int]
+    """The public number of rows."""
+    relation: NeighbouringRelation
+    points: int | None
+    """Q: for how many points together the predicted error is to hold; all 2^m if left out."""
+    largest: int | None
+    """The largest size of conjunctions; as far as 20 million are counted if left out."""
+    solver: str | Solver | None
+    """Of linear programs; highs if left out."""
+    negations: bool
+    """False for comparisons: rows count in conjunctions of their own literals alone, as in the paper."""
+
+
+def plan_lists(family: ListFamily, budget: Budget, **how: Unpack[ListKeywords]) -> ListPlan:
     """Return the plan with about the least predicted error of the points that the budget covers.
 
     minimize E + sum_j w_j S_j over the coefficients (models/decision_lists), the noise of each size scaled best. Errors
     and sensitivities of what is found are computed exactly.
-
-    Parameters
-    ----------
-    budget
-        With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
-    size
-        The public number of rows.
-    points
-        Q: for how many points together the predicted error is to hold; all 2^m if left out.
-    largest
-        The largest size of conjunctions; as far as 20 million are counted if left out.
-    solver
-        Of linear programs; highs if left out.
-    negations
-        False for comparisons: rows count in conjunctions of their own literals alone, as in the paper.
     """
-    how: dict[str, Any] = {"size": size, "relation": relation, "points": points, "largest": largest}
-    return certified_plan(family, budget, solver=solver, negations=negations, **how)[0]
+    return certified_plan(family, budget, **how)[0]
 
 
 def certified_plan(
-    family: ListFamily,
-    budget: Budget,
-    *,
-    size: int,
-    relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
-    points: int | None = None,
-    largest: int | None = None,
-    solver: str | Solver | None = None,
-    negations: bool = True,
+    family: ListFamily, budget: Budget, **how: Unpack[ListKeywords]
 ) -> tuple[ListPlan, Callable[[], Solution]]:
-    """Return `plan_lists`, and a bound on the solver's distance from the least value of the program behind the plan.
-
-    Parameters and errors as of `plan_lists`.
-    """
-    asked = _Asked.of(family, budget, relation, size, points)
-    most = largest_size(family, largest)
-    chosen = linear_solver(DEFAULT if solver is None else solver)
-    ways: list[tuple[_Asked, tuple[float, ...]]]
-    ways = [(asked, _STARTS)] if negations else [(replace(asked, negations=False), _STARTS)]
-    if negations and not asked.gaussian:  # not convex, and begun without negations, too
+    """Return `plan_lists`, and a bound on the solver's distance from the least value of the program behind the plan."""
+    asked, most, chosen = plannable(family, budget, **how)
+    ways: list[tuple[_Asked, tuple[float, ...]]] = [(asked, _STARTS)]
+    if asked.negations and not asked.gaussian:  # not convex, and begun without negations, too
         ways.append((replace(asked, negations=False), _STARTS_OF_THE_PAPER))
     found = [made for one, starts in ways for start in starts for made in one.plans(start, most, chosen)]
     return min(found, key=lambda one: one[0].predicted)
 
 
-def check_plannable(
-    family: ListFamily,
-    budget: Budget,
-    *,
-    size: int,
-    relation: NeighbouringRelation,
-    points: int | None,
-    largest: int | None,
-    solver: str | Solver | None,
-) -> None:
-    """Refuse plans that `plan_lists` would refuse, without planning; arguments and errors are the same."""
-    _Asked.of(family, budget, relation, size, points)
-    largest_size(family, largest)
-    linear_solver(DEFAULT if solver is None else solver)
+def plannable(family: ListFamily, budget: Budget, **how: Unpack[ListKeywords]) -> tuple[_Asked, int, Solver]:
+    """Return the inputs, largest size and solver of a plan, or refuse what `plan_lists` would refuse, without planning."""
+    relation, solver = how.get("relation", NeighbouringRelation.ADD_REMOVE), how.get("solver")
+    asked = _Asked.of(family, budget, relation, how["size"], how.get("points"), negations=how.get("negations", True))
+    return asked, largest_size(family, how.get("largest")), linear_solver(DEFAULT if solver is None else solver)
 
 
 def largest_size(family: ListFamily, asked: int | None = None) -> int:
@@ -139,17 +106,24 @@ class _Asked:
     amount: float
     size: int
     points: int
-    negations: bool = True
+    negations: bool
 
     @classmethod
     def of(
-        cls, family: ListFamily, budget: Budget, relation: NeighbouringRelation, size: int, points: int | None
+        cls,
+        family: ListFamily,
+        budget: Budget,
+        relation: NeighbouringRelation,
+        size: int,
+        points: int | None,
+        *,
+        negations: bool,
     ) -> _Asked:
         """Return the inputs, if a plan can be made for them."""
         queries = 2 ** len(family.variables) if points is None else points
         if size < 1 or queries < 1:
             raise PlanError(f"found {size} rows and {queries} points; expected at least one of each")
-        return cls(family, budget, relation, is_gaussian(budget), whole_amount(budget), size, queries)
+        return cls(family, budget, relation, is_gaussian(budget), whole_amount(budget), size, queries, negations)
 
     @property
     def replaced(self) -> bool:

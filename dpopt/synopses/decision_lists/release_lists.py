@@ -11,7 +11,7 @@ from dpopt.private.tables.list_table import PrivateLists
 from dpopt.programs.solver import Solver
 from dpopt.queries.decision_lists.families import ListFamily
 from dpopt.synopses.decision_lists.list_plan import ListPlan
-from dpopt.synopses.decision_lists.list_planning import check_plannable, plan_lists
+from dpopt.synopses.decision_lists.list_planning import plan_lists, plannable
 from dpopt.synopses.decision_lists.list_summary import ListSummary, read_declaration
 from dpopt.synopses.release import Request, RequestKeywords, Reserved, Running
 
@@ -87,7 +87,7 @@ def decision_lists(
         lambda: read_lists(lists, family, request.reading.encoding),
         release_lists,
         size=n0,
-        check=lambda budget, size: check_plannable(family, budget, size=size or 0, **how),
+        check=lambda budget, size: plannable(family, budget, size=size or 0, **how),
     )
 
 

@@ -35,8 +35,6 @@ class Bias:
     """Shape (k,). The final weights of the signed sums."""
     moments: tuple[float, ...]
     """M_p at the worst margin for p = 2, 4, ..., 12."""
-    worst: float
-    """The largest error of a point of the sample."""
     inside: float = 0.0
     """The share s of the records that may be within the margin."""
     nearer: tuple[float, ...] = ()
@@ -97,7 +95,7 @@ def bias_of(
 
     errors = errors_of((margin, 1.0), seed + 1)
     nearer = _moments(errors_of((0.0, margin), seed + 2)) if inside else ()
-    return Bias(final, _moments(errors), float(errors.max()), inside, nearer)
+    return Bias(final, _moments(errors), inside, nearer)
 
 
 def _moments(errors: NDArray[np.float64]) -> tuple[float, ...]:

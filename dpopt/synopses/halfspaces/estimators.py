@@ -100,13 +100,7 @@ class Estimator(enum.Enum):
 
 
 class Answering:
-    """The data for answering besides the released values; public, made from the plan alone.
-
-    Parameters
-    ----------
-    margin : float
-        gamma.
-    """
+    """The data for answering besides the released values, for a margin gamma; public, made from the plan alone."""
 
     def __init__(self, plan: HalfspacePlan, estimator: Estimator, margin: float) -> None:
         if not 0.0 < margin < 1.0:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import ceil, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,18 +66,10 @@ def plan_halfspaces(
 
     Parameters
     ----------
-    budget
-        With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
-    size
-        The public number of records.
-    margin
-        gamma, between 0 and 1.
     shapes
         `default_shapes` if left out.
     queries
         How many queries are to be within the predicted error together.
-    seed, copies
-        Of the public projections.
     """
     if size < 1 or queries < 1:
         raise PlanError(f"found {size} records and {queries} queries; expected at least one of each")
@@ -167,13 +160,11 @@ def _scales(shape: Shape, amount: float, relation: NeighbouringRelation, *, gaus
 
 
 def _break_even(error: float, amount: float, size: int, *, gaussian: bool) -> int:
-    """Return from how many queries on direct counts have a larger error."""
-    if direct_error(1, amount, size, gaussian=gaussian) > error:
-        return 1
-    low, high = 1, 2
-    while high < 2**50 and direct_error(high, amount, size, gaussian=gaussian) <= error:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if direct_error(middle, amount, size, gaussian=gaussian) <= error else (low, middle)
-    return high
+    """Return from how many queries on direct counts have a larger error: at the latest where their scale alone is it."""
+    off = error * size
+    most = ceil(2.0 * amount * off**2 if gaussian else amount * off)
+
+    def worse(number: int) -> bool:
+        return direct_error(number, amount, size, gaussian=gaussian) > error
+
+    return bisect_left(range(1, most + 2), x=True, key=worse) + 1

@@ -192,7 +192,7 @@ def node_sensitivity(relation: NeighbouringRelation) -> int:
 
 
 def is_gaussian(budget: Budget) -> bool:
-    """Return which noise a budget pays for."""
+    """Return which noise a budget pays for: Gaussian with the accountant `ZCDP`, Laplace with `PURE`."""
     if budget.accountant not in {Accountant.PURE, Accountant.ZCDP}:
         raise PlanError(
             f"the accountant {budget.accountant.value!r} has no figure for the noise of counts; use 'pure' or 'zcdp'"

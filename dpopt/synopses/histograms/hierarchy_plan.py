@@ -92,14 +92,10 @@ def plan_hierarchy(
     ----------
     hierarchy
         Over 1 to 4,194,304 bins, as `dpopt.queries.ranges.tree` reads it.
-    budget
-        With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
     bins
         What the bins are; matters to declared ranges alone.
     ranges
         "nodes" (each level's mean over its groups), "all", "sizes:1,64,1024" (each size's mean), or "file:PATH".
-    size
-        The number of records, under replace-one.
     uniform
         Give each level that is not known the same part of the budget, as Hay et al. 2010 do for their trees
         (`Tree.balanced`); nothing is optimized then.

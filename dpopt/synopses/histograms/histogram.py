@@ -76,13 +76,7 @@ class Histogram(ReleasedCounts):
         return int(np.argmax(sums >= (share - 1e-9) * sums[-1]))
 
     def model(self, *, nonnegative: bool = False) -> Model:
-        """Return the consistency of the noisy counts as a model: `dpopt.models.tree_consistency`.
-
-        Parameters
-        ----------
-        nonnegative
-            Whether no bin may be below 0.
-        """
+        """Return the model of consistent counts, without negative bins if asked for: `dpopt.models.tree_consistency`."""
         if self.plan.round_levels:
             raise not_in_rounds("the model")
         return tree_consistency(self.plan.tree, self._node_values, self.plan.variances, nonnegative=nonnegative)

@@ -110,16 +110,10 @@ def plan_blocks(
     ----------
     bins
         From 1 to 4,194,304; what they are matters to declared ranges alone.
-    budget
-        With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
     ranges
         "all" (the mean over all ranges), "prefixes" (over those that begin with the first bin), "sizes:1,64,1024" (each
         size, divided by the variance of the best simple strategy), "worst" (the largest variance of any range),
         "file:PATH" (the weighted mean over the ranges that a file declares).
-    size
-        The number of records, under replace-one.
-    rounds
-        Whether the blocks are measured in rounds.
     solver, on_solved
         Who spreads the budget in place of our own method, for Gaussian noise; receives how both compare, and the gap.
     """

@@ -117,25 +117,19 @@ def least_variances(plan: CountsPlan, ranges: str, bins: Bins | None = None) -> 
     return LeastVariances(ranges, {name: unit * least for name, least in found.items() if least > 0.0}, waves)
 
 
-def _all_ranges(bins: int, *, known_total: bool) -> float:
+def _least(ranges: str, bins: int, *, known_total: bool) -> float:
+    """Return the bound of all ranges, or of prefixes."""
     if bins > _STEPPED:
-        return least_of_ranges(bins, known_total=known_total)
-    return least_of_gram(gram_of_ranges(bins), known_total=known_total)
-
-
-def _prefixes(bins: int, *, known_total: bool) -> float:
-    if bins > _STEPPED:
-        return least_of_prefixes(bins, known_total=known_total)
-    return least_of_gram(gram_of_prefixes(bins), known_total=known_total)
+        return (least_of_prefixes if ranges == PREFIXES else least_of_ranges)(bins, known_total=known_total)
+    gram = gram_of_prefixes(bins) if ranges == PREFIXES else gram_of_ranges(bins)
+    return least_of_gram(gram, known_total=known_total)
 
 
 def _of_ranges(plan: TreePlan, ranges: str, bins: Bins, *, known_total: bool) -> dict[str, float]:
     names, number = list(plan.predicted), plan.bins
-    if ranges in {ALL, WORST}:
+    if ranges in {ALL, PREFIXES, WORST}:
         largest = max(names, key=lambda name: plan.predicted[name]) if ranges == WORST else names[0]
-        return {largest: _all_ranges(number, known_total=known_total)}
-    if ranges == PREFIXES:
-        return {names[0]: _prefixes(number, known_total=known_total)}
+        return {largest: _least(ranges, number, known_total=known_total)}
     declared = partial(_of_declared, known_total=known_total)
     if ranges.startswith(FILE) or (ranges == NODES and isinstance(plan, HierarchyPlan)):
         file = ranges.removeprefix(FILE)
@@ -172,7 +166,7 @@ def _nodes(plan: HierarchyPlan) -> WeightedRanges:
 def _of_boxes(plan: GridPlan, ranges: str, *, known_total: bool) -> dict[str, float]:
     names, shape = list(plan.predicted), plan.shape
     if ranges == ALL and not known_total:
-        return {names[0]: prod(_all_ranges(bins, known_total=False) for bins in shape)}
+        return {names[0]: prod(_least(ranges, bins, known_total=False) for bins in shape)}
     if ranges == ALL:
         # Without the total's direction, all singular values but the largest are at least the next ones.
         cells, every = prod(shape), prod(least_of_ranges(bins) for bins in shape)

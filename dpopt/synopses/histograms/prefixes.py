@@ -24,6 +24,7 @@ from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.statement import privacy_statement, spending_in_words
 from dpopt.errors import BudgetError, PlanError, TranscriptError
+from dpopt.files.codec import decode, encode
 from dpopt.files.written_files import check_new
 from dpopt.html_pages.shown import Shown
 from dpopt.inference.histograms.prefix_factors import prefix_deviations, prefixes_of_rows, whole_coefficients
@@ -31,7 +32,7 @@ from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
 from dpopt.private.curators.prefix_curator import MOST_STEPS, PrefixCurator, PrefixRows
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, Noise
 from dpopt.private.tables.bin_counts import BinCounts
-from dpopt.queries.ranges.bins import Bins
+from dpopt.queries.ranges.bins import Bins, as_today
 from dpopt.releases.descriptions.description import notes_of
 from dpopt.releases.descriptions.verdict import Note, verdict_of_answers
 from dpopt.releases.ledgers import open_account, reserved_ledger
@@ -318,13 +319,7 @@ class _State:
 
     def head(self) -> dict[str, Any]:
         """Return the first line."""
-        labels, edges = self.bins.labels, self.bins.edges
-        bins = {
-            "name": self.bins.name,
-            "labels": None if labels is None else list(labels),
-            "edges": None if edges is None else list(edges),
-            "date_format": self.bins.date_format,
-        }
+        bins = {name: part for name, part in encode(self.bins).items() if name != "number"}
         return {"kind": PREFIXES, "version": 1, "plan": self.plan.to_json(), "bins": bins}
 
     @classmethod
@@ -334,18 +329,9 @@ class _State:
             first = contents.entries[0]
             if first["kind"] != PREFIXES or first["version"] != 1:
                 raise TranscriptError("found another file; expected one of 'dpopt prefixes release'")
-            plan, bins = PrefixPlan.from_json(first["plan"]), first["bins"]
-            labels, edges = bins["labels"], bins["edges"]
-            state = cls(
-                plan,
-                Bins(
-                    str(bins["name"]),
-                    plan.steps,
-                    None if labels is None else tuple(map(str, labels)),
-                    None if edges is None else tuple(map(float, edges)),
-                    bins.get("date_format"),
-                ),
-            )
+            plan = PrefixPlan.from_json(first["plan"])
+            bins = decode(Bins, {**as_today(first["bins"]), "number": plan.steps}, "the steps", TranscriptError)
+            state = cls(plan, bins)
             state._take(read_grown(contents.entries[1:], torn=contents.torn))
         except (IndexError, KeyError, TypeError, ValueError) as error:
             raise TranscriptError(f"the file is none of 'dpopt prefixes release', or damaged: {error}") from error
@@ -382,9 +368,9 @@ class _State:
         self.charge, self.noisy = answers.charge, np.concatenate([self.noisy, answers.values])
         return self._released_with(ledger)
 
-    def released(self, account: Account | None = None) -> Prefixes:
-        """Return the state on file; `account` paid for it, if that is to be told."""
-        ledger = reserved_ledger(self.plan.budget, self.plan.relation, self.plan.charges(), account)
+    def released(self) -> Prefixes:
+        """Return the state on file."""
+        ledger = reserved_ledger(self.plan.budget, self.plan.relation, self.plan.charges(), None)
         if self.charge is not None:
             ledger.spend(self.charge)
         return self._released_with(ledger)

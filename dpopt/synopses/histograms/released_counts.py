@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
-from dpopt.errors import PlanError, TranscriptError, WorkloadError
+from dpopt.errors import PlanError, TranscriptError
 from dpopt.inference.histograms.halves_in_rounds import halves_in_rounds
 from dpopt.inference.histograms.shrunken_halves import ShrunkenHalves
 from dpopt.queries.ranges.bins import Bins
@@ -27,6 +27,7 @@ from dpopt.synopses.histograms.counts_plan import CountsPlan
 from dpopt.synopses.histograms.estimates import Estimate
 from dpopt.synopses.histograms.in_rounds import not_in_rounds, rounds_of
 from dpopt.synopses.solved import Solved
+from dpopt.synopses.summaries.noise_bounds import check_confidence
 from dpopt.synopses.synopsis import PlannedSynopsis, write_rows
 
 CONFIDENCE = 0.95
@@ -55,8 +56,7 @@ def range_answers(
     """Return the answers of these values, with intervals around the unbiased estimates; all arrays (q,)."""
     from scipy.special import ndtri
 
-    if not 0.0 < confidence < 1.0:
-        raise WorkloadError(f"the confidence must lie between 0 and 1, found {confidence!r}")
+    check_confidence(confidence)
     reach = float(ndtri(0.5 + confidence / 2.0)) * errors
     low, high = np.maximum(unbiased - reach, 0.0), np.maximum(unbiased + reach, 0.0)
     rows = zip(values.tolist(), errors.tolist(), low.tolist(), high.tolist(), strict=True)
@@ -243,13 +243,7 @@ def write_cells(
     whole: bool = False,
     estimate: str | Estimate | None = None,
 ) -> None:
-    """Write the name, count, standard error and interval of 95 % of each cell; whole or not at all.
-
-    Parameters
-    ----------
-    whole
-        Whether counts are rounded to whole numbers, so that sums over the first cells are the rounded ones.
-    """
+    """Write the name, count (`whole_counts` if asked for), standard error and interval of 95 % of each cell; or nothing."""
     starts = np.argwhere(np.ones(released.plan.cells_shape, dtype=np.bool_))
     answers = released.boxes_from(starts, starts + 1, estimate=estimate)
     counts = map(str, released.whole_counts(estimate).flat) if whole else (f"{one.value:.6g}" for one in answers)

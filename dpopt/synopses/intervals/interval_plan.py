@@ -146,18 +146,12 @@ def plan_intervals(
 
     Parameters
     ----------
-    bins
-        From 2 to 4,194,304.
-    budget
-        With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
     size
         The public number of records: n under replace-one, n0 under add-remove.
     intervals
         K, where the user fixes it.
     error
         The largest error allowed, as a share of the records; a plan with a larger proven error is refused.
-    beta
-        With which probability the error may be exceeded.
     """
     check_domain(bins)
     check_records(size)

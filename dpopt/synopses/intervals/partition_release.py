@@ -148,15 +148,6 @@ class PartitionRelease(PlannedSynopsis):
             found.extend(PartitionAnswer(*row, confidence) for row in rows)
         return found
 
-    def values(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the estimates of boxes with these corners, (q, D) each, without bounds; (q,)."""
-        step = max(1, _AT_ONCE // len(self.partition))
-        found = [
-            self.partition.parts_within(starts[place : place + step], stops[place : place + step]) @ self.weights
-            for place in range(0, len(starts), step)
-        ]
-        return np.concatenate(found) if found else np.zeros(0)
-
     def whole_counts(self, records: int) -> NDArray[np.int64]:
         """Return the number of synthetic records in each box, (c,): whole numbers near its share of `number`."""
         if records < 1 or self.total <= 0.0:

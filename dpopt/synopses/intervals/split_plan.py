@@ -178,18 +178,10 @@ def plan_split(
 
     Parameters
     ----------
-    shape
-        Bins of each column, two columns or more; at most 4,194,304 cells.
-    budget
-        With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
-    size
-        The number of records, or under add-remove a public number near it.
     rounds
         How often each axis is cut, where the user fixes it.
     error
         The largest error allowed, as a share of the records; a plan with a larger proven error is refused.
-    beta
-        With which probability the error may be exceeded.
     """
     check_grid(shape)
     check_records(size)

@@ -127,8 +127,6 @@ def plan_sanitizer(
     *,
     size: int,
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
-    queries: int | None = None,
-    labels: tuple[str, ...] | None = None,
 ) -> SanitizerPlan:
     """Return the plan of the generic sanitizer for a family and a budget.
 
@@ -139,10 +137,6 @@ def plan_sanitizer(
     budget
         With the accountant `PURE`: Laplace noise (Theorem 3.1); with `ZCDP`: Gaussian noise (Theorem 3.2, where the
         paper has Laplace noise of about the same size).
-    size
-        The public number of records.
-    queries
-        Q; all with the most variables that are 1, if left out.
     """
     if size < 1:
         raise PlanError(f"found {size} records; a release needs at least one")
@@ -154,7 +148,7 @@ def plan_sanitizer(
     moves = family.moves(unit)
     figures = SanitizerFigures(
         name=family.name,
-        labels=labels or _labels(family),
+        labels=_labels(family),
         monomials=family.monomials,
         constant=family.constant,
         width=family.width,
@@ -165,7 +159,7 @@ def plan_sanitizer(
         unit=unit,
         scale=scale,
         size=size,
-        queries=queries or _number_of_queries(family),
+        queries=_number_of_queries(family),
         exact_sensitivity=(moves.replaced if replaced else moves.added) * unit,
         crude_sensitivity=crude_sensitivity(family, replaced=replaced),
         predicted=0.0,
@@ -181,10 +175,8 @@ def crude_sensitivity(family: PolynomialFamily, *, replaced: bool) -> float:
     return (2.0 if replaced else 1.0) * family.largest * family.monomials.count
 
 
-def theorem_error(
-    family: PolynomialFamily, amount: float, size: int, *, gaussian: bool, replaced: bool, beta: float = BETA
-) -> float:
-    """Return alpha of Theorem 3.1 (or 3.2) with explicit constants.
+def theorem_error(family: PolynomialFamily, amount: float, size: int, *, gaussian: bool, replaced: bool) -> float:
+    """Return alpha of Theorem 3.1 (or 3.2) with explicit constants, for beta = `BETA`.
 
     Laplace: gamma + b (N + (2 N ln(1 / beta))^(1/2) + ln(1 / beta)), b = 2 T N / (epsilon n): the tail of the sum of N
     exponential variables, as every monomial is 0 or 1. Gaussian: gamma + sigma (2 N (N ln 2 + ln(1 / beta)))^(1/2),
@@ -192,7 +184,7 @@ def theorem_error(
     of N absolute values.
     """
     number, crude = family.monomials.count, crude_sensitivity(family, replaced=replaced)
-    tail = log(1.0 / beta)
+    tail = log(1.0 / BETA)
     if not gaussian:
         return family.approximation + crude / (amount * size) * (number + sqrt(2 * number * tail) + tail)
     deviation = crude / sqrt(number) / (size * sqrt(2.0 * amount))

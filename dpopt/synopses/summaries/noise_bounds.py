@@ -91,9 +91,9 @@ def one_sided_reach(scale: float, tail: float, *, gaussian: bool) -> int:
 
 
 def reach_of_sums(
-    weights: NDArray[np.float64], scales: NDArray[np.float64], beta: float, *, gaussian: bool, queries: int = 1
+    weights: NDArray[np.float64], scales: NDArray[np.float64], beta: float, *, gaussian: bool
 ) -> NDArray[np.float64]:
-    """Bound sums of weighted noise on either side, (q,): each holds with probability 1 - beta, or all together.
+    """Bound sums of weighted noise on either side, (q,): each holds with probability 1 - beta.
 
     With u_i = (weight_i scale_i)^2 the log moment of Laplace noise is at most -sum_i ln(1 - t^2 u_i), and -ln(1 - t^2
     u) is convex in u and 0 at 0, so that it is at most what sum_i u_i / max_i u_i equal parts have: `noise_bound` takes
@@ -105,16 +105,14 @@ def reach_of_sums(
         Of each noisy count (row) in each sum (column).
     scales : (v,) float64
         Scale of the noise of each count.
-    queries
-        For how many sums together the probability is meant.
     """
     squares = (weights * scales[:, None]) ** 2
     most, total = squares.max(axis=0, initial=0.0), squares.sum(axis=0)
     return np.array(
         [
-            noise_bound(np.array([sqrt(whole)]), np.array([1.0]), beta, gaussian=gaussian, queries=queries)
+            noise_bound(np.array([sqrt(whole)]), np.array([1.0]), beta, gaussian=gaussian)
             if whole == largest  # nothing, or a single count
-            else reach_of_variance(sqrt(largest), whole / largest, beta, gaussian=gaussian, queries=queries)
+            else reach_of_variance(sqrt(largest), whole / largest, beta, gaussian=gaussian)
             for largest, whole in zip(most.tolist(), total.tolist(), strict=True)
         ]
     )

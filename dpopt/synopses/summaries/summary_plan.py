@@ -131,12 +131,6 @@ def plan_summary(
     ----------
     width
         k, from 1 to 16 and to the number of columns.
-    budget
-        With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
-    size
-        The public number of records.
-    predicate
-        "and", "or" or "atleast:R".
     small_queries
         The share of the budget that sizes below k have together at least, for queries of fewer than k conditions; from
         0 to below 1. With 0 what is predicted is never more than with noise on each query of k of its own, where those

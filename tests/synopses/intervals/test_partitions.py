@@ -108,11 +108,6 @@ def test_the_truth_lies_within_the_bounds(kind: str, relation: NeighbouringRelat
         for one in answers:
             assert one.low <= one.high
             assert one.bound == pytest.approx(max(one.value - one.low, one.high - one.value))
-    values = quiet.values(
-        np.array([[low for low, _ in sides] for sides in asked]),
-        np.array([[high for _, high in sides] for sides in asked]),
-    )
-    assert values.tolist() == [one.value for one in quiet.boxes(asked)]
 
 
 def test_the_bound_counts_the_noise_of_least_squares_exactly() -> None:

@@ -77,10 +77,6 @@ def test_the_error_of_theorem_3_1_has_explicit_constants() -> None:
     number, tail = 10, log(1 / BETA)
     found = theorem_error(family, 0.5, 1000, gaussian=False, replaced=True)
     assert found == pytest.approx(2 * number / (0.5 * 1000) * (number + sqrt(2 * number * tail) + tail))
-    off = theorem_error(
-        symmetric(UNIVERSES["bits, positive"], POWERS, (1.0, -0.5)), 0.5, 1000, gaussian=False, replaced=True, beta=1e-6
-    )
-    assert off > found
 
 
 @pytest.mark.parametrize("gaussian", [False, True])
@@ -114,13 +110,11 @@ def test_numbers_of_queries_are_those_of_the_family() -> None:
     assert plan_sanitizer(FAMILIES["mixed, sets"], PURE, size=10).figures.queries == 6  # of different attributes
     assert plan_sanitizer(random_table(), PURE, size=10).figures.queries == 2  # one variable of two
     assert plan_sanitizer(function_family(modest), PURE, size=10).figures.queries == 4  # any
-    assert plan_sanitizer(random_table(), PURE, size=10, queries=77).figures.queries == 77
 
 
-def test_labels_are_those_of_literals_or_given() -> None:
+def test_labels_are_those_of_literals_or_numbers() -> None:
     assert plan_sanitizer(BITS, PURE, size=10).figures.labels == ("a=true", "b=true", "c=true")
     assert plan_sanitizer(random_table(), PURE, size=10).figures.labels == ("y1", "y2")
-    assert plan_sanitizer(random_table(), PURE, size=10, labels=("one", "two")).figures.labels == ("one", "two")
 
 
 def test_functions_of_few_records_become_tables_before_any_data_are_seen() -> None:

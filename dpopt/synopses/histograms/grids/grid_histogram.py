@@ -50,13 +50,7 @@ class GridHistogram(ReleasedCounts):
         return [names_of(self.axes)]
 
     def model(self, *, nonnegative: bool = False) -> Model:
-        """Return the consistency of the noisy counts as a model: `dpopt.models.grid_consistency`.
-
-        Parameters
-        ----------
-        nonnegative
-            Whether no cell may be below 0.
-        """
+        """Return the model of consistent counts, without negative cells if asked for: `dpopt.models.grid_consistency`."""
         plan = self.plan
         if plan.rounds:
             raise not_in_rounds("the model")

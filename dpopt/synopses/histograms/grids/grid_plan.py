@@ -156,10 +156,6 @@ def plan_grid(
 
     Parameters
     ----------
-    shape
-        Bins of each column; at most 4,194,304 cells.
-    budget
-        With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
     ranges
         "all" (the mean over all boxes) or "sizes:1x1,16x16,4x256" (each divided by the variance of the best simple
         strategy).
@@ -168,8 +164,6 @@ def plan_grid(
         all columns in turn, measured from the largest down, and divided no further where they hold few records; or
         "auto": rounds of two columns with Laplace noise, if there are several rounds, and not `modelled`; else
         rectangles where they are predicted to be better by a fifth, else cubes.
-    size
-        The number of records, under replace-one.
     modelled
         Whether estimates that are models will be asked for, which rounds do not have.
     solver, on_solved

@@ -135,12 +135,8 @@ def plan_sorted(
     ----------
     length
         The declared number of bins or nodes, those without a record included.
-    budget
-        With the accountant `PURE`: Laplace noise; with `ZCDP`: Gaussian noise.
     graph
         Whether records are edges, each of which counts in two nodes.
-    relation, size
-        As for `plan_blocks`.
     ranked
         How many of the largest degrees are measured one by one. Left out: ten times the scale of the noise, or all
         where that is more than half of them.
