@@ -39,26 +39,18 @@ def checked_variances(tree: Tree, variances: NDArray[np.float64]) -> NDArray[np.
     return given
 
 
-def measured_values(tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a copy of the values (v, ...) with 0 where nothing was measured."""
-    given = np.array(values, dtype=np.float64)
-    if given.shape[:1] != (len(tree),):
-        raise TreeError(f"expected one value for each of {len(tree):,} nodes, found shape {given.shape}")
-    given[np.isinf(variances)] = 0.0
-    if not np.isfinite(given).all():
-        node = int(np.argmin(np.isfinite(given.reshape(len(tree), -1)).all(axis=1)))
-        raise TreeError(f"node {node} has a value that is not finite; give its variance as inf if it is not measured")
-    return given
-
-
 def checked_counts(
     tree: Tree, values: NDArray[np.float64], variances: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return `measured_values` and `checked_variances`, (v,) each; TreeError also if values are not in one row."""
-    own = checked_variances(tree, variances)
-    if np.ndim(values) != 1:
-        raise TreeError(f"expected one value for each of {len(tree):,} nodes, found shape {np.shape(values)}")
-    return measured_values(tree, values, own), own
+    """Return copies of values and variances, (v,) each, with the value 0 where nothing was measured."""
+    own, given = checked_variances(tree, variances), np.array(values, dtype=np.float64)
+    if given.shape != (len(tree),):
+        raise TreeError(f"expected one value for each of {len(tree):,} nodes, found shape {given.shape}")
+    given[np.isinf(own)] = 0.0
+    if not np.isfinite(given).all():
+        node = int(np.argmin(np.isfinite(given)))
+        raise TreeError(f"node {node} has a value that is not finite; give its variance as inf if it is not measured")
+    return given, own
 
 
 def interval(tree: Tree, node: int) -> str:

@@ -49,9 +49,6 @@ class Allocation:
     """A marginals, by number of attributes, then in lexicographic order; attributes increase within each."""
     shares: NDArray[np.float64]
     """Shape (A,). Share of rho of each, above 0, sum 1."""
-    predicted_mean_squared_error: float
-    """Mean over the cells of the workload of the predicted squared error of an answer, where answers are shares of
-    records."""
     gap: float
     """No other shares have less than (1 - gap) times the objective of NA-1; proven (NA-7), in [0, 1]."""
     solved: SolvedBudget | None = None
@@ -86,10 +83,6 @@ class AllocationProgram:
     costs: NDArray[np.float64]
     prior: NDArray[np.float64]
     """Shape (S,). c_B (NA-4), and kappa_B (NA-5)."""
-    errors: NDArray[np.float64]
-    """Shape (S,). c_B without the weights of marginals: sum_B errors_B / tau_B is the predicted total squared error."""
-    cells: int
-    """Cells of the workload."""
 
     def precisions(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return tau_B for each component, (S,) (NA-3)."""
@@ -99,10 +92,6 @@ class AllocationProgram:
     def objective(self, shares: NDArray[np.float64]) -> float:
         """Return the predicted squared error of the workload, in records squared, its marginals weighted (NA-1)."""
         return float((self.costs / self.precisions(shares)).sum())
-
-    def squared_error(self, shares: NDArray[np.float64]) -> float:
-        """Return the predicted squared error, in records squared, added up over the cells of the workload."""
-        return float((self.errors / self.precisions(shares)).sum())
 
     def slopes(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return g_A, by how much the objective falls per unit of share, (S,) (NA-6)."""
@@ -157,7 +146,6 @@ def allocate_noise(
     return Allocation(
         MarginalSet(marginals.domains, freeze(np.ascontiguousarray(rows[:, :width]))),
         freeze(shares[kept] / shares[kept].sum()),
-        program.squared_error(shares) / (program.cells * float(size) ** 2),
         max(0.0, 1.0 - program.lower_bound(best) / predicted) if predicted else 0.0,
         solved,
     )
@@ -190,7 +178,6 @@ def allocation_program(
     ratios = cells[components] / cells[supersets]  # 1 / N(A - B)
     dimensions = np.where(used, sizes[candidates.attributes] - 1.0, 1.0).prod(axis=1)
     uses = np.bincount(largest_parts(marginals, wholes, parts), minlength=len(candidates))
-    errors = dimensions * np.bincount(components, ratios * uses[supersets], len(candidates))
     weights = uses / np.sqrt(cells)
     costs = dimensions * np.bincount(components, ratios * weights[supersets], len(candidates))  # NA-4
     prior = np.maximum(dimensions, 1.0) / (signal**widths * float(size) ** 2)  # NA-5
@@ -201,8 +188,6 @@ def allocation_program(
         gains=2.0 * rho / sensitivity * ratios,
         costs=costs,
         prior=prior,
-        errors=errors,
-        cells=marginals.number_of_cells,
     )
 
 

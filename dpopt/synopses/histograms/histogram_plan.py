@@ -68,14 +68,10 @@ class HistogramPlan(TreePlan):
         """The heights of the measured blocks, if they are measured in rounds; otherwise none."""
         return tuple((height,) for height in self.heights) if self.rounds else ()
 
-    def blocks(self, height: int) -> int:
-        """Return how many blocks a level has."""
-        return -(-self.bins // (1 << height))
-
     @cached_property
     def tree(self) -> Tree:
         """The measured levels as a tree; above the highest one stands a root, if that has more than one block."""
-        widths = [self.blocks(height) for height in self.heights]
+        widths = [-(-self.bins // (1 << height)) for height in self.heights]
         levels: list[NDArray[np.int64]] = [np.zeros(widths[0], dtype=np.int64)]
         for below, above, low, high in zip(widths, widths[1:], self.heights, self.heights[1:], strict=False):
             counts = np.full(above, 2 ** (high - low), dtype=np.int64)

@@ -153,12 +153,7 @@ class ReleasedCounts(PlannedSynopsis):
     def box(
         self, *sides: tuple[int, int], confidence: float = CONFIDENCE, estimate: str | Estimate | None = None
     ) -> RangeAnswer:
-        """Return how many records lie in a box: for each column the bins start, ..., stop - 1.
-
-        The standard error is that of the least-squares estimate where the numbers of bins are powers of 2, or there is
-        one column, and at least that elsewhere; it is 0 for the whole grid where its total is public. Of the estimate
-        `shrunken` it is its own.
-        """
+        """Return how many records lie in a box: for each column the bins start, ..., stop - 1."""
         return self.boxes([sides], confidence=confidence, estimate=estimate)[0]
 
     def boxes(

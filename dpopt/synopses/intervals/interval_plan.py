@@ -212,7 +212,11 @@ class _Known:
         mass_scale = measurement_scale(
             node_sensitivity(self.relation), amount=self.amount * share, gaussian=self.gaussian
         )
-        of_sums = self._reach_of_runs(mass_scale, 2 * intervals, self.beta - failing)
+        runs, parts = (
+            2 * intervals * (2 * intervals + 1),
+            np.array([2.0 * intervals]),
+        )  # of consecutive sums, and all others
+        of_sums = noise_bound(np.array([mass_scale]), parts, self.beta - failing, gaussian=self.gaussian, queries=runs)
         return IntervalPlan(
             shape=(self.bins,),
             relation=self.relation,
@@ -225,12 +229,6 @@ class _Known:
             mass_scales=(mass_scale,),
             beta=self.beta,
             error=2.0 * (threshold - 1 + reach) + of_sums,
-        )
-
-    def _reach_of_runs(self, scale: float, parts: int, beta: float) -> float:
-        """Return a bound on the noise of the sums of any consecutive intervals, and of all others."""
-        return noise_bound(
-            np.array([scale]), np.array([float(parts)]), beta, gaussian=self.gaussian, queries=parts * (parts + 1)
         )
 
 

@@ -1,7 +1,12 @@
-"""Nonincreasing sequences near noisy degrees that obey the Erdos-Gallai inequalities, without being whole.
+"""Degree sequences of graphs: which sequences are some, a graph that shows it, and the nearest one to noisy degrees.
 
-Problem (models/graphical_sequences): for falling d, the inequality of r is, with j the number of entries that are at
-least r (or r, if that is more), the linear cut (GS-6)
+A *graphical* sequence holds the degrees of the nodes of a graph without loops and double edges. With d_1 >= ... >= d_n
+these are the whole numbers of even sum for which, for r = 1, ..., n (Erdos and Gallai 1960),
+
+    sum_{i <= r} d_i <= r (r - 1) + sum_{i > r} min(d_i, r).
+
+With j the number of entries that are at least r (or r, if that is more) this is the linear cut (GS-6 of
+models/graphical_sequences)
 
     sum_{i <= r} d_i - sum_{i > j} d_i <= r (j - 1),
 
@@ -15,23 +20,11 @@ a better bound; if that has an odd sum, the cheapest change of its parity (GS-8)
 is known, so is the sum of d (GS-5): isotonic regression then has that sum, by a shift of all entries, whose multiplier
 joins the Lagrangian.
 
-Source: the polytope of degree sequences: Koren (1973), Peled and Srinivasan (1989).
+Whole sequences are repaired by heuristics; `nearest_graphical` says how far the result may be from the best, and takes
+and returns degrees from the smallest to the largest, as `isotonic` does. Post-processing: no cost in privacy.
 
-Whole sequences made graphical: an odd sum repaired, largest entries that give to the smallest, small changes that bring
-the sequence nearer. Heuristics: `degree_sequences.nearest_graphical` reports how far the result may be from the best.
-
-Degree sequences of graphs: which sequences are some, a graph that shows it, and the nearest one to noisy degrees.
-
-A *graphical* sequence holds the degrees of the nodes of a graph without loops and double edges. With d_1 >= ... >= d_n
-these are the whole numbers of even sum for which, for r = 1, ..., n (Erdos and Gallai 1960),
-
-    sum_{i <= r} d_i <= r (r - 1) + sum_{i > r} min(d_i, r).
-
-Functions here take degrees in any order; `nearest_graphical` takes and returns them from the smallest to the largest,
-as `isotonic` does. Post-processing: no cost in privacy.
-
-Source: Erdos and Gallai (1960); Havel (1955) and Hakimi (1962); Hay, Rastogi, Miklau and Suciu (2010), section 6, name
-graphical sequences as an open question. Method: see `nearest_graphical`.
+Source: Erdos and Gallai (1960); Havel (1955) and Hakimi (1962); the polytope: Koren (1973), Peled and Srinivasan (1989).
+Hay, Rastogi, Miklau and Suciu (2010), section 6, name graphical sequences as an open question.
 """
 
 from __future__ import annotations

@@ -201,18 +201,14 @@ def _spread(
         return levels, budgets, program.objective(budgets.amounts)
 
     tops = grid_heights(workload.shape)
-    every, equal = grid_levels(workload.shape), cubes(workload.shape)
+    every, depths = grid_levels(workload.shape), sum(tops)
     if shapes == ROUNDS:
-        depths = sum(tops)
         number = max(1, round(depths / ROUND_DEPTH))
-        return spread([halved_level(workload.shape, round(depths * step / number)) for step in range(number, 0, -1)])[
-            :2
-        ]
-    if shapes == "cells":
-        return spread([every[0]])[:2]
-    if shapes == "rectangles":
-        return spread(every)[:2]
-    of_cubes = spread(equal)
+        halved = [halved_level(workload.shape, round(depths * step / number)) for step in range(number, 0, -1)]
+        return spread(halved)[:2]
+    if shapes in {"cells", "rectangles"}:
+        return spread(every[:1] if shapes == "cells" else every)[:2]
+    of_cubes = spread(cubes(workload.shape))
     if shapes == "cubes" or len(tops) == 1:
         return of_cubes[:2]
     of_all = spread(every)

@@ -76,23 +76,6 @@ def nearest_sequence(
     return found
 
 
-def with_total(sequence: NDArray[np.float64], *, largest: int | None, total: int | None) -> NDArray[np.float64]:
-    """Return the nearest sequence with a total that is public, (n,), nondecreasing and from 0 to `largest`.
-
-    minimize sum_k (s_k - sequence_k)^2 over all such s (models/isotonic_regression, IR-1 with IR-3 to IR-5)
-
-    The truth is one of them, and the nearest point of a convex set is no farther from any point in it: whatever the
-    estimate, its squared error does not grow. Of the nearest nondecreasing sequence this makes the nearest one with the
-    total.
-    """
-    return sequence if total is None else isotonic(sequence, lower=0, upper=largest, total=total)
-
-
-def whole_sequence(real: NDArray[np.float64], total: int | None) -> NDArray[np.int64]:
-    """Return the nearest whole numbers, (n,), nondecreasing like the real ones, with the total that is public."""
-    return np.floor(real + 0.5).astype(np.int64) if total is None else whole_of_total(real, total)
-
-
 DEGREES, COUNTS = "degrees", "counts"
 
 
@@ -231,7 +214,8 @@ class SortedCountsRelease(Synopsis):
 
         `dpopt.synopses.histograms.sorted.sorted_counts.SortedEstimate` names and explains them.
         """
-        return whole_sequence(self._estimate(name), self.total)
+        real = self._estimate(name)
+        return np.floor(real + 0.5).astype(np.int64) if self.total is None else whole_of_total(real, self.total)
 
     @cached_property
     def default(self) -> SortedEstimate:
@@ -327,7 +311,10 @@ class SortedCountsRelease(Synopsis):
                 found = self._in_order(self._posterior)
             else:
                 found = self._in_order(nearest_sequence(wanted, self._used, largest=self._most, breaks=self._breaks))
-            found = with_total(found, largest=self.largest, total=self.total)
+            if self.total is not None:
+                # The nearest sequence with this total (IR-1 with IR-3 to IR-5): the truth is one of a convex set of such, so
+                # the squared error of no estimate grows.
+                found = isotonic(found, lower=0, upper=self.largest, total=self.total)
             self._estimated[wanted] = freeze(found)
         return self._estimated[wanted]
 
