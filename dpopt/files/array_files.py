@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import warnings
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
@@ -17,7 +19,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from dpopt.errors import DpoptError
-from dpopt.files.reading import damage_as
+from dpopt.files.reading import damage_as, read_text
 
 MOST_ARRAYS = 4096
 """In one archive, at most."""
@@ -87,6 +89,42 @@ def read_array(path: str | os.PathLike[str], place: str, error: type[DpoptError]
     array_header(path, place, error)
     with _refusing(error, place), Path(path).open("rb") as stream:
         return np.asarray(npy.read_array(stream, allow_pickle=False))
+
+
+def read_columns(
+    path: str | os.PathLike[str], names: Sequence[str], error: type[DpoptError], *, named: bool = False
+) -> NDArray[np.float64]:
+    """Return the numbers of a CSV file, (rows, columns), in the order of these names.
+
+    A first line that is not of numbers, or the first line of a file that has to be `named`, names the columns, in any
+    order.
+    """
+    source = Path(path)
+    place = f"the file {str(source)!r}"
+    try:
+        lines = csv.reader(io.StringIO(read_text(source, place, error), newline=""))
+        rows = [(number, row) for number, row in enumerate(lines, 1) if row]
+    except csv.Error as problem:
+        raise error(f"{place} cannot be read: {problem}") from problem
+    order = list(range(len(names)))
+    if rows and (named or not _are_numbers(rows[0][1])):
+        heads = [head.strip() for head in rows.pop(0)[1]]
+        if sorted(heads) != sorted(names):
+            raise error(f"{source.name} has the columns {', '.join(heads)}; expected {', '.join(names)}, in any order")
+        order = [heads.index(name) for name in names]
+    for number, row in rows:
+        if len(row) != len(names) or not _are_numbers(row):
+            raise error(f"{source.name}, line {number}: found {','.join(row)[:60]!r}; expected {len(names)} numbers")
+    if not rows:
+        raise error(f"{source.name} holds no query; expected a line of {len(names)} numbers for each")
+    return np.array([[float(row[place]) for place in order] for _, row in rows])
+
+
+def _are_numbers(row: list[str]) -> bool:
+    try:
+        return all(isinstance(float(one), float) for one in row)
+    except ValueError:
+        return False
 
 
 def array_header(path: str | os.PathLike[str], place: str, error: type[DpoptError]) -> Header:

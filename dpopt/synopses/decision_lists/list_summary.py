@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import TranscriptError, WorkloadError
-from dpopt.files.array_files import read_array
+from dpopt.files.array_files import read_array, read_columns
 from dpopt.files.codec import decode
 from dpopt.files.json_files import json_object, parse_json
 from dpopt.files.reading import read_text
@@ -162,21 +162,6 @@ def read_declaration(
 
 def read_points(path: str | os.PathLike[str], family: ListFamily) -> NDArray[np.uint8]:
     """Read points, (q, m): a CSV file whose first line names every variable, in any order, or an .npy array of bits."""
-    source = Path(path)
-    try:
-        if source.suffix == ".npy":
-            return family.checked(read_array(source, "no array of points", WorkloadError))
-        first, *others = read_text(source, "the file", WorkloadError).split("\n")
-        names = [name.strip() for name in first.split(",")]
-        if sorted(names) != sorted(family.variables):
-            raise WorkloadError("its first line does not name every variable once")
-        lines = [line for line in others if line.strip()]
-        if not lines:
-            raise WorkloadError("no line after the names")
-        values = np.loadtxt(lines, delimiter=",", comments=None, dtype=np.uint8, ndmin=2)
-        if values.shape[1] != len(names):
-            raise WorkloadError(f"found {values.shape[1]} values in a line of {len(names)} names")
-    except (ValueError, OverflowError) as problem:
-        raise WorkloadError(f"{source} holds no points: {problem}") from problem
-    order = [names.index(name) for name in family.variables]
-    return family.checked(values[:, order])
+    if Path(path).suffix == ".npy":
+        return family.checked(read_array(path, f"{path} holds no points", WorkloadError))
+    return family.checked(read_columns(path, family.variables, WorkloadError, named=True))

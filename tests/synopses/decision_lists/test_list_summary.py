@@ -184,12 +184,13 @@ def test_points_are_read_from_tables_and_arrays(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["a,b", "0,1"], "does not name every variable once"),
-        (["a,b,b", "0,1,1"], "does not name every variable once"),
+        (["a,b", "0,1"], "has the columns a, b; expected a, b, c, in any order"),
+        (["a,b,b", "0,1,1"], "has the columns a, b, b; expected a, b, c"),
+        (["0,1,1", "0,1,1"], "has the columns 0, 1, 1"),
         (["a,b,c", "0,1,2"], "neither 0 nor 1"),
-        (["a,b,c", "0,1"], "found 2 values in a line"),
-        (["a,b,c"], "no line after the names"),
-        (["a,b,c", "0,1,x"], "holds no points"),
+        (["a,b,c", "0,1"], "line 2: found '0,1'; expected 3 numbers"),
+        (["a,b,c"], "holds no query"),
+        (["a,b,c", "0,1,x"], "line 2: found '0,1,x'; expected 3 numbers"),
     ],
 )
 def test_files_without_points_are_refused(lines: list[str], message: str, tmp_path: Path) -> None:
