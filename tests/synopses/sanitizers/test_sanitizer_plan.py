@@ -151,7 +151,6 @@ def test_a_plan_survives_json() -> None:
         ({"size": 0}, PlanError, "found 0 records"),
         ({"budget": Budget(1.0, 1e-9, None, Accountant.GDP)}, PlanError, "has no figure for the noise"),
         ({"budget": Budget(1e-15, 0.0, None, Accountant.PURE)}, (PlanError, AccountingError), "budget"),
-        ({"labels": ("one",)}, PlanError, "found 1 labels of 3 variables"),
         ({"family": symmetric(UNIVERSES["bits, positive"], SETS, (0.0, 0.0))}, PlanError, "all coefficients"),
         ({"family": TableFamily("a", MIXED, THREE, np.zeros((6, 3)))}, PlanError, "all coefficients are 0"),
     ],
