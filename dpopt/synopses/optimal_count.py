@@ -24,9 +24,8 @@ from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.condition import Condition
 from dpopt.releases.descriptions.verdict import Note
 from dpopt.schema.schema import Schema
-from dpopt.synopses.histograms.counts_plan import whole_amount
+from dpopt.synopses.histograms.counts_plan import check_confidence, whole_amount
 from dpopt.synopses.release import Request, RequestKeywords, Reserved, Running
-from dpopt.synopses.summaries.noise_bounds import check_confidence
 from dpopt.synopses.synopsis import PlannedSynopsis, SynopsisPlan
 from dpopt.transcript.journal import MemoryJournal
 

@@ -127,7 +127,11 @@ def test_no_linear_gaussian_mechanism_does_better_by_the_singular_values(workloa
 def test_residuals_need_less_noise_than_the_best_shares_of_marginals(sizes: list[int], order: int, less: float) -> None:
     marginals = marginal_set(sizes, list(combinations(range(len(sizes)), order)))
     program = allocation_program(marginals, rho=0.05, size=10**6, sensitivity=1, signal=1.0)
-    program = replace(program, costs=program.errors, prior=np.full_like(program.prior, 1e-30))
+    sets, whole = program.candidates, program.candidates.widths() == order
+    dimensions = np.where(sets.attributes >= 0, np.array(sizes)[sets.attributes] - 1.0, 1.0).prod(axis=1)
+    each = program.gains / (2 * 0.05) * whole[program.supersets]  # all cells of the workload, of equal weight
+    errors = dimensions * np.bincount(program.components, each, len(sets))
+    program = replace(program, costs=errors, prior=np.full_like(program.prior, 1e-30))
     shares = program.objective(solve_allocation(program))
     residuals = residual_program(marginals, rho=0.05)
     found = residuals.errors(solve_residuals(residuals)[0])

@@ -20,7 +20,7 @@ from dpopt.releases.plan import choice
 from dpopt.synopses.halfspaces.bias_sample import TURNS
 from dpopt.synopses.halfspaces.estimators import Answering, Estimator
 from dpopt.synopses.halfspaces.halfspace_plan import HalfspacePlan
-from dpopt.synopses.summaries.noise_bounds import check_confidence
+from dpopt.synopses.histograms.counts_plan import check_confidence
 from dpopt.synopses.synopsis import PlannedSynopsis
 
 

@@ -23,7 +23,7 @@ from dpopt.accounting.measurements import (
     measurement_scale,
 )
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PlanError
+from dpopt.errors import PlanError, WorkloadError
 from dpopt.models.noise_budgets.budget_program import SolvedBudget
 from dpopt.private.curators.counting_curator import Counted
 from dpopt.private.measurements.bin_measurement import SumsInRounds
@@ -184,6 +184,12 @@ def check_scales(scales: tuple[float, ...]) -> None:
                 f"found the scale of noise {scale!r}; expected a number from {SMALLEST_SCALE:g} to below "
                 f"{LARGEST_SCALE:g}"
             )
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuse a probability of bounds that does not lie between 0 and 1."""
+    if not 0.0 < confidence < 1.0:
+        raise WorkloadError(f"the confidence must lie between 0 and 1, found {confidence!r}")
 
 
 def node_sensitivity(relation: NeighbouringRelation) -> int:

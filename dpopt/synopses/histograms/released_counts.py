@@ -23,11 +23,10 @@ from dpopt.inference.histograms.shrunken_halves import ShrunkenHalves
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import check_boxes, sides_of, sums_before, sums_of_boxes
 from dpopt.releases.plan import refuse_removed
-from dpopt.synopses.histograms.counts_plan import CountsPlan
+from dpopt.synopses.histograms.counts_plan import CountsPlan, check_confidence
 from dpopt.synopses.histograms.estimates import Estimate
 from dpopt.synopses.histograms.in_rounds import not_in_rounds, rounds_of
 from dpopt.synopses.solved import Solved
-from dpopt.synopses.summaries.noise_bounds import check_confidence
 from dpopt.synopses.synopsis import PlannedSynopsis, write_rows
 
 CONFIDENCE = 0.95

@@ -19,7 +19,7 @@ from dpopt.inference.histograms.tree_least_squares import TreeGains
 from dpopt.queries.ranges.bins import Bins, names_of
 from dpopt.queries.ranges.grids import sides_of
 from dpopt.releases.declared_size import Total
-from dpopt.synopses.histograms.counts_plan import noise_variance
+from dpopt.synopses.histograms.counts_plan import check_confidence, noise_variance
 from dpopt.synopses.histograms.estimates import Estimate, estimated_nodes, tree_inferences
 from dpopt.synopses.histograms.released_counts import CONFIDENCE
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
@@ -27,7 +27,7 @@ from dpopt.synopses.intervals.partition import Partition
 from dpopt.synopses.intervals.partition_plan import MODEL, PartitionPlan
 from dpopt.synopses.intervals.split_plan import SplitPlan
 from dpopt.synopses.solved import Inference, Solved
-from dpopt.synopses.summaries.noise_bounds import check_confidence, reach_of_sums
+from dpopt.synopses.summaries.noise_bounds import reach_of_sums
 from dpopt.synopses.synopsis import PlannedSynopsis, write_rows
 
 _AT_ONCE = 2**22  # numbers in a table of parts or of weights

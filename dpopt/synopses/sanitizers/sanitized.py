@@ -17,8 +17,8 @@ from dpopt.errors import TranscriptError, WorkloadError
 from dpopt.files.json_files import json_object
 from dpopt.queries.conjunctions.monomials import LISTED, POWERS
 from dpopt.releases.plan import removed
+from dpopt.synopses.histograms.counts_plan import check_confidence
 from dpopt.synopses.sanitizers.sanitizer_plan import BETA, SanitizerFigures
-from dpopt.synopses.summaries.noise_bounds import check_confidence
 from dpopt.synopses.synopsis import Synopsis
 
 CHUNK = 2**20

@@ -7,17 +7,9 @@ from math import ceil, exp, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import WorkloadError
-
 _PARTS = np.geomspace(1e-6, 1.0, 500)[:-1]
 _TILTS = np.concatenate((_PARTS, 1.0 - _PARTS))
 """Where the exponential moment is taken, as shares of where it ends; each gives a bound, and the least counts."""
-
-
-def check_confidence(confidence: float) -> None:
-    """Refuse a probability of bounds that does not lie between 0 and 1."""
-    if not 0.0 < confidence < 1.0:
-        raise WorkloadError(f"the confidence must lie between 0 and 1, found {confidence!r}")
 
 
 def deviations_for(beta: float, queries: int = 1) -> float:

@@ -22,6 +22,7 @@ from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, MixedAn
 from dpopt.polynomials.targets import Target
 from dpopt.programs.solver import Capability, Solver
 from dpopt.releases.declared_size import Total
+from dpopt.synopses.histograms.counts_plan import check_confidence
 from dpopt.synopses.summaries.budget_spread import answers_tried
 from dpopt.synopses.summaries.consistent_interval import (
     SOLVER,
@@ -29,7 +30,7 @@ from dpopt.synopses.summaries.consistent_interval import (
     consistency_solver,
     consistent_interval,
 )
-from dpopt.synopses.summaries.noise_bounds import check_confidence, deviations_for, noise_bound
+from dpopt.synopses.summaries.noise_bounds import deviations_for, noise_bound
 from dpopt.synopses.summaries.summary_plan import BETA, SummaryPlan
 from dpopt.synopses.summaries.ways import Way, symmetric, ways_of
 from dpopt.synopses.synopsis import PlannedSynopsis
