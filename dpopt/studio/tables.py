@@ -206,8 +206,8 @@ class Table:
                     self.curve = sorted([*self.curve, _errors(made.row)], key=lambda row: float(row["epsilon"]))
             with self.changing:
                 self._check(begun)
-                self.plan, trouble = beside[0], ""
                 self.advised, self.because = dpopt.recommended_epsilon(beside)
+                self.plan, trouble = beside[0], ""  # last: a page shows the plan with its advice
         except DpoptError as problem:
             trouble = str(problem)
         finally:

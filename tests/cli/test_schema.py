@@ -154,8 +154,9 @@ def test_a_person_column_shows_the_owner_what_each_bound_drops(tmp_path: Path) -
     dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),)).write(tmp_path / "s.json")
     asked = ["schema", "check", str(tmp_path / "t.csv"), "--schema", str(tmp_path / "s.json")]
     text = succeed(*asked, "--person", "name", "--rows-per-person", "3")
-    rows = [re.findall(r"[\d,]+", line) for line in text.splitlines() if re.match(r"\W*\d+ ", line)]
-    assert rows == [["1", "7", "2"], ["2", "5", "1"], ["3", "4", "1"], ["5", "2", "1"], ["10", "0", "0"]]
+    rows = [re.findall(r"[\d,]+%?", line) for line in text.splitlines() if re.match(r"\W*\d+ ", line)]
+    dropped = [["1", "7", "70%", "2"], ["2", "5", "50%", "1"], ["3", "4", "40%", "1"], ["5", "2", "20%", "1"]]
+    assert rows == [*dropped, ["10", "0", "0%", "0"]]
     assert "NOT private" in text
     assert [line for line in succeed(*asked, "--person", "name").splitlines() if "dropped" in line or "10" in line]
     assert "rows dropped" not in succeed(*asked)

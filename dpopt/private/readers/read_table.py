@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.readers.open_table import AnyTable, named_by, open_table
@@ -129,7 +130,7 @@ class NonPrivateFit:
     counted: int
     misfits: str
     bounds: tuple[tuple[int, int, int], ...] = ()
-    """Numbers K of rows of a person, how many rows each drops, and of how many persons; until it drops none."""
+    """As `rows_dropped` returns them, where rows name persons."""
 
 
 def fit_of_table(
@@ -150,7 +151,6 @@ def fit_of_table(
 
 
 def _bounds(table: AnyTable, schema: Schema, how: TableReading) -> tuple[tuple[int, int, int], ...]:
-    """Return the rows that each of several bounds on the rows of a person drops."""
     from dpopt.private.readers.batch_reader import BatchReader
 
     if how.person is None:
@@ -158,7 +158,12 @@ def _bounds(table: AnyTable, schema: Schema, how: TableReading) -> tuple[tuple[i
     every = replace(how, rows_per_person=MOST_ROWS_PER_PERSON)
     reader = BatchReader.first_pass(open_table(table, every), schema, every)
     reader.read_through()
-    beyond = [(most, np.maximum(reader.rows_of_persons() - most, 0)) for most in _BOUNDS]
+    return rows_dropped(reader.rows_of_persons())
+
+
+def rows_dropped(rows_of_each: NDArray[np.int64]) -> tuple[tuple[int, int, int], ...]:
+    """Return bounds K on the rows of a person, the rows that each drops, and of how many persons; until one drops none."""
+    beyond = [(most, np.maximum(rows_of_each - most, 0)) for most in _BOUNDS]
     dropped = [(most, int(rows.sum()), int(np.count_nonzero(rows))) for most, rows in beyond]
     return tuple(dropped[: 1 + next((place for place, one in enumerate(dropped) if not one[1]), len(dropped))])
 
