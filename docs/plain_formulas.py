@@ -59,6 +59,11 @@ def with_scripts(page: str) -> str:
     parts = _NOT_PROSE.split(page)
     for place in range(0, len(parts), 2):  # the others are code, formulas, addresses, tables and headings
         parts[place] = _IN_PROSE.sub(lambda found: f"${latex(found[0])}$", parts[place])
+        parts[place] = re.sub(
+            rf"(?<=[)|\]])\^(-?\d+|{_BRACKETS})(?!\w)",
+            lambda found: f"${{}}^{{{latex(found[1].strip('(){}'))}}}$",
+            parts[place],
+        )
         for plain, sign in (("<=", "≤"), (">=", "≥"), ("!=", "≠")):
             parts[place] = re.sub(rf"(?<!\S){plain}(?=\s)", sign, parts[place])
     return "".join(parts)

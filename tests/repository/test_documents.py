@@ -205,11 +205,13 @@ def test_formulas_of_the_catalogue_are_marked_between_their_words() -> None:
 
 
 def test_formulas_in_the_prose_of_models_and_experiments_are_marked_and_words_are_not() -> None:
-    prose = "1. x_v >= 0 = the count: sum_i l_i^2 <= k^(1/2), delta 1/n^2.\nA best_response of `x_v`, a (x_i - y_i) and\n<= q."
+    prose = (
+        "1. x_v >= 0 = the sum_i l_i^2 <= k^(1/2), delta 1/n^2.\nA best_response of `x_v`, a (x_i - y_i)^2 and\n<= q."
+    )
     drawn = (
-        r"1. $x_{v} \ge 0$ = the count: $\sum_{i} l_{i}^{2} \le k^{1 / 2}$, delta $1 / n^{2}$."
+        r"1. $x_{v} \ge 0$ = the $\sum_{i} l_{i}^{2} \le k^{1 / 2}$, delta $1 / n^{2}$."
         "\n"
-        r"A best_response of `x_v`, a ($x_{i} - y_{i}$) and"
+        r"A best_response of `x_v`, a ($x_{i} - y_{i}$)${}^{2}$ and"
         "\n≤ q."
     )
     assert with_scripts(prose) == drawn
