@@ -78,6 +78,8 @@ def complete(_: Sphinx, docname: str, source: list[str]) -> None:
         source[0] = plain_formulas.with_formulas(source[0])
         label = r'| <span style="white-space: nowrap">\1</span> '
         source[0] = re.sub(r"^\| ([A-Z]{2}-\d+) ", label, source[0], flags=re.MULTILINE)
+    if docname.startswith(("models/", "experiments/")) and not docname.startswith("models/notebooks/"):
+        source[0] = plain_formulas.with_scripts(source[0])
     if docname in GENERATED:
         source[0] += "\n" + GENERATED[docname]()
 

@@ -1,4 +1,4 @@
-"""Formulas of the catalogue's tables, which are plain text there since code and tests share it, as LaTeX for the site."""
+"""Formulas that are plain text in the pages of models and experiments, where code and tests share it, as LaTeX for the site."""
 
 from __future__ import annotations
 
@@ -31,6 +31,16 @@ SUMS = frozenset(("sum", "prod", "max", "min", "abs", "round"))
 """Words as well as signs."""
 OPENING, CLOSING = frozenset("([{"), frozenset(")]}")
 NAME = re.compile(r"[A-Za-z]+\d*'*")
+_BRACKETS = r"\([^()]*\)|\{[^{}]*\}"
+_SCRIPT = rf"(?:(?:_(?:[A-Za-z]'?|\d{{1,2}}|[A-Za-z0-9]{{2,3}}|{_BRACKETS})|\^(?:-?\w+(?:\.\d+)?|{_BRACKETS}))(?!\w))"
+_ARGUMENTS = r"(?:\([^()\s]+(?:, [^()\s]+)*\))?"
+_SCRIPTED = rf"(?:\d+/)?(?:[A-Za-z]{{1,7}}'*|\d+){_SCRIPT}+{_ARGUMENTS}"
+_ATOM = rf"(?:{_SCRIPTED}|\d+(?:,\d{{3}})*(?:\.\d+)?|[B-Zb-z]'*{_ARGUMENTS})(?![\w'-])"
+_JOINT = rf"(?: (?:[=+/*<>-]|<=|>=|!=) | (?={_SCRIPTED}))"
+_IN_PROSE = re.compile(rf"(?<![\w$^/.{{'-])(?:{_ATOM}{_JOINT})*{_SCRIPTED}(?:{_JOINT}{_ATOM})*(?![\w^(])")
+_NOT_PROSE = re.compile(
+    r"(```.*?^```|^\$\$.*?^\$\$|`[^`]*`|\$[^$]*\$|\]\([^)]*\)|<[a-z/!][^>]*>|^\|.*?$|^#.*?$)", re.DOTALL | re.MULTILINE
+)
 
 
 def with_formulas(page: str) -> str:
@@ -42,6 +52,21 @@ def with_formulas(page: str) -> str:
         if formulas and re.fullmatch(r" [A-Z]{2}-\d+ *", cells[1]):
             lines[number] = "|".join([*cells[:2], *(f" {marked(cell.strip())} " for cell in cells[2:-1]), cells[-1]])
     return "\n".join(lines)
+
+
+def with_scripts(page: str) -> str:
+    """Return a page in which the formulas of its prose that have an index or an exponent are marked, and signs are drawn."""
+    parts = _NOT_PROSE.split(page)
+    for place in range(0, len(parts), 2):  # the others are code, formulas, addresses, tables and headings
+        parts[place] = _IN_PROSE.sub(lambda found: f"${latex(found[0])}$", parts[place])
+        parts[place] = re.sub(
+            rf"(?<=[)|\]])\^(-?\d+|{_BRACKETS})(?!\w)",
+            lambda found: f"${{}}^{{{latex(found[1].strip('(){}'))}}}$",
+            parts[place],
+        )
+        for plain, sign in (("<=", "≤"), (">=", "≥"), ("!=", "≠")):
+            parts[place] = re.sub(rf"(?<!\S){plain}(?=\s)", sign, parts[place])
+    return "".join(parts)
 
 
 def marked(text: str) -> str:

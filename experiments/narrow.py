@@ -29,7 +29,12 @@ def dots(axes: Any, across: Any, up: Any, style: Mapping[str, Any], **more: Any)
     axes.plot(across, up, **{**style, "linestyle": "none", **more})
 
 
-def legend_below(panels: Any, columns: int, *, of: Any = None) -> None:
-    """Put one legend below all panels, that of the first unless another is named."""
-    handles, labels = (panels[0, 0] if of is None else of).get_legend_handles_labels()
-    panels[0, 0].figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize="medium")
+def legend_below(panels: Any, columns: int = 1, *, of: Any = None) -> None:
+    """Put one legend below all panels, with the series of each unless one panel is named."""
+    unique: dict[str, Any] = {}
+    for axes in panels.flat if of is None else [of]:
+        handles, labels = axes.get_legend_handles_labels()
+        unique |= dict(zip(labels, handles, strict=True))
+    panels[0, 0].figure.legend(
+        unique.values(), unique.keys(), loc="outside lower center", ncols=columns, fontsize="medium"
+    )

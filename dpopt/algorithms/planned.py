@@ -418,7 +418,7 @@ def recommended_epsilon(plans: Sequence[Planned]) -> tuple[float | None, str]:
     enough = [one for one in known if one[1] >= SAMPLE * size]
     kept = [one for one in enough if one[2]["found_of_100"] <= MOST_FOUND]
     epsilon, like, row = (kept or enough or known[-1:])[0]
-    says = f"epsilon {epsilon:.3g}: errors of a random sample of {like:,.0f} of {size:,} records"
+    says = f"epsilon {epsilon:.3g} is about as accurate as a random sample of {like:,.0f} of {size:,} records"
     if kept:
         return epsilon, f"{says}, a tenth or more. {row['protects']}"
     if enough:

@@ -366,8 +366,8 @@ def size_note(plan: Plan) -> str | None:
     if plan.relation is NeighbouringRelation.REPLACE_ONE:
         return None
     if plan.budget.earlier:
-        noted = measured_note(plan.size, plan.budget)
-        return noted if isinstance(noted, str) else None
+        text, advice = measured_note(plan.size, plan.budget)
+        return None if advice else Detail(f"note: {text}")
     if plan.budget.rows_per_person is not None:
         return None
     return (

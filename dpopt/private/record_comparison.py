@@ -17,7 +17,7 @@ Numbers = NDArray[np.float64]
 
 MOST_RECORDS = 50_000
 """Records that a model is trained on: rows at equal distances of a larger table."""
-MOST_TOLD_APART, _FEWEST, _FOLDS, _PERMUTATIONS = 10_000, 30, 3, 3
+MOST_TOLD_APART, _FEWEST, _FOLDS, _PERMUTATIONS = 10_000, 30, 3, 5
 _TESTED, _TREES = 0.3, 50
 _SCATTER = np.uint64(2_654_435_761)  # 2^32 over the golden ratio
 _MOST_CATEGORIES = 255  # of a column that scikit-learn takes as categories
@@ -164,6 +164,8 @@ class NonPrivatePropensity:
     """pMSE: the mean of (p - 1/2)^2, p the probability that a record is synthetic, as of records not trained on; 0 to 1/4."""
     expected: float
     """The same, on average, where nothing tells the two apart: real and synthetic are exchanged at random."""
+    spread: float
+    """A score under chance lies within this distance of `expected` with probability 95 %, by Student's distribution."""
     area: float
     """The share of pairs of a real and a synthetic record in which the synthetic one gets the larger probability."""
     records: int
@@ -178,6 +180,7 @@ def compare_propensity(
     Source: Snoke, Raab, Nowok, Dibben and Slavkovic 2018, General and specific utility measures for synthetic data; the
     classifier is gradient boosting, the probabilities are of three folds, the null expectation is of permutations.
     """
+    from scipy.special import stdtrit
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.metrics import roc_auc_score
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -198,7 +201,9 @@ def compare_propensity(
     with threadpool_limits(1):
         found = [cross_val_predict(model, records, one, cv=folds, method="predict_proba")[:, 1] for one in every]
     score, *chance = (float(np.mean((one - 0.5) ** 2)) for one in found)
-    return NonPrivatePropensity(score, float(np.mean(chance)), float(roc_auc_score(labels, found[0])), number)
+    expected, area = float(np.mean(chance)), float(roc_auc_score(labels, found[0]))
+    spread = stdtrit(_PERMUTATIONS - 1, 0.975) * np.std(chance, ddof=1) * np.sqrt(1 + 1 / _PERMUTATIONS)
+    return NonPrivatePropensity(score, expected, float(spread), area, number)
 
 
 def _evenly(number: int, most: int) -> NDArray[np.int64]:

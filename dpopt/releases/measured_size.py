@@ -145,9 +145,9 @@ def _public(value: NoisyAnswers, budget: Budget) -> PublicSize:
     number, deviation = int(value.values[0]), SizeMeasurement.of(budget).deviation
     if number < LEAST_DEVIATIONS * deviation:
         raise ChargedError(
-            f"the number of records was measured as {number:,}, with a standard deviation of {deviation:,.3g}: the noise "
+            f"the number of records was measured as {number:,}, with a standard deviation of {deviation:,.0f}: the noise "
             f"hides it. The 1 % of the budget already spent is not refunded; a budget file (--budget) keeps the whole "
-            f"reservation. Declare a fixed public number near it with --n0, which costs nothing, or take a larger budget"
+            f"reservation. For the next run, {_instead(budget)}"
         )
     return PublicSize(min(max(number, 1), LARGEST_SIZE), budget)
 
@@ -162,7 +162,7 @@ def tell_smallest(budget: Budget, progress: Progress) -> None:
     text = (
         f"the number of records is measured first. A table of {safe:,} records or more is nearly certain to be "
         f"released. If fewer than {least:,} are measured, the run ends, and the 1 % of the budget already spent is not "
-        f"refunded. For a smaller table declare a fixed public number near it with --n0, or take a larger budget"
+        f"refunded. For a smaller table, {_instead(budget)}"
     )
     if least >= WARNED_LEAST:
         progress.warning(AccuracyWarning(text))
@@ -170,17 +170,22 @@ def tell_smallest(budget: Budget, progress: Progress) -> None:
         progress.note(Detail(f"note: {text}"))
 
 
-def measured_note(size: int, budget: Budget) -> Detail | AccuracyWarning:
-    """Return a note on a number of records that was, or is to be, measured: a detail, unless its noise is large."""
+def _instead(budget: Budget) -> str:
+    number, options = "a fixed number near it", "--n0"
+    if budget.rows_per_person is not None:
+        number, options = "the number of counted rows", "--n0 and --n0-counted"
+    return f"if {number} is public, declare it with {options}, which costs nothing; otherwise take a larger budget"
+
+
+def measured_note(size: int, budget: Budget) -> tuple[str, str]:
+    """Return a note on a number of records that was, or is to be, measured; and advice to the owner if its noise is large."""
     deviation = SizeMeasurement.of(budget).deviation
     share = deviation / size
     text = (
         f"the number of records, {size:,}, is private too: 1 % of the budget measures it, with a standard deviation of "
-        f"{deviation:,.3g} records ({100 * share:.2g} %), and every count is off by the same percentage"
+        f"{float(f'{deviation:.3g}'):,.9g} records ({100 * share:.2g} %), and every count is off by the same percentage"
     )
-    if share <= WARNED_FROM:
-        return Detail(f"note: {text}")
-    return AccuracyWarning(f"{text}. Declare a fixed public number near it with --n0 if there is one: it costs nothing")
+    return text, _instead(budget) if share > WARNED_FROM else ""
 
 
 def size_deviation(budget: Budget) -> float:

@@ -1,4 +1,4 @@
-"""The sections of a report: columns, pairs, and the comparison with the table."""
+"""The sections of a report: columns, rounds and pairs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ Pairs = dict[tuple[int, ...], tuple[float | None, float | None]]
 MOST_COLUMNS, MOST_MAPPED, LARGEST_PAIR = 60, 32, 1 << 20
 """Columns that are drawn; columns of a map of pairs; cells of a pair that is looked at. Of more, the first ones."""
 _GAUSSIAN, _LAPLACE = 1.96, 2.12  # deviations that 95 % of the noise stays within
-_WORST = 12
 
 
 def column_charts(
@@ -47,23 +46,16 @@ def column_charts(
             low, high = np.clip(near - reach, 0, 1), np.clip(near + reach, 0, 1)
         if own is None and low is None:
             continue
-        off = (
-            np.zeros(0)
-            if own is None or low is None or high is None
-            else np.maximum(low - own[place], own[place] - high)
-        )
-        chart = column_chart(
-            attribute, None if own is None else own[place], None if one is None else one.real, low, high
-        )
-        charts.append(
-            {
-                "name": short(attribute.measured, 80),
-                "codes": attribute.size,
-                "missing_text": short(attribute.missing or "", 60),
-                "outside": (int(np.count_nonzero(off > 1e-12)), off.size),
-                **chart,
-            }
-        )
+        shares, off = None if own is None else own[place], np.zeros(0)
+        if shares is not None and low is not None and high is not None:
+            off = np.maximum(low - shares, shares - high)
+        about = {
+            "name": short(attribute.measured, 80),
+            "codes": attribute.size,
+            "missing_text": short(attribute.missing or "", 60),
+            "outside": (int(np.count_nonzero(off > 1e-12)), off.size),
+        }
+        charts.append(about | column_chart(attribute, shares, None if one is None else one.real, low, high))
     return charts
 
 
@@ -150,26 +142,3 @@ def _matrix(pairs: Pairs, places: list[int], which: int) -> Numbers:
         if column in at and row in at and value is not None:
             matrix[at[row], at[column]] = value
     return matrix
-
-
-def judged_sections(schema: Schema, judged: Judgement) -> dict[str, Any]:
-    """Return the comparison with the table: errors and sampling errors, the worst pairs, models, groups."""
-
-    def named(one: Any) -> str:
-        return _name(schema, one)
-
-    return {
-        "evaluation": judged.evaluation,
-        "named": named,
-        "pairs": sorted(judged.pairs, key=lambda one: -one.distance)[:_WORST],
-        "all_pairs": len(judged.pairs),
-        "prediction": judged.prediction,
-        "propensity": judged.propensity,
-        "groups": judged.groups,
-        "regression": judged.regression,
-        "left_out": judged.left_out,
-    }
-
-
-def _name(schema: Schema, one: Any) -> str:
-    return " x ".join(short(schema.attributes[place].name, 40) for place in one.attributes)

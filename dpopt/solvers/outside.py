@@ -134,7 +134,7 @@ def _trial(solver: Solver, inner: Solver, takes: Capability) -> list[bool]:
         result = solver_result(solver, program, SolveLimits(seconds=TRIAL_OF_OTHERS))
         why = _wrong(program, verified(program, result), best)
     except SolverUnavailableError as error:
-        raise SolverUnavailableError(f"{error}; {where}. Mend it, or take another solver") from error
+        raise SolverUnavailableError(f"{error}; {where}. Correct it, or use another solver") from error
     except (DpoptError, KeyboardInterrupt) as error:
         if isinstance(error, KeyboardInterrupt) and not hasattr(error, "__notes__"):
             raise  # the user's word, which no thread of a solver hears

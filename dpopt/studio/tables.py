@@ -206,8 +206,8 @@ class Table:
                     self.curve = sorted([*self.curve, _errors(made.row)], key=lambda row: float(row["epsilon"]))
             with self.changing:
                 self._check(begun)
-                self.plan, trouble = beside[0], ""
                 self.advised, self.because = dpopt.recommended_epsilon(beside)
+                self.plan, trouble = beside[0], ""  # last: a page shows the plan with its advice
         except DpoptError as problem:
             trouble = str(problem)
         finally:
@@ -243,15 +243,10 @@ class Table:
                 self.plan.save(self.place / "plan.json")
             for name in ("problem.txt", "progress.json"):
                 (self.place / name).unlink(missing_ok=True)
-            task = self.place / "task.json"
-            told: dict[str, Any] = {
-                "table": str(self.path),
-                "plan": str(self.place / "plan.json"),
-                "out": str(self.out),
-            }
-            told |= {"budget": self.paid_from.budget or None, "reading": self.paid_from.reading()}
-            with whole_file(task, private=True) as file:
-                file.write(json.dumps({**told, "resumed": resumed}).encode())
+            paths = {"table": self.path, "plan": self.place / "plan.json", "out": self.out}
+            told = {**paths, "budget": self.paid_from.budget or None, "reading": self.paid_from.reading()}
+            with whole_file(task := self.place / "task.json", private=True) as file:
+                file.write(json.dumps({**told, "resumed": resumed}, default=str).encode())
             self.stop()  # closes what belongs to the last one
             self.stopped = False
             self.process = subprocess.Popen(  # noqa: S603  # our own interpreter and module

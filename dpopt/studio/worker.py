@@ -117,7 +117,7 @@ def _summary(finished: dpopt.SyntheticRelease, table: str) -> dict[str, Any]:
     """Return the spending, the figures with the largest errors, and the first rows. Not private."""
     rows = finished.to_pandas().head(ROWS_SHOWN).astype(object)
     return {
-        "spent": {key: finished.statement["privacy"][key] for key in ("epsilon", "delta", "unit")},
+        "spent": {**finished.statement["privacy"], "charges": None},
         "weakest": [*map(spoken, dpopt.evaluate(finished, table).words)],
         "columns": [*rows.columns],
         "rows": rows.where(rows.notna(), "").to_numpy().tolist(),

@@ -62,7 +62,7 @@ class Answering:
         if len(opened) == 1 and isinstance(opened[0], Synopsis):
             return cls._of_histogram(opened[0])
         if len(finished) < len(opened):
-            raise QuestionError("found a synopsis beside other releases; ask each by itself")
+            raise QuestionError("found a synopsis among other releases; ask each one alone")
         if not finished:
             raise QuestionError("found no release; expected one, or several of one table")
         first, written = finished[0], finished[0].written

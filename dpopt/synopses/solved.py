@@ -93,7 +93,7 @@ class Solved:
         )
         found = verified(model.program, kept)
         if found.solution is None:
-            raise TranscriptError(f"what stands for {self.estimate} is none of its model{found.native_status}")
+            raise TranscriptError(f"the solution on file for {self.estimate} is not feasible{found.native_status}")
         return found
 
 

@@ -10,7 +10,7 @@ from math import exp
 from pathlib import Path
 from typing import Any
 
-from dpopt.cli.pictures import picture, series
+from dpopt.cli.pictures import series
 from experiments.distributional_privacy.attacks import median_chain, reconstruct
 from experiments.distributional_privacy.definition import distributional_privacy
 from experiments.distributional_privacy.exact import (
@@ -22,6 +22,7 @@ from experiments.distributional_privacy.exact import (
 )
 from experiments.documents import table
 from experiments.experiment import Report, Result, carry_out, parser_of
+from experiments.narrow import legend_below, narrow_picture
 
 PICTURE = "two_neighbours.svg"
 OUTPUTS = range(-12, 17)
@@ -143,15 +144,14 @@ def markdown(report: Report) -> Iterator[str]:
 def draw(path: Path) -> None:
     """Draw the output distributions of two databases of the same bits: far apart by the mirrored sum, close by the mean."""
     epsilon, m, sums = Fraction(1, 2), 4, (5_003, 5_008)
-    with picture(path, (7, 3.2)) as ((axes,),):
+    with narrow_picture(path, 3.6) as panels:
+        axes = panels[0, 0]
         for number, ones in enumerate(sums):
             distribution = geometric_distribution(mirrored_mod(ones, m), epsilon, OUTPUTS)
             likely = [float(distribution[k]) for k in OUTPUTS]
             axes.plot(list(OUTPUTS), likely, label=f"{ones:,} ones of 10,000 bits", **series(number))
-        axes.set(
-            xlabel="answer: mirrored sum, m = 4, with two-sided geometric noise, epsilon = 0.5", ylabel="probability"
-        )
-        axes.legend()
+        axes.set(xlabel="mirrored sum (m = 4) with two-sided geometric\nnoise, epsilon = 0.5", ylabel="probability")
+        legend_below(panels)
 
 
 if __name__ == "__main__":

@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from dpopt.cli.pictures import COLOURS, picture
+from dpopt.cli.pictures import COLOURS, logarithmic
 from experiments import documents
 from experiments.error_falls.measuring import BOUNDS, FIGURES, Shares, measured
 from experiments.error_falls.tables import KINDS, PUBLIC, TABLES, TINY, kind_of
 from experiments.experiment import Report, Result, carry_out, in_processes, over_tables
+from experiments.narrow import narrow_picture
 
 EPSILONS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 LEVEL = 0.01
@@ -135,8 +136,8 @@ def draw(rows: Sequence[Result], path: Path) -> None:
     """Draw total variation against epsilon, a panel for each kind and a line for each table."""
     found = merged(rows)
     kinds = [kind for kind in (*KINDS, PUBLIC) if any(kind_of(name) == kind for name, _ in found)]
-    height = -(-len(kinds) // 3)
-    with picture(path, (6, 2 * height + 0.4), height, 3, sharex=True) as panels:
+    height = -(-len(kinds) // 2)
+    with narrow_picture(path, 2 * height + 0.4, height, 2, sharex=True) as panels:
         for axes, kind in itertools.zip_longest(np.ravel(panels), kinds):
             if kind is None:
                 axes.axis("off")
@@ -146,7 +147,8 @@ def draw(rows: Sequence[Result], path: Path) -> None:
                 epsilons, means = np.array([one[0] for one in lines]), np.array([one[1] for one in lines])
                 axes.plot(epsilons, np.maximum(means[:, 0], 1e-5), color=COLOURS[0], linewidth=1.2)
                 axes.plot(epsilons, np.maximum(means[:, 2], 1e-5), "--", color="0.65", linewidth=0.8)
-            axes.set(xscale="log", yscale="log", title=kind)
+            axes.set(xscale="log", title=kind)
+            logarithmic(axes.yaxis)
         panels[0][0].set_ylabel("total variation")
         panels[-1][0].set_xlabel("epsilon")
 

@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dpopt.cli.pictures import logarithmic, picture, series
+from dpopt.cli.pictures import logarithmic, series
+from experiments.narrow import legend_below, narrow_picture
 
 
 def draw(results: Sequence[dict[str, Any]], file: Path) -> None:
     """Draw results, each with epsilon, algorithm, max_error and mean_error."""
     names = list(dict.fromkeys(one["algorithm"] for one in results))
-    with picture(file, (9, 4.6), 1, 2) as panels:
+    with narrow_picture(file, 8.0, 2, 1) as panels:
         for axes, key, title in zip(
-            panels[0], ("mean_error", "max_error"), ("mean error", "largest error"), strict=True
+            panels[:, 0], ("mean_error", "max_error"), ("mean error", "largest error"), strict=True
         ):
             for number, name in enumerate(names):
                 budgets = sorted({one["epsilon"] for one in results if one["algorithm"] == name})
@@ -30,5 +31,4 @@ def draw(results: Sequence[dict[str, Any]], file: Path) -> None:
             axes.set(xlabel="epsilon (pure)", title=title)
             axes.set_xticks(sorted({one["epsilon"] for one in results}))
             logarithmic(axes.yaxis)
-        handles, labels = panels[0, 0].get_legend_handles_labels()
-        panels[0, 0].figure.legend(handles, labels, loc="outside lower center", ncols=3)
+        legend_below(panels)

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from dpopt.cli.pictures import logarithmic, picture, series
+from dpopt.cli.pictures import logarithmic, series
 from experiments.intervals.columns import BUDGETS, METHODS, releases, smooth, worst_error
+from experiments.narrow import legend_below, narrow_picture
 
 
 def measure(sizes: Iterable[int], bins: int, runs: int) -> list[dict[str, Any]]:
@@ -25,7 +26,8 @@ def measure(sizes: Iterable[int], bins: int, runs: int) -> list[dict[str, Any]]:
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
     """Draw them."""
-    with picture(path, (7, 4.6)) as ((axes,),):
+    with narrow_picture(path, 5.0) as panels:
+        axes = panels[0, 0]
         for number, method in enumerate(METHODS):
             rows_of = [row for row in rows if method in row]
             if not rows_of:
@@ -38,10 +40,10 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
         axes.plot([], [], color="black", linestyle=":", label="proven, with probability 0.95")
         axes.set(
             xlabel="records",
-            ylabel="worst error of any range, as a share of the records",
+            ylabel="worst error of any range, share of records",
             title=f"{rows[0]['bins']:,} bins, epsilon 1",
         )
         logarithmic(axes.xaxis)
         logarithmic(axes.yaxis)
         axes.set_ylim(None, 1.0)
-        axes.legend()
+        legend_below(panels)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dpopt.cli.pictures import logarithmic, picture, series
+from dpopt.cli.pictures import logarithmic, series
+from experiments.narrow import legend_below, narrow_picture
 
 
 def draw(cost: list[dict[str, Any]], path: Path) -> None:
     """Draw the cost of releases."""
-    with picture(path, (12, 4.2), 1, 3) as ((left, middle, right),):
+    with narrow_picture(path, 9.6, 3, 1) as panels:
+        left, middle, right = panels[:, 0]
         for number, width in enumerate(sorted({one["k"] for one in cost})):
             rows = sorted((one for one in cost if one["k"] == width), key=lambda one: one["attributes"])
             columns, counted, queries, seconds, size = (
@@ -18,7 +20,7 @@ def draw(cost: list[dict[str, Any]], path: Path) -> None:
                 for name in ("attributes", "counted", "queries_of_k", "processor_seconds", "bytes")
             )
             label = f"k = {width}"
-            left.plot(columns, counted, linestyle="-", label=f"{label}: counted conjunctions", **series(number))
+            left.plot(columns, counted, linestyle="-", label=f"{label}: counted", **series(number))
             left.plot(columns, queries, linestyle=":", label=f"{label}: queries of k", **series(number))
             middle.plot(counted, seconds, linestyle="none", label=label, **series(number))
             right.plot(counted, size, linestyle="none", label=label, **series(number))
@@ -34,4 +36,4 @@ def draw(cost: list[dict[str, Any]], path: Path) -> None:
             logarithmic(panel.xaxis)
         for panel in (left, middle, right):
             logarithmic(panel.yaxis)
-            panel.legend()
+        legend_below(panels, 2)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dpopt.algorithms.replay import load
-from dpopt.cli.pictures import logarithmic, picture, series
+from dpopt.cli.pictures import logarithmic, series
 from dpopt.models.best_responses.best_response import round_program
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
 from dpopt.programs.max_csp import MaxCsp
@@ -24,6 +24,7 @@ from dpopt.releases.solver_choice import clause_solver
 from dpopt.solvers.registry import get_solver
 from experiments.documents import table
 from experiments.experiment import Report, Result, carry_out, parser_of
+from experiments.narrow import legend_below, narrow_picture
 from experiments.runs import run_dpopt
 from experiments.tables import prepare
 
@@ -166,8 +167,11 @@ def draw(report: Report, folder: Path) -> None:
     """Draw value and bound over time: a panel for each solver, alone dashed and helped solid."""
     solves = report["solves"]
     best = _best(solves)
-    with picture(folder / "portfolio.svg", (10.0, 3.2), 1, len(SOLVERS), sharey=True) as panels:
-        for axes, solver in zip(panels[0], SOLVERS, strict=True):
+    height = -(-len(SOLVERS) // 2)
+    with narrow_picture(folder / "portfolio.svg", 2.4 * height + 0.8, height, 2, sharey=True) as panels:
+        for axes in panels.flat[len(SOLVERS) :]:
+            axes.axis("off")
+        for axes, solver in zip(panels.flat, SOLVERS, strict=False):
             for which, way in product((0, 1), WAYS):
                 rows = [row for row in solves if (row["solver"], row["way"]) == (solver, way)]
                 points = [(mark, _median(rows, best, mark, which)) for mark in MARKS] if rows else []
@@ -179,8 +183,8 @@ def draw(report: Report, folder: Path) -> None:
                     )
             axes.set(title=solver, xlabel="seconds", ylim=(0, 220))
             logarithmic(axes.xaxis, MARKS)
-        panels[0][0].set_ylabel("per cent of the best value (median)")
-        panels[0][-1].legend()
+        panels[0][0].figure.supylabel("per cent of the best value (median)", fontsize="medium")
+        legend_below(panels, 2)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from dpopt.cli.pictures import logarithmic, picture, series
+from dpopt.cli.pictures import logarithmic, series
+from experiments.narrow import legend_below, narrow_picture
 from experiments.wide_data.document import COUNTING, ROUNDS, Result, found, listed, mean, seconds
 from experiments.wide_data.parts import ACCOUNTANTS, SERIES, TRIVIAL
 
@@ -26,8 +27,8 @@ def draw(results: Sequence[Result], folder: Path) -> None:
 
 def _figure2(results: Sequence[Result], path: Path) -> None:
     names = list(dict.fromkeys(one["row"]["table"] for one in results))
-    with picture(path, (4 * len(names), 4.2), 1, len(names)) as panels:
-        for axes, table in zip(panels[0], names, strict=True):
+    with narrow_picture(path, 2.6 * len(names) + 1.6, len(names), 1) as panels:
+        for axes, table in zip(panels[:, 0], names, strict=True):
             for number, accountant in enumerate(ACCOUNTANTS):
                 for figure, line, size in (("max_error", "-", "largest"), ("mean_error", ":", "mean")):
                     some = found(results, table=table, algorithm="dualquery", accountant=accountant)
@@ -38,38 +39,37 @@ def _figure2(results: Sequence[Result], path: Path) -> None:
             for one in found(results, table=table, algorithm=TRIVIAL):
                 error = one["zeros"]["max_error"]
                 axes.axhline(error, color=GREY["zeros"], linestyle="-", linewidth=0.9, label="zeros, largest")
-            axes.set(xlabel="epsilon", title=table)
+            axes.set(xlabel="epsilon", ylabel="error", title=table)
             logarithmic(axes.yaxis)
-        panels[0, 0].set_ylabel("error")
-        _legend_below(panels, 3)
+        legend_below(panels)
 
 
 def _figure3(results: Sequence[Result], path: Path) -> None:
-    with picture(path, (12, 4), 1, 3) as panels:
+    with narrow_picture(path, 9.4, 3, 1) as panels:
         for number, name in enumerate(SERIES):
             some = found(results, series=name)
-            for axes, figure in zip(panels[0], ("max_error", "mean_error"), strict=False):
+            for axes, figure in zip(panels[:, 0], ("max_error", "mean_error"), strict=False):
                 _plot(axes, some, "queries", figure, linestyle="-", label=name, **series(number))
             queries = listed(some, "queries")
             taken = [seconds(found(some, queries=one), ROUNDS) for one in queries]
-            panels[0, 2].plot(queries, taken, linestyle="-", label=name, **series(number))
+            panels[2, 0].plot(queries, taken, linestyle="-", label=name, **series(number))
         noise = found(results, algorithm="noise")
-        for axes, figure, title in zip(panels[0], ("max_error", "mean_error"), ERRORS, strict=False):
+        for axes, figure, title in zip(panels[:, 0], ("max_error", "mean_error"), ERRORS, strict=False):
             label = "noise alone, epsilon 1 by zCDP"
             _plot(axes, noise, "queries", figure, linestyle="--", color="black", marker="x", label=label)
             axes.set(title=title)
             logarithmic(axes.yaxis)
-        panels[0, 2].set(title="seconds of all rounds", ylim=(0, None))
-        for axes in panels[0]:
+        panels[2, 0].set(title="seconds of all rounds", ylim=(0, None))
+        for axes in panels.flat:
             axes.set(xlabel="queries")
             axes.xaxis.set_major_formatter("{x:,.0f}")
             axes.locator_params(axis="x", nbins=4)
-        _legend_below(panels, 4)
+        legend_below(panels)
 
 
 def _figure4(results: Sequence[Result], path: Path) -> None:
-    with picture(path, (15, 4.2), 1, 4) as panels:
-        errors, time, memory = panels[0, :2], panels[0, 2], panels[0, 3]
+    with narrow_picture(path, 12.4, 4, 1) as panels:
+        errors, time, memory = panels[:2, 0], panels[2, 0], panels[3, 0]
         for number, accountant in enumerate(ACCOUNTANTS):
             some = found(results, algorithm="dualquery", accountant=accountant)
             how = {"linestyle": "-", "label": NAMES[accountant], **series(number)}
@@ -91,20 +91,12 @@ def _figure4(results: Sequence[Result], path: Path) -> None:
             axes.set(title=title)
         time.set(title="seconds")
         memory.set(title="peak memory of the process, MB")
-        for axes in panels[0]:
+        for axes in panels.flat:
             axes.set(xlabel="columns")
             logarithmic(axes.xaxis)
         for axes in (time, memory):
             logarithmic(axes.yaxis)
-        _legend_below(panels, 5)
-
-
-def _legend_below(panels: Any, columns: int) -> None:
-    unique: dict[str, Any] = {}
-    for axes in panels.flat:
-        handles, labels = axes.get_legend_handles_labels()
-        unique |= dict(zip(labels, handles, strict=True))
-    panels[0, 0].figure.legend(unique.values(), unique.keys(), loc="outside lower center", ncols=columns)
+        legend_below(panels)
 
 
 def _plot(axes: Any, some: Sequence[Result], along: str, figure: str, **how: Any) -> None:

@@ -133,10 +133,12 @@ def test_what_no_number_makes_plannable_is_refused_before_it_is_measured(tmp_pat
 
 @pytest.mark.parametrize(("size", "kind"), [(500, "warning"), (100_000, "note")])
 def test_noise_that_matters_is_a_warning(size: int, kind: str) -> None:
-    said = measured_note(size, Budget(1.0, 1e-9, None, Accountant.ZCDP))
-    assert f"the number of records, {size:,}" in str(said)
-    assert ("n0=" in str(said)) is (kind == "warning")
-    assert isinstance(said, Detail if kind == "note" else AccuracyWarning)  # a detail is shown on demand
+    for most in (None, 20):
+        text, advice = measured_note(size, Budget(1.0, 1e-9, None, Accountant.ZCDP, most))
+        assert f"the number of records, {size:,}" in text
+        assert "n0" not in text  # readers of a release cannot declare it
+        assert ("--n0" in advice) is (kind == "warning")
+        assert ("--n0-counted" in advice) is (kind == "warning" and most is not None)
 
 
 @pytest.mark.parametrize(("epsilon", "kind", "least"), [(0.1, "warning", "1,063"), (1.0, "note", "116")])

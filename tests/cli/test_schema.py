@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Sequence
@@ -7,8 +8,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from rich.console import Console
+from rich.table import Table
 
 import dpopt
+from dpopt.cli.reports.reports import print_whole
 from tests.algorithms.small_runs import SCHEMA, WITH_BUCKETS, codes
 from tests.cli.command_line import inputs, refuse, succeed
 
@@ -154,8 +158,22 @@ def test_a_person_column_shows_the_owner_what_each_bound_drops(tmp_path: Path) -
     dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),)).write(tmp_path / "s.json")
     asked = ["schema", "check", str(tmp_path / "t.csv"), "--schema", str(tmp_path / "s.json")]
     text = succeed(*asked, "--person", "name", "--rows-per-person", "3")
-    rows = [re.findall(r"[\d,]+", line) for line in text.splitlines() if re.match(r"\W*\d+ ", line)]
-    assert rows == [["1", "7", "2"], ["2", "5", "1"], ["3", "4", "1"], ["5", "2", "1"], ["10", "0", "0"]]
+    rows = [re.findall(r"[\d,]+%?", line) for line in text.splitlines() if re.match(r"\W*\d+ ", line)]
+    dropped = [["1", "7", "70%", "2"], ["2", "5", "50%", "1"], ["3", "4", "40%", "1"], ["5", "2", "20%", "1"]]
+    assert rows == [*dropped, ["10", "0", "0%", "0"]]
     assert "NOT private" in text
     assert [line for line in succeed(*asked, "--person", "name").splitlines() if "dropped" in line or "10" in line]
     assert "rows dropped" not in succeed(*asked)
+
+
+def test_cells_of_a_table_wrap_on_a_terminal_and_rows_are_one_line_in_a_file() -> None:
+    for terminal in (True, False):
+        stream = io.StringIO()
+        out = Console(force_terminal=terminal, color_system=None, width=60, file=stream)
+        table = Table("column", "check")
+        table.add_row("weight", f"{'word ' * 40}{'x' * 90}")
+        print_whole(out, table)
+        lines = stream.getvalue().splitlines()
+        assert (max(map(len, lines)) <= 60) is terminal
+        assert stream.getvalue().count("word") == 40  # nothing is cut off
+        assert stream.getvalue().count("x") == 90

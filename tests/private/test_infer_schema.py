@@ -669,6 +669,19 @@ def test_identifiers_with_repeats_are_drafted_as_the_unit_of_privacy(name: str, 
     assert "use person=NAME and rows_per_person=K" in draft.columns[0].why
 
 
+def test_numbers_that_lie_evenly_in_many_rows_may_name_people_whatever_their_name() -> None:
+    rng = np.random.default_rng(5)
+    table = {"s": np.repeat(np.arange(1, 1001), 5), "d": rng.integers(1, 400, 5000) * 3, "y": np.tile([0, 1], 2500)}
+    table["amount"] = rng.integers(1, 400, 5000) ** 2  # many rows of each, and most of them small
+    drafted = {one.name: one for one in infer_schema(pa.table(table)).columns}
+    for name in ("s", "d"):
+        assert "if these numbers name people with several rows, remove the column" in drafted[name].check[0]
+        assert drafted[name].type == "numeric"
+    assert drafted["s"].dropped == ((1, 4000, 1000), (2, 3000, 1000), (3, 2000, 1000), (5, 0, 0))
+    assert not any("name people" in said for name in ("y", "amount") for said in drafted[name].check)
+    assert drafted["amount"].dropped == ()
+
+
 @pytest.mark.parametrize(
     ("name", "type"),
     [("income", "numeric"), ("Number of rooms", "numeric"), ("No. of employees", "numeric"), ("invoice number", "left out")],

@@ -82,13 +82,14 @@ def test_records_of_the_same_kind_are_not_told_apart_and_others_are() -> None:
     assert alike is not None
     assert alike.records == 600
     assert alike.score < 1.5 * alike.expected
+    assert abs(alike.score - alike.expected) < alike.spread < alike.expected
     assert 0.42 < alike.area < 0.58
     other = records(500, 2)
     other[:, 2] = 1 - other[:, 2]  # each column is right, and the two never are together
     apart = compare_propensity(dataset(), SCHEMA, other, np.ones(500))
     assert apart is not None
     assert apart.area > 0.99
-    assert 0.2 < apart.score <= 0.25
+    assert apart.expected + apart.spread < 0.2 < apart.score <= 0.25
     weighted = np.concatenate((records(500, 2), other))
     found = compare_propensity(dataset(), SCHEMA, weighted, np.repeat([1.0, 1e-9], 500))
     assert found is not None

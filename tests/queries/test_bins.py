@@ -56,7 +56,7 @@ def test_a_text_that_names_none_is_refused(bins: Bins, text: str, message: str) 
 
 def test_values_without_order_are_refused() -> None:
     attribute = Attribute("town", AttributeKind.CATEGORICAL, ("a", "b"))
-    with pytest.raises(WorkloadError, match="nothing says that its values are ordered"):
+    with pytest.raises(WorkloadError, match="the schema declares no order of its values"):
         Bins.of_attribute(attribute)
     assert Bins.of_attribute(attribute, in_order=False).label(1) == "b"
 

@@ -375,8 +375,8 @@ def test_labels_and_positions_are_ranges_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "holds no range"),
-        ("range,weight\n", "holds no range"),
+        ("", "has no range"),
+        ("range,weight\n", "has no range"),
         ("18:65\n\n20:30\n", "line 3: age: 20 is not an edge of a bin"),
         ("18-65\n", "line 1: found the range '18-65'; expected two ends and a colon"),
         ("18:65,1\n65:18\n", "line 2: the range '65:18' holds no bin"),

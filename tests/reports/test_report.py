@@ -75,7 +75,7 @@ def sections(page: str) -> list[str]:
 def test_every_section_is_there_and_the_owner_has_more(pages: tuple[str, str]) -> None:
     pytest.importorskip("sklearn")
     assert sections(pages[0]) == list(PUBLIC)
-    assert sections(pages[1]) == [*PUBLIC[:-2], *OWNERS, *PUBLIC[-2:]]
+    assert sections(pages[1]) == [*PUBLIC[:2], "publish", *PUBLIC[2:-2], *OWNERS, *PUBLIC[-2:]]
     assert re.findall('href="#([a-z]+)"', pages[1]) == sections(pages[1])[1:]
     assert pages[0].count('<div class="column">') == len(SCHEMA)
 
@@ -85,6 +85,14 @@ def test_the_owners_page_says_so_on_screen_and_on_every_sheet(pages: tuple[str, 
     assert [mark in pages[1] for mark in marks] == [True, True]
     assert [mark in pages[0] for mark in marks] == [False, False]
     assert "may be published with the release" in pages[0]
+
+
+def test_the_ten_points_before_publishing_have_the_facts_of_the_release(pages: tuple[str, str]) -> None:
+    points = re.findall(r"<span>(\d+)\. <strong>.+?</strong>:? (.+?)</span>", pages[1])
+    assert [int(number) for number, _ in points] == list(range(1, 11))
+    assert points[5][1].startswith("epsilon = ")
+    assert "public figure" in points[6][1] or "measured" in points[6][1]
+    assert "<input" not in pages[0]
 
 
 def test_the_owners_page_begins_with_the_weakest_figures(pages: tuple[str, str]) -> None:

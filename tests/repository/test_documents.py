@@ -24,7 +24,7 @@ import pytest
 import dpopt
 from docs.formulas import mathml
 from docs.generated import command_line, meaning, public_names
-from docs.plain_formulas import with_formulas
+from docs.plain_formulas import with_formulas, with_scripts
 from experiments.accuracy_leader.picture import draw as draw_leader
 from experiments.narrow import LETTERS
 from tests.cli.command_line import call, demonstration, once
@@ -202,6 +202,21 @@ def test_formulas_of_the_catalogue_are_marked_between_their_words() -> None:
     found = with_formulas(table).splitlines()[-1]
     shown = r"minimize $\vert x_{a , v} \vert \le \sum_{i \le r} d_{i}^{1 / 2}$, whole |"
     assert found == "| AB-1 | each $a$, if | " + shown
+
+
+def test_formulas_in_the_prose_of_models_and_experiments_are_marked_and_words_are_not() -> None:
+    prose = (
+        "1. x_v >= 0 = the sum_i l_i^2 <= k^(1/2), delta 1/n^2.\nA best_response of `x_v`, a (x_i - y_i)^2 and\n<= q."
+    )
+    drawn = (
+        r"1. $x_{v} \ge 0$ = the $\sum_{i} l_{i}^{2} \le k^{1 / 2}$, delta $1 / n^{2}$."
+        "\n"
+        r"A best_response of `x_v`, a ($x_{i} - y_{i}$)${}^{2}$ and"
+        "\n≤ q."
+    )
+    assert with_scripts(prose) == drawn
+    same = "| x_v | <= |\n# Of n^2\n```\nx_v <= 1\n```\n[a](b_c.md) $x_v$"
+    assert with_scripts(same) == same
 
 
 def test_figures_that_are_kept_are_drawn_in_a_picture_that_telephones_show(tmp_path: Path) -> None:

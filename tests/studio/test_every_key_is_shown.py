@@ -122,13 +122,13 @@ LENGTHS = [round(float(one), 1) for one in np.linspace(1, 200, 2_999)]
 @pytest.mark.parametrize(
     ("usual", "odd", "said"),
     [
-        (LENGTHS, 3.141593, "fewer than 5 rows decide decimals"),
-        ([int(one) for one in LENGTHS], 2.5, "fewer than 5 rows decide decimals, integer"),
-        ([str(one) for one in LENGTHS], "3.141593", "fewer than 5 rows decide decimals"),
-        (LENGTHS, None, "fewer than 5 rows decide missing"),
-        ([str(one) for one in LENGTHS], "?", "fewer than 5 rows decide missing"),
-        (["no", "yes"] * 1500, "?", "fewer than 5 rows decide missing"),
-        (["no", "yes"] * 1500, "perhaps", "fewer than 5 rows decide type"),
+        (LENGTHS, 3.141593, 'fewer than 5 rows decide "decimals"'),
+        ([int(one) for one in LENGTHS], 2.5, 'fewer than 5 rows decide "decimals", "integer"'),
+        ([str(one) for one in LENGTHS], "3.141593", 'fewer than 5 rows decide "decimals"'),
+        (LENGTHS, None, 'fewer than 5 rows decide "missing"'),
+        ([str(one) for one in LENGTHS], "?", 'fewer than 5 rows decide "missing"'),
+        (["no", "yes"] * 1500, "?", 'fewer than 5 rows decide "missing"'),
+        (["no", "yes"] * 1500, "perhaps", 'fewer than 5 rows decide "type"'),
     ],
 )
 def test_a_key_that_few_rows_decide_has_a_note(usual: list[Any], odd: Any, said: str) -> None:

@@ -508,6 +508,20 @@ def test_the_ten_points_before_publishing_are_those_of_the_known_limits(studio: 
     assert "--" not in re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL).replace("var(--", "")
 
 
+def test_rows_that_bounds_on_those_of_a_person_drop_are_shown_where_the_bound_is_chosen(
+    studio: Studio, owner: TestClient
+) -> None:
+    visits = "patient_id,smoker\n" + "".join(f"p{i % 300},{'yes' if i % 7 else 'no'}\n" for i in range(900))
+    table = opened(owner, visits)
+    reviewed(owner, studio, table)
+    page = owner.get(f"{table}/plan").text
+    assert "If <strong>patient_id</strong> names the person" in page
+    rows = re.findall(
+        r'<tr><td class="number">(.+?)</td><td class="number">(.+?)</td><td class="number">(.+?)</td></tr>', page
+    )
+    assert rows == [("1", "600 (67&nbsp;%)", "300"), ("2", "300 (33&nbsp;%)", "300"), ("3", "0 (0&nbsp;%)", "0")]
+
+
 def test_an_address_admits_one_browser_and_the_file_another(studio: Studio) -> None:
     address = studio.address
     first = entered(studio)

@@ -336,7 +336,7 @@ def test_values_that_are_not_the_best_are_refused_or_called_imprecise(kind: str)
     for moved in (solved + 1e3 * places, solved + 1e3 * (places - places[-1])):
         first["point"] = moved.tolist()
         if kind in {"histogram", "intervals"}:
-            with pytest.raises(TranscriptError, match="is none of its model"):
+            with pytest.raises(TranscriptError, match="is not feasible"):
                 read(stated)
         else:
             words.append(read(stated).solved_in_words()[0])

@@ -209,9 +209,9 @@ def check(
         console().print(ignored)
     report_fit(table, fit, changed_sheet(numeric_figures(dataset), {}))
     if fit.bounds:
-        rows = [tuple(f"{number:,}" for number in row) for row in fit.bounds]
+        rows = [(f"{k:,}", f"{rows:,} ({rows / fit.rows:.0%})", f"{who:,}") for k, rows, who in fit.bounds]
         print_table(
-            ("--rows-per-person", "rows dropped", "of so many persons"), rows, title="for you alone (NOT private)"
+            ("--rows-per-person", "rows dropped", "persons who lose rows"), rows, title="for you alone (NOT private)"
         )
         console().print(
             "Epsilon is divided by --rows-per-person among the rows of a person. The number is published: choose it without "

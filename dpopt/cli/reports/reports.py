@@ -66,8 +66,12 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, title
 
 
 def print_whole(out: Console, table: Table) -> None:
-    """Print a table with nothing cut off; where the terminal is narrower, its lines wrap."""
-    out.width = max(out.width, Measurement.get(out, out.options.update(width=1_000), table).maximum)
+    """Print a table with nothing cut off: on a terminal cells wrap, in a file each row is one line."""
+    if out.is_terminal:
+        for column in table.columns:
+            column.overflow = "fold"
+    else:
+        out.width = max(out.width, Measurement.get(out, out.options.update(width=1_000), table).maximum)
     out.print(table)
 
 
@@ -253,8 +257,8 @@ def report_release(
         out.print(line)
     if privacy["private"]:
         out.print(
-            "to publish: first check the ten points of docs/known-limits.md ('Before you publish'); then publish "
-            f"every file in {place}. {place / README} tells readers how to load and cite them"
+            f"to publish: first check the ten points in the report that the next line makes; then publish every file in "
+            f"{place}. {place / README} tells readers how to load and cite them"
         )
     out.print(f"next:       dpopt report {place} {table} -o report.html")
     out.print("            (for you alone; a report without the table can be published)")

@@ -33,7 +33,8 @@ def decided_by_few(column: ColumnValues, limits: Limits, guess: Guess) -> tuple[
             continue
         changed |= {key for key in drafted.keys() | found if drafted.get(key) != found.get(key)}
     named = sorted(changed - _REMARKED)
-    return (f"fewer than {FEW} rows decide {', '.join(named)}: declare publicly known values instead",) if named else ()
+    keys = ", ".join(f'"{name}"' for name in named)
+    return (f"fewer than {FEW} rows decide {keys}: check that the public knows it",) if named else ()
 
 
 def _without_few(column: ColumnValues, limits: Limits) -> Iterator[ColumnValues]:

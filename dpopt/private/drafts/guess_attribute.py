@@ -79,10 +79,12 @@ _THING_NAME = re.compile(
 )
 # Numbers, and rows of each on average, at most, if a name says number and not of whom.
 _MANY, _ROWS_OF_A_NUMBER = 100, 20
+_PROTECT = "--person NAME and --rows-per-person K"
 _NAMED = (
     "{found}, and its name is that of an identifier: drop the column; if it names people with several rows, use "
-    "--person NAME and --rows-per-person K"
+    f"{_PROTECT}"
 )
+_EVEN = 0.1  # largest distance of the rows of identifiers from a uniform distribution
 _MOST_DECIMALS = 6
 _LONGEST_DURATION = 3.2e20  # nanoseconds
 _YEARS = (1500, 2150)  # whole numbers between which successive ones are years
@@ -110,13 +112,13 @@ _ALL_NINES = re.compile(r"9{2,}")
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """A declaration, or None to leave the column out; why; checks; whether it names people with several rows."""
+    """A declaration, or None to leave the column out; why; checks; whether it names people with several rows, None: perhaps."""
 
     attribute: Attribute | None
     why: str
     check: tuple[str, ...] = ()
     codes: str = ""
-    person: bool = False
+    person: bool | None = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,10 +346,8 @@ def _many_texts(column: ColumnValues, counts: Mapping[str, int], missing: str | 
             f"column"
         )
     more = f"--max-values {found}" if found <= LARGEST_SIZE // 2 - 1 else "a table with groups"
-    return _left_out(
-        f"{found:,} different texts, more than {limits.max_values}; if it names people with several rows, "
-        f"protect them by --person NAME and --rows-per-person K; else group them in the table, or allow them by {more}"
-    )
+    why = f"{found:,} different texts, more than {limits.max_values}; if it names people with several rows, use {_PROTECT}"
+    return Guess(None, f"{why}; else group them in the table, or allow them by {more}", person=None)
 
 
 def _postal_digits(name: str, texts: list[str]) -> int:
@@ -456,9 +456,12 @@ def _numeric(  # noqa: PLR0911  one for each kind of numbers
     attribute = Attribute(
         name, AttributeKind.NUMERIC, edges=shaped.edges, integer=integer, missing=missing, decimals=digits
     )
+    people = integer and values.size > _MANY and 2 * values.size <= rows.sum() and _are_even(values, rows)
+    if people:
+        check.append(f"if these numbers name people with several rows, remove the column and use {_PROTECT}")
     check += _of_numbers(column, values, rows, shaped, missing, integer=integer)
     why = _shape_in_words(values, rows, shaped, integer=integer)
-    return Guess(attribute, why, tuple(check), _bins_in_words(shaped))
+    return Guess(attribute, why, tuple(check), _bins_in_words(shaped), None if people else False)
 
 
 def _decimals(values: NDArray[np.float64]) -> int | None:
@@ -474,6 +477,12 @@ def _are_years(values: NDArray[np.float64]) -> bool:
     """Return whether increasing whole numbers are successive years."""
     successive = values[-1] - values[0] + 1 == values.size
     return bool(successive and values[0] >= _YEARS[0] and values[-1] <= _YEARS[1])
+
+
+def _are_even(values: NDArray[np.float64], rows: NDArray[np.int64]) -> bool:
+    """Return whether rows lie evenly over the range of their numbers, as those of identifiers do."""
+    apart = np.cumsum(rows) / rows.sum() - (values - values[0]) / (values[-1] - values[0])
+    return bool(np.abs(apart).max() < _EVEN)
 
 
 def _are_alike(values: NDArray[np.float64]) -> bool:
@@ -548,8 +557,9 @@ def _scattered(values: NDArray[np.float64], rows: NDArray[np.int64]) -> bool:
 
 
 def _grouped(number: float) -> str:
-    whole = number == int(number)
-    return f"{number:,.0f}" if whole else f"{number:,}" if abs(number) >= 1 else number_text(number)
+    if number == int(number):
+        return f"{number:,.0f}" if abs(number) >= 1e4 else f"{number:.0f}"  # years have four digits
+    return f"{number:,}" if abs(number) >= 1 else number_text(number)
 
 
 def _shape_in_words(values: NDArray[np.float64], rows: NDArray[np.int64], shaped: Shaped, *, integer: bool) -> str:

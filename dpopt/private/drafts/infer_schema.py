@@ -29,6 +29,7 @@ from dpopt.private.readers.arrow_types import seconds_of
 from dpopt.private.readers.csv_source import CsvFilesSource, CsvSource
 from dpopt.private.readers.encode import ZONED, ColumnEncoder, as_text, clean, no_reading
 from dpopt.private.readers.open_table import AnyTable, open_table
+from dpopt.private.readers.read_table import rows_dropped
 from dpopt.private.readers.table_problems import ENDS, NO_TEXT, shown
 from dpopt.private.readers.table_reading import USUAL, OnInvalid, TableReading
 from dpopt.private.readers.table_sources import BLANKS, TableSource, trimmed
@@ -66,7 +67,8 @@ class ColumnReview:
     name the column, and "unit of privacy" where it does not since the column names people with several rows. `distinct`
     are different values, without missing ones, and `missing` rows without a value; `codes` the bins, or how many
     values; `examples` the most frequent values; `check` what the owner should look at; `rows` how many rows each drafted
-    value or bin has, missing values last.
+    value or bin has, missing values last; `dropped`, where the column may name people with several rows, bounds on the
+    rows of each, how many rows every bound drops, and of how many people.
     """
 
     name: str
@@ -78,6 +80,7 @@ class ColumnReview:
     why: str
     check: tuple[str, ...] = ()
     rows: tuple[int, ...] = ()
+    dropped: tuple[tuple[int, int, int], ...] = ()
 
     @property
     def left_out(self) -> bool:
@@ -441,6 +444,7 @@ def _review(column: ColumnValues, guess: Guess, decimal: str) -> ColumnReview:
         spoken(guess.why),
         tuple(map(spoken, guess.check)),
         () if guess.attribute is None else _rows_by_code(column, guess.attribute, decimal),
+        () if guess.person is False else rows_dropped(column.counts),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError, SchemaError
 from dpopt.private.readers.open_table import AnyTable, named_by, open_table
@@ -16,7 +17,7 @@ from dpopt.private.tables.dataset import PrivateDataset, Progress
 from dpopt.schema.schema import Schema
 
 if TYPE_CHECKING:
-    from dpopt.private.readers.batch_reader import KeptRows
+    from dpopt.private.readers.batch_reader import BatchReader, KeptRows
 
 _BOUNDS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Bounds on the rows of a person for which the owner sees the number of dropped rows."""
@@ -129,36 +130,38 @@ class NonPrivateFit:
     counted: int
     misfits: str
     bounds: tuple[tuple[int, int, int], ...] = ()
-    """Numbers K of rows of a person, how many rows each drops, and of how many persons; until it drops none."""
+    """As `rows_dropped` returns them, where rows name persons."""
 
 
 def fit_of_table(
     table: AnyTable, schema: Schema, reading: TableReading | None = None
 ) -> tuple[PrivateDataset, NonPrivateFit]:
-    """Read a table as `read_table` does, twice, and count values that do not fit: exact, for the owner only."""
-    from dpopt.private.readers.batch_reader import BatchReader
-
+    """Read a table as `read_table` does, again, and count values that do not fit: exact, for the owner only."""
     how = named_by(table, (reading or TableReading()).for_schema(schema), schema.names)
     dataset, rows = _read(table, schema, how, None)
-    strict = replace(how, on_invalid=OnInvalid.ERROR, person=None, rows_per_person=None)
-    reader = BatchReader.first_pass(open_table(table, strict), schema, strict)
-    reader.read_through()
+    reader = _counting(table, schema, replace(how, on_invalid=OnInvalid.ERROR, person=None, rows_per_person=None))
     misfits = [reader.what_does_not_fit()]
     if rows > reader.rows:
         misfits.append(f"  {rows - reader.rows:,} empty lines, each a malformed row")
-    return dataset, NonPrivateFit(rows, dataset._rows, "\n".join(filter(None, misfits)), _bounds(table, schema, how))
+    bounds: tuple[tuple[int, int, int], ...] = ()
+    if how.person is not None:
+        every = _counting(table, schema, replace(how, rows_per_person=MOST_ROWS_PER_PERSON))
+        bounds = rows_dropped(every.rows_of_persons())
+    return dataset, NonPrivateFit(rows, dataset._rows, "\n".join(filter(None, misfits)), bounds)
 
 
-def _bounds(table: AnyTable, schema: Schema, how: TableReading) -> tuple[tuple[int, int, int], ...]:
-    """Return the rows that each of several bounds on the rows of a person drops."""
+def _counting(table: AnyTable, schema: Schema, how: TableReading) -> BatchReader:
+    """Return a reader that has read a table to its end."""
     from dpopt.private.readers.batch_reader import BatchReader
 
-    if how.person is None:
-        return ()
-    every = replace(how, rows_per_person=MOST_ROWS_PER_PERSON)
-    reader = BatchReader.first_pass(open_table(table, every), schema, every)
+    reader = BatchReader.first_pass(open_table(table, how), schema, how)
     reader.read_through()
-    beyond = [(most, np.maximum(reader.rows_of_persons() - most, 0)) for most in _BOUNDS]
+    return reader
+
+
+def rows_dropped(rows_of_each: NDArray[np.int64]) -> tuple[tuple[int, int, int], ...]:
+    """Return bounds K on the rows of a person, the rows that each drops, and of how many persons; until one drops none."""
+    beyond = [(most, np.maximum(rows_of_each - most, 0)) for most in _BOUNDS]
     dropped = [(most, int(rows.sum()), int(np.count_nonzero(rows))) for most, rows in beyond]
     return tuple(dropped[: 1 + next((place for place, one in enumerate(dropped) if not one[1]), len(dropped))])
 

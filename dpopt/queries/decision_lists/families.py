@@ -184,9 +184,9 @@ def _names(text: str) -> tuple[str, ...]:
             found.append(given)
             continue
         if span is None:
-            raise WorkloadError(f"{given!r} names no range of variables; expected one such as x1..x30")
+            raise WorkloadError(f"{given!r} is not a range of variables; expected one such as x1..x30")
         first, last = int(span[2]), int(span[3])
         if not 0 <= last - first < MOST_VARIABLES:
-            raise WorkloadError(f"{given!r} names no range of variables; expected one such as x1..x30")
+            raise WorkloadError(f"{given!r} is not a range of variables; expected one such as x1..x30")
         found += [f"{span[1]}{number}" for number in range(first, last + 1)]
     return tuple(found)

@@ -63,7 +63,7 @@ class Bins:
         """Return the codes of an attribute as bins; WorkloadError if they are asked for in order, and have none."""
         if in_order and not attribute.ordered:
             raise WorkloadError(
-                f"{attribute.name!r} is {attribute.kind.value}, and nothing says that its values are ordered; if they are "
+                f"{attribute.name!r} is {attribute.kind.value}, and the schema declares no order of its values; if they are "
                 f'listed in their order, declare "ordered": true in the schema'
             )
         labels = tuple(attribute.label(code) for code in range(attribute.size))

@@ -90,7 +90,7 @@ class WeightedRanges:
             stops.append(stop)
             weights.append(_weight(cells[1], place) if len(cells) == 2 else 1.0)
         if not starts:
-            raise WorkloadError(f"{name} holds no range; expected one in each line, such as 10:20")
+            raise WorkloadError(f"{name} has no range; expected one in each line, such as 10:20")
         if not any(weights):
             raise WorkloadError(f"{name}: all weights are 0; give at least one range a weight above 0")
         return cls(np.array(starts, dtype=np.int64), np.array(stops, dtype=np.int64), np.array(weights), bins.number)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpopt.accounting.budget import Budget
-from dpopt.errors import AccuracyWarning, PrivacyWarning
+from dpopt.errors import PrivacyWarning
 from dpopt.files.codec import decode
 from dpopt.releases.declared_size import contradiction_in_brief, contradiction_in_words
 from dpopt.releases.descriptions.verdict import Note, verdict_of
@@ -160,9 +160,9 @@ def _of_privacy(privacy: Mapping[str, Any]) -> Iterator[Note]:
         )
         yield Note(text, "delta not below 1/n", PrivacyWarning)
     if stated.get("earlier"):
-        measured = measured_note(size, decode(Budget, stated, "the budget", partial=True))
-        if isinstance(measured, AccuracyWarning):
-            yield Note(measured.args[0], f"n={size:,} measured with much noise")
+        text, advice = measured_note(size, decode(Budget, stated, "the budget", partial=True))
+        if advice:
+            yield Note(f"{text}.", f"n={size:,} measured with much noise", advice=advice.capitalize())
     elif most is not None:
         yield Note(declared_rows(size, most), f"{size:,} counted rows declared, not measured")
 

@@ -334,7 +334,7 @@ class _State:
             state = cls(plan, bins)
             state._take(read_grown(contents.entries[1:], torn=contents.torn))
         except (IndexError, KeyError, TypeError, ValueError) as error:
-            raise TranscriptError(f"the file is none of 'dpopt prefixes release', or damaged: {error}") from error
+            raise TranscriptError(f"damaged, or not made by 'dpopt prefixes release': {error}") from error
         return state
 
     def _take(self, found: Grown) -> None:

@@ -375,7 +375,7 @@ def _taking_cones(solver: str | Solver, *, alone: bool) -> str | Solver | None:
     if alone:
         name = solver if isinstance(solver, str) else solver.name
         raise PolynomialError(
-            f"the solver {name!r} takes no programs with cones, and answer_polynomial is one; give another one, such "
+            f"the solver {name!r} cannot solve programs with cones, as answer_polynomial is; give another one, such "
             f"as clarabel"
         )
     return None
@@ -384,7 +384,7 @@ def _taking_cones(solver: str | Solver, *, alone: bool) -> str | Solver | None:
 def _compared(solver: str | Solver | None, bound: float, own: float) -> str:
     """Say who found the polynomial, and how its bound compares; that is exact for its rounded coefficients."""
     if solver is None:
-        return "answer_polynomial by dpopt's own method, as the solver takes no programs with cones"
+        return "answer_polynomial by dpopt's own method, because the solver cannot solve programs with cones"
     apart = f"{abs(bound - own):.2g} {'above' if bound >= own else 'below'} that of dpopt's own method"
     name = solver if isinstance(solver, str) else solver.name
     return f"answer_polynomial by {name}: its bound is {bound:.6g}, {apart}"

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dpopt.cli.pictures import picture
 from experiments.benchmarks.registry import Bar, Result, Setting, case
+from experiments.narrow import legend_below, narrow_picture
 from experiments.runs import run_releases, spread
 from experiments.tables import prepare
 
@@ -71,16 +71,16 @@ def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
     lines = {row["line through"]: row for row in rows if "line through" in row}
     points = [row for row in rows if "queries" in row]
     fixed = {"rounds": points[0]["rounds"], "queries": points[-1]["queries"]}
-    with picture(path, (8.6, 3.4), 1, 2, sharey=True) as (panels,):
-        for axes, key, other in zip(panels, ("queries", "rounds"), ("rounds", "queries"), strict=True):
+    with narrow_picture(path, 6.8, 2, 1) as panels:
+        for axes, key, other in zip(panels[:, 0], ("queries", "rounds"), ("rounds", "queries"), strict=True):
             series_of = [one for one in points if one[other] == fixed[other]]
             x = np.array([one[key] for one in series_of], dtype=np.float64)
             axes.plot(x, [one["seconds"]["median"] for one in series_of], "x", color="0.5", label="wall")
             axes.plot(x, [one["processor_seconds"]["median"] for one in series_of], "o", color="C0", label="processor")
             fitted = lines[key]["start, seconds"] + lines[key]["seconds per unit"] * x
             axes.plot(x, fitted, "-", linewidth=1, color="C0", label="line through processor seconds")
-            axes.set(xlabel=key, title=f"{series_of[0][other]:,} {other}", xlim=(0, None))
+            axes.set(xlabel=key, title=f"{series_of[0][other]:,} {other}", xlim=(0, None), ylim=(0, None))
+            axes.set_ylabel("seconds, whole process")
             axes.locator_params(axis="x", nbins=5)
             axes.xaxis.set_major_formatter("{x:,.0f}")
-        panels[0].set(ylabel="seconds, whole process", ylim=(0, None))
-        panels[0].legend()
+        legend_below(panels)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dpopt.cli.pictures import logarithmic, picture, series
+from dpopt.cli.pictures import logarithmic, series
 from experiments.benchmarks.registry import Bar, Result, Setting, case
+from experiments.narrow import narrow_picture
 from experiments.runs import run_releases, spread
 from experiments.wide_data.parts import COLUMNS
 from experiments.wide_files import bits_file
@@ -76,7 +77,8 @@ def _release(
 def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """Draw errors, seconds and memory against columns."""
     columns = [row["columns"] for row in rows]
-    with picture(path, (11, 3.6), 1, 3) as ((left, middle, right),):
+    with narrow_picture(path, 9.4, 3, 1) as panels:
+        left, middle, right = panels[:, 0]
         for number, name in enumerate(("largest error", "mean error")):
             left.plot(columns, [row[name]["median"] for row in rows], label=name, **series(number))
         for name, color in (("zeros, mean error", "0.75"), ("uniform, mean error", "0.5")):
@@ -89,5 +91,5 @@ def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
             axes.set(title=title, xlabel="columns")
             logarithmic(axes.xaxis)
             logarithmic(axes.yaxis)
-        left.legend()
-        middle.legend()
+        left.legend(fontsize="medium")
+        middle.legend(fontsize="medium")

@@ -54,7 +54,7 @@ class BoxWorkload:
             if not all(1 <= number <= bins for number, bins in zip(wanted, shape, strict=True)):
                 raise WorkloadError(
                     f"found the size {part[:_SHOWN]!r} for a grid of {' x '.join(f'{bins:,}' for bins in shape)} "
-                    f"cells; expected 1 to so many bins of each column"
+                    f"cells; expected at least 1 bin and at most all bins of each column"
                 )
             rows.append(_product([loads_of_size(number, bins) for number, bins in zip(wanted, shape, strict=True)]))
             names.append("boxes of " + " x ".join(f"{number:,}" for number in wanted))
