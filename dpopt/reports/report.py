@@ -16,7 +16,7 @@ from dpopt.files.written_files import check_replaceable, whole_file
 from dpopt.html_pages.page import page
 from dpopt.releases.descriptions.description import FIGURES, Description, about_figures, described, guarantee
 from dpopt.reports.charts import short
-from dpopt.reports.sections import association_maps, column_charts, judged_sections, rounds_section
+from dpopt.reports.sections import association_maps, column_charts, rounds_section, worst_pairs
 from dpopt.reports.words import grouped_charges, meaning_of
 from dpopt.synopses.synopsis import Synopsis
 
@@ -151,6 +151,7 @@ def _page(finished: SyntheticRelease, judged: Judgement | None, title: str | Non
         figures={"title": FIGURES, "before": before, "rows": figures, "after": after},
         maps=association_maps(finished, judged),
         rounds=rounds_section(finished),
-        judged=None if judged is None else judged_sections(schema, judged),
+        judged=judged,
+        worst=[] if judged is None else worst_pairs(schema, judged),
         filters={"short": short},
     )

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.after.judgement import Judgement
-from dpopt.algorithms.dualquery.rounds_table import round_rows
 from dpopt.algorithms.evaluate import answers_of_records, are_numbers, figures_of_records, names_of
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.queries.associations import cramers_v
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.releases.kept_records import round_rows
 from dpopt.reports.charts import column_chart, line_chart, short, square_map
 from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Schema
@@ -152,24 +152,7 @@ def _matrix(pairs: Pairs, places: list[int], which: int) -> Numbers:
     return matrix
 
 
-def judged_sections(schema: Schema, judged: Judgement) -> dict[str, Any]:
-    """Return the comparison with the table: errors and sampling errors, the worst pairs, models, groups."""
-
-    def named(one: Any) -> str:
-        return _name(schema, one)
-
-    return {
-        "evaluation": judged.evaluation,
-        "named": named,
-        "pairs": sorted(judged.pairs, key=lambda one: -one.distance)[:_WORST],
-        "all_pairs": len(judged.pairs),
-        "prediction": judged.prediction,
-        "propensity": judged.propensity,
-        "groups": judged.groups,
-        "regression": judged.regression,
-        "left_out": judged.left_out,
-    }
-
-
-def _name(schema: Schema, one: Any) -> str:
-    return " x ".join(short(schema.attributes[place].name, 40) for place in one.attributes)
+def worst_pairs(schema: Schema, judged: Judgement) -> list[tuple[str, Any]]:
+    """Return the names of the pairs of columns that are furthest off, and what was found of each."""
+    worst = sorted(judged.pairs, key=lambda one: -one.distance)[:_WORST]
+    return [(" x ".join(short(schema.attributes[place].name, 40) for place in one.attributes), one) for one in worst]
