@@ -161,23 +161,19 @@ def exact_figures(
 
 
 def _compared(judged: Judged, dataset: PrivateDataset, progress: Callable[[float], None] | None) -> Compared:
-    schema = judged.schema
+    schema, records = judged.schema, judged.records
     check_schema(dataset, schema)
     errors = non_private_errors(dataset, judged.workload.queries, judged.answers, progress=progress)
-    own, neighbours = errors["release"], _neighbours(schema)
-    sets = compared_columns(schema)
-    of_numbers = {
-        two: names_of(schema, two) for two in sets[1] if judged.records is not None and are_numbers(schema, two)
-    }
+    own, neighbours, sets = errors["release"], _neighbours(schema), compared_columns(schema)
+    of_numbers = {two: names_of(schema, two) for two in sets[1] if records is not None and are_numbers(schema, two)}
     pairs = list(dict.fromkeys([*neighbours, *of_numbers.values()]))
-    groups = group_columns(schema) if judged.records is not None else []
+    groups = [] if records is None else group_columns(schema)
     real, figures = numeric_figures(dataset, pairs, groups), judged.figures(pairs, groups)
     columns = {
         name: {"real": encode(one), "synthetic": encode(figures.columns[name])}
         for name, one in real.columns.items()
         if name in figures.columns
     }
-    differences = _differences(schema, neighbours, real, figures)
     found = Evaluation(
         queries=own.queries,
         max_error=own.max_error,
@@ -190,25 +186,19 @@ def _compared(judged: Judged, dataset: PrivateDataset, progress: Callable[[float
         marginals=_distances(judged, own.distances),
         columns=columns,
         changed=changed_sheet(real, columns),
-        differences=differences,
+        differences=_differences(schema, neighbours, real, figures),
     )
-    if judged.records is None:
+    if records is None:
         return found, [], []
     known = bool(real.correlations) and bool(figures.correlations)
-    both = (
-        [{two: one.correlations[pair] for two, pair in of_numbers.items()} for one in (real, figures)]
-        if known
-        else [None, None]
+    first, second = (
+        {two: one.correlations[pair] for two, pair in of_numbers.items()} if known else None for one in (real, figures)
     )
-    ones, twos = (
-        compare_marginals(dataset, schema, some, judged.records, correlations=(both[0], both[1])) for some in sets
-    )
-    measure = "correlation" if known else "correlation of bins"
+    ones, twos = (compare_marginals(dataset, schema, some, records, correlations=(first, second)) for some in sets)
+    measure, furthest = "correlation" if known else "correlation of bins", weakest_groups(schema, groups, real, figures)
     found = replace(
         found,
-        weakest=weakest_sheet(
-            schema, twos, columns, differences, weakest_groups(schema, groups, real, figures), measure
-        ),
+        weakest=weakest_sheet(schema, twos, columns, found.differences, furthest, measure),
         dependence=dependence_sheet(twos),
         scores=score_sheet(schema, ones, twos),
         unseen=unseen_sheet(schema, ones, twos),
@@ -259,7 +249,7 @@ def refuse_swapped(release: object, table: object) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """Types that are compared with a table: a release, or synthetic rows."""
+    """What is compared with a table: a release, or synthetic rows."""
 
     schema: Schema
     workload: Workload

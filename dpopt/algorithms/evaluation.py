@@ -276,20 +276,10 @@ def weakest_sheet(
 ) -> Weakest:
     """Return the associations, means, differences, and shares within groups with the largest errors.
 
-    Parameters
-    ----------
-    pairs
-        All that are compared. Correlations count by what they moved, Cramer's V by what it lost: noise about what is
-        rare adds to it.
-    columns
-        Figures of the numeric columns, as of `evaluate`. Of means that are more than `NOTABLE` sampling errors off the
-        one with the largest percentage is taken; where there are none, that with the most sampling errors.
-    differences
-        Mean differences of ordered columns, the one that is furthest off first.
-    groups
-        Means within groups, as of `weakest_groups`.
-    measure
-        What the correlations of the pairs are called.
+    Correlations, called `measure`, count by what they moved, Cramer's V by what it lost: noise about what is rare adds
+    to it. Of means that are more than `NOTABLE` sampling errors off the one with the largest percentage is taken; where
+    there are none, that with the most sampling errors. Differences come in order, the one that is furthest off first,
+    and `groups` from `weakest_groups`.
     """
     associations = _of_pairs(schema, pairs, measure)
     found: dict[str, list[tuple[float, Any]]] = {

@@ -40,15 +40,10 @@ LIBRARIES = 200_000_000  # NumPy, Numba and the compiled loops
 
 @dataclass(frozen=True, slots=True)
 class ExpectedMemory:
-    """The memory of a run, item by item.
-
-    Attributes
-    ----------
-    items : tuple of (str, int)
-        What is held, in words, and its bytes. They are added up as if all were held at the same time.
-    """
+    """The memory of a run, item by item."""
 
     items: tuple[tuple[str, int], ...]
+    """What is held, in words, and its bytes; added up as if all were held at the same time."""
 
     @property
     def total(self) -> int:
@@ -105,23 +100,9 @@ def expected_memory(
 ) -> ExpectedMemory:
     """Return the memory of a run of DualQuery, the table aside.
 
-    Parameters
-    ----------
-    queries
-        The m base queries; cells of marginals are written out as clauses.
-    sizes : (d,) integers
-        Number of codes of each attribute of the table.
-    rows
-        Public size n; under add-remove, n0.
-    rounds, draws
-        T and s.
-    rows_at_once
-        Records that are counted together where the table is streamed; all of them if left out.
-    binary
-        The table is one of zeros and ones (`Schema.binary`), whose columns are counted some at a time if they are very
-        many.
-    resumed
-        The transcript of an earlier run is read, too.
+    Cells of marginals are written out as clauses. `rows` is the public size, of which `rows_at_once` are counted
+    together where the table is streamed. A table of zeros and ones (`binary`) has its columns counted some at a time if
+    they are very many; a `resumed` run reads the transcript of the earlier one, too.
     """
     from dpopt.queries.counting.counting import MOST_BYTES  # imports numba
 

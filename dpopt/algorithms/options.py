@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar, ge
 
 from dpopt.constraints import Constraint, Number, OneOf, Whole, constrain
 from dpopt.errors import DpoptError, PlanError
-from dpopt.releases.plan import SECONDS, SEED, WORK, FreeAttributes, PlanBy, check_density, check_size, choice
+from dpopt.releases.plan import DENSITY, SECONDS, SEED, SIZE, WORK, FreeAttributes, PlanBy, choice
 
 if TYPE_CHECKING:
     from dpopt.accounting.budget import Budget
@@ -152,6 +152,8 @@ class Options:
     candidate: ClassVar[bool] = False
     """Whether `auto` chooses it where it has the least predicted mean error; on public tables a candidate always
     had."""
+    example: ClassVar[str | None] = None
+    """Some options, as Python code, for the example in the docstring."""
     solver_takes: ClassVar[str] = "MAX_CSP"
     """The `Capability` that the option `solver` asks for."""
     known: ClassVar[Mapping[str, tuple[Any, Option]]] = {}
@@ -168,8 +170,11 @@ class Options:
             f"{name} :\n{textwrap.indent(textwrap.fill(option.text, 110), '    ')}"
             for name, (_, option) in cls.known.items()
         ]
-        about, shown, example = inspect.cleandoc(cls.__doc__ or "").partition("\nExamples\n")
-        cls.__doc__ = "\n".join([about, *(["", "Attributes", "----------"] if lines else []), *lines, shown + example])
+        text = [inspect.cleandoc(cls.__doc__ or ""), *(["", "Attributes", "----------", *lines] if lines else [])]
+        if (given := vars(cls).get("example")) is not None:
+            text += ["", "Examples", "--------", ">>> import dpopt", f">>> dpopt.{cls.__name__}({given}).algorithm"]
+            text.append(repr(cls.algorithm))
+        cls.__doc__ = "\n".join(text)
 
     def __post_init__(self) -> None:
         constrain(self, PlanError)
@@ -220,14 +225,9 @@ class Auto(Options):
     """Projection where it measures residuals, else the algorithm with the least predicted mean error, by public values.
 
     Candidates get the options that they have, too.
-
-    Examples
-    --------
-    >>> import dpopt
-    >>> dpopt.Auto(seed=1).algorithm
-    'auto'
     """
 
+    example = "seed=1"
     algorithm = AUTO
     figures: Figures = None
     target: Target = None
@@ -255,15 +255,9 @@ class PlayedOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class DualQuery(PlayedOptions):
-    """DualQuery: records are best responses to queries that are drawn by how badly the records so far answer them.
+    """DualQuery: records are best responses to queries that are drawn by how badly the records so far answer them."""
 
-    Examples
-    --------
-    >>> import dpopt
-    >>> dpopt.DualQuery(rounds=30).algorithm
-    'dualquery'
-    """
-
+    example = "rounds=30"
     algorithm = "dualquery"
     candidate = True
     step: Step = None
@@ -333,15 +327,9 @@ class DualQuery(PlayedOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class FEM(PlayedOptions):
-    """FEM: the worst queries are selected, and each round makes records by best responses to them with random rewards.
+    """FEM: the worst queries are selected, and each round makes records by best responses to them with random rewards."""
 
-    Examples
-    --------
-    >>> import dpopt
-    >>> dpopt.FEM(rounds=30).algorithm
-    'fem'
-    """
-
+    example = "rounds=30"
     algorithm = "fem"
     draws: Annotated[
         int | None, Option("Number of records s of each batch. Default: 100.", Whole("the number of draws"))
@@ -350,15 +338,9 @@ class FEM(PlayedOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class Projection(Options):
-    """What the workload counts is measured with noise, and records are fitted to it.
+    """What the workload counts is measured with noise, and records are fitted to it."""
 
-    Examples
-    --------
-    >>> import dpopt
-    >>> dpopt.Projection(measure="counts").algorithm
-    'projection'
-    """
-
+    example = 'measure="counts"'
     algorithm = "projection"
     candidate = True
     measure: Annotated[
@@ -449,15 +431,9 @@ class Projection(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class MWEM(Options):
-    """MWEM: multiplicative weights on a distribution over all possible records.
+    """MWEM: multiplicative weights on a distribution over all possible records."""
 
-    Examples
-    --------
-    >>> import dpopt
-    >>> dpopt.MWEM(rounds=9).algorithm
-    'mwem'
-    """
-
+    example = "rounds=9"
     algorithm = "mwem"
     rounds: Rounds = None
     records: WeightedRecords = None
@@ -516,15 +492,9 @@ class MWEM(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class PMW(MWEM):
-    """PMW: multiplicative weights, stopped when the selected query is answered well.
+    """PMW: multiplicative weights, stopped when the selected query is answered well."""
 
-    Examples
-    --------
-    >>> import dpopt
-    >>> dpopt.PMW(rounds=9).algorithm
-    'pmw'
-    """
-
+    example = "rounds=9"
     algorithm = "pmw"
     rounds: Annotated[
         int | None, Option("The most rounds; fitted to the budget if left out.", Whole("the number of rounds"))
@@ -549,15 +519,9 @@ class PMW(MWEM):
 
 @dataclass(frozen=True, kw_only=True)
 class SmallDatabase(Options):
-    """SmallDB: one small database, drawn from all of them by the exponential mechanism on its largest error.
+    """SmallDB: one small database, drawn from all of them by the exponential mechanism on its largest error."""
 
-    Examples
-    --------
-    >>> import dpopt
-    >>> dpopt.SmallDatabase(records=50).algorithm
-    'smalldb'
-    """
-
+    example = "records=50"
     algorithm = "smalldb"
     records: Annotated[
         int | None, Option("Number of records of the database; that with the least proven error if left out.", _records)
@@ -567,15 +531,9 @@ class SmallDatabase(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class Noise(Options):
-    """A noisy answer to every query, and no records.
+    """A noisy answer to every query, and no records."""
 
-    Examples
-    --------
-    >>> import dpopt
-    >>> dpopt.Noise().algorithm
-    'noise'
-    """
-
+    example = ""
     algorithm = "noise"
     answers_only = True
 
@@ -596,19 +554,17 @@ OptionsT_co = TypeVar("OptionsT_co", bound=Options, covariant=True)
 class PlanRequest(Generic[OptionsT_co]):
     """The source of a plan: the options of its algorithm, and the terms that all algorithms share."""
 
-    size: int
+    size: Annotated[int, SIZE]
     """Public n (replace-one) or n0 (add-remove)."""
     relation: NeighbouringRelation
     budget: Budget
     options: OptionsT_co
     """The options of the algorithm; their type determines the algorithm."""
-    density: float | None = None
+    density: Annotated[float | None, DENSITY] = None
     """Public share of ones in a table of zeros and ones, where it is declared or assumed."""
     values_share: float | None = 0.0
     """Share of the budget for numbers within bins; None is the usual one where there are such bins."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", check_size(self.size))
+        constrain(self, PlanError)
         self.budget.check_relation(self.relation)
-        if self.density is not None:
-            check_density(self.density)

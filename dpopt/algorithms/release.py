@@ -203,12 +203,8 @@ def _check_job(job: Job, tried: bool = False, *, engine: str, progress: Progress
     needed = algorithm_of(job.plan).expected_memory(job.plan, job.workload, streamed=engine != "memory")
     if needed is not None:
         check_memory(needed, available_memory())
-        _note(None if tried else note_on_memory(needed), progress)
-
-
-def _note(remark: str | None, progress: Progress) -> None:
-    if remark is not None:
-        progress.note(remark)
+        if not tried and (remark := note_on_memory(needed)):
+            progress.note(remark)
 
 
 def _note_broken_rules(dataset: PrivateDataset, schema: Schema, how: TableReading, progress: Progress) -> None:
@@ -280,8 +276,8 @@ def resume(
         needed = algorithm_of(job.plan).expected_memory(
             job.plan, job.workload, streamed=engine != "memory", resumed=True
         )
-        if needed is not None:
-            _note(note_on_memory(needed, available_memory()), progress)
+        if needed is not None and (remark := note_on_memory(needed, available_memory())):
+            progress.note(remark)
     check = partial(_check_job, engine=engine, progress=progress)
     made = resume_run(folder, dataset, job, check=check, progress=progress, account=account, solver=solver)
     return _warned(made, folder, progress)

@@ -26,7 +26,7 @@ from dpopt.releases.measured_size import is_measured
 from dpopt.releases.plan import MOST_DELTA, FreeAttributes, choice, usual_delta, whole_number
 from dpopt.releases.progress import Progress
 from dpopt.releases.public_population.population import MOST_ATTRIBUTES
-from dpopt.releases.values import check_share
+from dpopt.releases.values import SHARE
 from dpopt.schema.schema import Schema
 
 ONES_IN_A_RECORD = 40
@@ -58,12 +58,8 @@ def assumed_density(schema: Schema, form: str | None) -> AssumedDensity | None:
 
     Layouts that list ones alone (npz, mtx, baskets, pairs, a sparse matrix in memory) are chosen where most cells are
     zeros; so from 400 columns on 40 ones are assumed in a record. Neither the layout nor the number of columns says
-    anything about the records: both are public, and the release holds them.
-
-    Parameters
-    ----------
-    form
-        A `Layout`, `SPARSE_MATRIX` or `BIT_TABLE`; None where it is not known, as for a plan without a table.
+    anything about the records: both are public, and the release holds them. `form` is a `Layout`, `SPARSE_MATRIX` or
+    `BIT_TABLE`; None where it is not known, as for a plan without a table.
     """
     if not schema.is_binary:
         return None
@@ -106,7 +102,8 @@ def check_density_known(terms: Terms, schema: Schema, form: str | None) -> None:
 
 REQUEST_VERSION = 1
 RESERVATION, NOT_PRIVATE = "reservation", "not_private"
-"""Under this name the statement of a release has the mark of its reservation in the owner's budget over many releases."""
+"""Under these names a statement has the mark of a reservation in the owner's budget over many releases, and why a run is not
+private; a request has fields of these names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,7 +236,8 @@ class Terms(ReleaseTerms):
                 f"--rows is for algorithms that release records, found --algorithm {self.algorithm.algorithm}; leave "
                 f"the option out, or name another algorithm"
             )
-        check_share(self.values_share)
+        if self.values_share is not None:
+            SHARE(self.values_share, PlanError)
         if self.rows is not None and self.weights:
             raise PlanError(
                 f"found --rows {self.rows} and --weights: rows have no weights; leave one of the options out"
@@ -330,16 +328,10 @@ def delta_in_words(terms: Terms) -> str | None:
 def usual_workload(schema: Schema, terms: Terms, size: int | None) -> tuple[Workload, str]:
     """Return the queries of a release that names none, and in words why these.
 
-    All three-way marginals, where they have at most 5,000,000 cells, can be measured together, and are predicted a mean
-    error that is clearly (`CLEARLY`) below that of noisy columns taken as independent; otherwise all two-way marginals.
-    Of tables of more than 100 columns of zeros and ones: 100,000 random conjunctions of three conditions.
-
-    Parameters
-    ----------
-    terms
-        Their budget is what the marginals are predicted for.
-    size
-        The public number of records, or a guess of it; None stands for 10,000.
+    All three-way marginals, where they have at most 5,000,000 cells, can be measured together, and are predicted, for
+    the budget of the terms, a mean error that is clearly (`CLEARLY`) below that of noisy columns taken as independent;
+    otherwise all two-way marginals. Of tables of more than 100 columns of zeros and ones: 100,000 random conjunctions
+    of three conditions. `size` is the public number of records, or a guess of it; None stands for 10,000.
     """
     if schema.is_binary and len(schema) > MOST_ATTRIBUTES:
         return parse_workload(WIDE, schema), _workload_in_words(WIDE, f"{len(schema):,} columns of zeros and ones")

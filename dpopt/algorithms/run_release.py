@@ -72,39 +72,23 @@ def run_release(
     account: Account | None = None,
     solver: Solver | None = None,
 ) -> SyntheticRelease:
-    """Run a plan on a table and, where a folder is given, leave a finished release in it.
+    """Run a plan on a table, and leave a finished release in a new or empty folder, or in memory without one.
 
-    Parameters
-    ----------
-    begun
-        The public inputs: a job, or what was asked where the number of records is measured first and the job made with
-        it.
-    folder
-        New or empty folder; None keeps everything in memory.
-    sources
-        For tests and reproducible experiments; anything but the default marks the ledger as not private.
-    check
-        Called with a job that is made of what was asked, before it runs; may refuse it. The number of records is
-        charged by then. Before that it is called with jobs for tried numbers of records; where it refuses all, nothing
-        is charged.
-    progress
-        Receives the progress of stages and rounds.
-    account
-        From where it is paid besides (`dpopt.releases.ledgers.open_account`); the folder names its reservation. The
-        whole budget is reserved there before the number of records is drawn.
-    solver
-        The solver that the plan names, where it is no registered one.
+    `begun` are the public inputs: a job, or what was asked where the number of records is measured first and the job
+    made with it. `check` is called with that job before it runs, and may refuse it; the number of records is charged by
+    then. Before that it is called with jobs for tried numbers of records; where it refuses all, nothing is charged.
+    `account` is from where the run is paid besides (`dpopt.releases.ledgers.open_account`): the whole budget is
+    reserved there before the number of records is drawn, and the folder names the reservation. `solver` is the one that
+    the plan names, where it is no registered one. Other `sources` than the default are for tests and public tables;
+    they mark the ledger as not private.
     """
     drawn_from = sources or Sources()
-    begun = _marked(begun, drawn_from)
-    if isinstance(begun, Job):
-        refuse_unreviewed(begun.schema, accepted=bool(begun.statement.get("draft_accepted")))
-        if account is not None:
-            begun = replace(begun, statement={**begun.statement, RESERVATION: account.reservation})
-    else:
-        refuse_unreviewed(begun.schema, accepted=begun.terms.accept_draft)
-        if account is not None:
-            begun = replace(begun, reservation=account.reservation)
+    drafts = begun.statement.get("draft_accepted") if isinstance(begun, Job) else begun.terms.accept_draft
+    refuse_unreviewed(begun.schema, accepted=bool(drafts))
+    if not is_trusted(drawn_from.sampler, drawn_from.noise, drawn_from.words):
+        begun = _marked(begun, {NOT_PRIVATE: drawn_from.because})
+    if account is not None:
+        begun = _marked(begun, {RESERVATION: account.reservation})
     run = Run(
         dataset, MemoryJournal(), sources=drawn_from, progress=progress or Progress(), account=account, solver=solver
     )
@@ -224,13 +208,11 @@ def _planned(asked: ReleaseRequest, run: Run, folder: Path | None, check: Check)
     return job
 
 
-def _marked(begun: Job | ReleaseRequest, sources: Sources) -> Job | ReleaseRequest:
-    """Return the job or the request, marked if its draws are seeded or scripted."""
-    if is_trusted(sources.sampler, sources.noise, sources.words):
-        return begun
+def _marked(begun: Job | ReleaseRequest, marks: Mapping[str, Any]) -> Job | ReleaseRequest:
+    """Return the job or the request with these marks in its statement."""
     if isinstance(begun, ReleaseRequest):
-        return replace(begun, not_private=sources.because)
-    return replace(begun, statement={**begun.statement, NOT_PRIVATE: sources.because})
+        return replace(begun, **marks)
+    return replace(begun, statement={**begun.statement, **marks})
 
 
 def refuse_ended(folder: Path) -> None:

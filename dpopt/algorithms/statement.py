@@ -162,17 +162,14 @@ class Spending(Protocol):
     @property
     def budget(self) -> Budget:
         """The most that may be spent."""
-        ...
 
     @property
     def relation(self) -> NeighbouringRelation:
         """The neighbouring relation of all charges."""
-        ...
 
     @property
     def size(self) -> int | None:
         """The public number of records that the plan uses, if it uses one."""
-        ...
 
 
 def privacy_statement(plan: Spending, ledger: Ledger) -> dict[str, Any]:
@@ -215,21 +212,13 @@ class Planned(Spending, Protocol):
 
     def charges(self) -> list[Charge]:
         """Return the charges."""
-        ...
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON."""
-        ...
 
 
 def stated_privacy(given: Mapping[str, Any], plan: Planned) -> dict[str, Any]:
-    """Return the statement of a file, if its charges and totals are those of its plan.
-
-    Parameters
-    ----------
-    given
-        The statement, as `dpopt.algorithms.statement.privacy_statement` made it.
-    """
+    """Return the statement of a file, made by `privacy_statement`, if its charges and totals are those of its plan."""
     stated = dict(given)
     if missing := _NEEDED - set(stated):
         raise TranscriptError(f"its cost is incomplete: {', '.join(sorted(missing))} missing")

@@ -52,16 +52,11 @@ MOST_CELLS = 5_000_000
 
 
 def public_baselines(workload: Workload, *, runs: int = 1, density: float | None = None) -> dict[str, dict[str, float]]:
-    """Return the errors of trivial baselines, on the populations on which plans are simulated.
+    """Return the mean errors of trivial baselines on the populations on which plans are simulated, by name.
 
     Nobody's data enter one record of zeros (of the first declared values) and the uniform distribution over all
     records. A plan that does not beat them is worth nothing, whatever its budget; which plans these are follows from
     public values alone.
-
-    Returns
-    -------
-    dict
-        "zeros" and "uniform", each with "max_error" and "mean_error", averaged over the populations.
     """
     found = [_on_population(workload, seed, density) for seed in range(1, max(1, runs) + 1)]
     means = np.mean(np.array(found), axis=0).tolist()

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
-from dpopt.algorithms.dualquery.rounds_table import COLUMNS, round_rows
 from dpopt.algorithms.release_folder import create_folder
 from dpopt.algorithms.statement import release_statement, spending_in_words, workload_answers
 from dpopt.answers.answer import MEASURED, answers_of
@@ -30,7 +29,7 @@ from dpopt.releases.descriptions.readme import write_readme
 from dpopt.releases.descriptions.verdict import verdict_of
 from dpopt.releases.folder_files import RELEASE, give_one_time, new_folder, write_json
 from dpopt.releases.job import WIDE_FORMATS, WIDEST_TABLE, Job
-from dpopt.releases.kept_records import Round
+from dpopt.releases.kept_records import COLUMNS, Round, round_rows
 from dpopt.releases.plan import whole_number
 from dpopt.releases.progress import Progress
 from dpopt.releases.records import SyntheticRecords

@@ -141,14 +141,8 @@ def answers_of(
 ) -> Estimated:
     """Return the answer to a question, one figure for each group and value; a confidence adds the intervals.
 
-    Parameters
-    ----------
-    measured
-        What was measured, with the variance of its noise.
-    rows
-        The rows, for what was not measured; None where nothing can be.
-    population
-        Whether intervals are those of the population that the records were drawn from, one by one and independently.
+    `rows` answer what was not measured; None where nothing can. With `population`, intervals are those of the
+    population that the records were drawn from, one by one and independently.
     """
     by, domains = tuple(map(schema.index, question.by)), measured.domains
     asked = [question, question.minus] if question.minus else [question]

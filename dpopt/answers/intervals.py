@@ -97,14 +97,9 @@ def of_ratio(sums: Numbers, covariance: Numbers, z: float) -> Interval:
 def of_quantile(below: Numbers, variances: Numbers, edges: Numbers, z: float) -> Interval:
     """Return the interval of a quantile by inverting counts.
 
-    Parameters
-    ----------
-    below : (b + 1,) float64
-        For each edge the estimated count below it, less the level of the quantile times the count of all.
-    variances : (b + 1,) float64
-    edges : (b + 1,) float64
-        Of the bins. The quantile lies in the first bin at whose upper edge the true number is not negative, and is
-        estimated as if numbers were spread evenly over it.
+    `below` (b + 1,) are for each edge of the bins the estimated count below it, less the level of the quantile times
+    the count of all. The quantile lies in the first bin at whose upper edge the true number is not negative, and is
+    estimated as if numbers were spread evenly over it.
     """
     spread, last = z * np.sqrt(variances), below.size - 1
     not_below, not_above = np.flatnonzero((below >= -spread)[1:]), np.flatnonzero((below <= spread)[1:-1])

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpopt.algorithms.dualquery.rounds_table import round_rows
 from dpopt.algorithms.planned import Planned, read_planned
 from dpopt.algorithms.public_release import public_job, run_on_public
 from dpopt.algorithms.release import read_again
@@ -18,6 +17,7 @@ from dpopt.errors import DpoptError, PlanError
 from dpopt.html_pages.shown import Shown
 from dpopt.programs.solver import Solver
 from dpopt.releases.folder_files import TRANSCRIPT
+from dpopt.releases.kept_records import round_rows
 from dpopt.releases.progress import Progress, shown_progress, stage
 from dpopt.releases.solver_choice import require_solver
 from dpopt.releases.table_output import frame_of

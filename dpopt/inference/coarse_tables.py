@@ -36,17 +36,11 @@ _NONE = 1e-300  # a precision
 
 
 def column_parts(shares: NDArray[np.float64], *, ordered: bool, missing: bool = False) -> NDArray[np.int64]:
-    """Return the part of each code of a column, (n,), from 0 to at most 3.
+    """Return the part of each code of a column, (n,), from 0 to at most 3, given the shares of the codes.
 
-    Parameters
-    ----------
-    shares : (n,) float64
-        Of the codes, at least 0, of sum 1.
-    ordered
-        Parts of an ordered column follow one another and hold about as many records each. Of another column the three
-        most frequent codes are parts, and all others together.
-    missing
-        Whether the last code stands for missing values: it is a part of an ordered column.
+    Parts of an ordered column follow one another and hold about as many records each; its last code is a part of its
+    own if it stands for missing values. Of another column the three most frequent codes are parts, and all others
+    together.
 
     Examples
     --------
@@ -82,25 +76,13 @@ def coarse_predictions(
 ) -> NDArray[np.float64]:
     """Return the predicted counts of all cells, (cells,), once coarse tables are known.
 
-    Parameters
-    ----------
-    pairs
-        Marginals of two attributes.
-    parts : (codes,) int64
-        The part of each code of each attribute, one attribute after the other.
-    deviations : (cells,) float64
-        Noisy residuals less those of the prediction, in records.
-    variances : (M,) float64
-        s^2 of each pair; infinite where nothing was measured.
-    predicted : (cells,) float64
-        Counts under independence. Their margins stay.
-    size
-        The number of records.
-    likelihoods : (M, 38) float64
-        What is known of each pair's distance (`dpopt.inference.interactions.distance_likelihoods`), which that of its
-        coarse table is at most.
-    measured : (coarse cells,) and (M,) float64, optional
-        Noisy residuals of the coarse tables of all pairs, in records, and their s^2; infinite where none was measured.
+    `pairs` are marginals of two attributes, and `parts` (codes,) the part of each code of each attribute, one attribute
+    after the other. `deviations` (cells,) are noisy residuals less those of the prediction, `variances` (M,) the s^2 of
+    each pair, infinite where nothing was measured, and `predicted` (cells,) the counts under independence, whose
+    margins stay. `likelihoods` (M, 38) say what is known of each pair's distance
+    (`dpopt.inference.interactions.distance_likelihoods`), which that of its coarse table is at most. `measured`: noisy
+    residuals of the coarse tables of all pairs, and their s^2, infinite where none was measured. Counts and residuals
+    are in records.
     """
     coarse, cells, apart, precision = _coarse_deviations(pairs, parts, deviations, variances, predicted, measured)
     known = (precision[coarse.starts[:-1]] > 0) & (coarse.cells() < pairs.cells())

@@ -36,14 +36,8 @@ _RIDGE = 0.2
 class SideRegression:
     """The factorization, for all queries.
 
-    Parameters
-    ----------
-    normals : (N, d) float64
-        Unit vectors, or zero (of no use, and given the weight 0).
-    variance : float
-        C / n^2, from 0 on.
-    ramps : tuple of float
-        r, each above 0; above 1 for a straight line.
+    `normals` (N, d) are unit vectors, or zero: of no use, and given the weight 0. `variance` is C / n^2, from 0 on, and
+    `ramps` the r, each above 0; above 1 for a straight line.
     """
 
     def __init__(self, normals: NDArray[np.float64], variance: float, ramps: tuple[float, ...]) -> None:

@@ -57,21 +57,10 @@ _INEXACT = 0.15  # standard deviation of a set's distance around the mean of its
 def predicted_counts(
     marginals: MarginalSet, lower: MarginalSet, values: NDArray[np.float64], size: float
 ) -> NDArray[np.float64]:
-    """Return counts of cells under the assumption that all attributes together add nothing to all but one of them.
+    """Return counts, (cells,), under the assumption that all attributes together add nothing to all but one of them.
 
-    Parameters
-    ----------
-    marginals
-        Of k attributes each, increasing.
-    lower
-        Every set of k - 1 of these attributes; not looked at for k = 1, which is predicted to be uniform.
-    values : (cells of the lower ones,) float64
-        Their counts, at least 0.
-
-    Returns
-    -------
-    (cells,) float64
-        In records.
+    The marginals have k attributes each, increasing. `lower` holds every set of k - 1 of these, and `values` (cells of
+    the lower ones,) their counts, at least 0; for k = 1, which is predicted to be uniform, they are not looked at.
 
     Examples
     --------
@@ -187,25 +176,14 @@ def interaction_scales(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return two scales t of each set, (M,): one that shrinks its cells as all likely ones do in the mean, and their mean.
 
-    Parameters
-    ----------
-    marginals
-        Of one order.
-    deviations : (cells,) float64
-        Noisy residuals less those of the prediction, in records.
-    noise : (cells,) float64
-        Variance of the noise of each, in records squared, above 0.
-    predicted : (cells,) float64
-        Predicted counts, at least 0.
-    likelihoods : (M, 38) float64
-        What else is known of each set's distance (`distance_likelihoods`).
+    The marginals are of one order. `deviations` (cells,) are noisy residuals less those of the prediction, `noise`
+    (cells,) the variances of their noise, above 0, `predicted` (cells,) counts of at least 0, all in records;
+    `likelihoods` (M, 38) say what else is known of each set's distance (`distance_likelihoods`).
 
-    Notes
-    -----
     Each cell is Normal(0, size t m_c + noise). Cells of a set are not independent: its N cells have p N directions, p =
-    prod (1 - 1 / n_i), so that their likelihoods count p times. To shrink by their mean would take most of the
-    noise for what a set says wherever noise hides it. Where noise alone explains all deviations of an order, together and
-    of each set, nothing is said. Of an order that says nothing, predictions so stay with a probability of at least 1 - 2
+    prod (1 - 1 / n_i), so that their likelihoods count p times. To shrink by their mean would take most of the noise
+    for what a set says wherever noise hides it. Where noise alone explains all deviations of an order, together and of
+    each set, nothing is said. Of an order that says nothing, predictions so stay with a probability of at least 1 - 2
     `DOUBTS`: their energies are chi-squared exactly, and it fails if one of two tests does.
     """
     free, cells, starts = prices(marginals), marginals.cells(), marginals.starts[:-1]

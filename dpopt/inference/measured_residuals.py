@@ -192,19 +192,12 @@ def shrunken_residuals(measured: MeasuredResiduals) -> MeasuredResiduals:
 def residuals_of_counts(
     counted: Iterable[tuple[MarginalSet, NDArray[np.int64], float]], size: float, *, gaussian: bool, adaptive: bool
 ) -> MeasuredResiduals | None:
-    """Return noisy counts of marginals as residuals; None without any.
+    """Return noisy counts of marginals as residuals, None without any; `size` records are those that shares are of.
 
-    Parameters
-    ----------
-    counted : of (marginals, (cells,), variance)
-        Noisy counts, and the variance of the noise on each, in the order in which they were measured.
-    size
-        The number of records that shares are of.
-    gaussian
-        Whether all noise is Gaussian, and not Laplace's.
-    adaptive
-        Whether noisy counts decided what was measured next. Then the first counts that tell of a residual are used alone:
-        the precision of later ones depends on their noise.
+    `counted` has marginals, noisy counts (cells,) and the variance of the noise on each, in the order in which they
+    were measured. `gaussian` says whether all noise is Gaussian, and not Laplace's; `adaptive`, whether noisy counts
+    decided what was measured next. Then the first counts that tell of a residual are used alone: the precision of later
+    ones depends on their noise.
     """
     known: list[Estimate] = []
     domains = None

@@ -17,11 +17,13 @@ deal", for mixtures of scales; Dempster, Laird and Rubin (1977) for EM.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpopt.arrays import freeze, frozen
+from dpopt.arrays import freeze
+from dpopt.constraints import Array, Number, constrain
 from dpopt.errors import ProgramError
 from dpopt.public_random import permutation, public_stream
 
@@ -38,35 +40,27 @@ _LEAST_VARIANCE = 1e-12  # of noise beside a spike, which both may be 0
 class ScaleMixture:
     """The components of a prior."""
 
-    scales: NDArray[np.float64]
-    exponents: NDArray[np.float64]
+    scales: Annotated[NDArray[np.float64], Array(dimensions=1, finite=True)]
+    exponents: Annotated[NDArray[np.float64], Array(finite=True)]
     """Shape (k,). The variance of a component is scale * size^exponent; both at least 0."""
-    floor: float
-    """Least size, above 0, for cells that were predicted to hold next to nothing."""
+    floor: Annotated[float, Number(above=0)]
+    """Least size, for cells that were predicted to hold next to nothing."""
     centers: NDArray[np.int64]
     """Shape (k,). The center of each component: 0 is the prediction, the only one of `shrink`; for halves of a block
     (`dpopt.inference.histograms.shrunken_halves`) it is an even division, 1 and 2 are all records in one half."""
-    counts: NDArray[np.float64]
+    counts: Annotated[NDArray[np.float64], Array(finite=True)]
     """Shape (k,). Pseudo-counts of the weights: cells that would have been seen of each component; at least 0."""
 
     def __post_init__(self) -> None:
-        for name, kind in (
-            ("scales", np.float64),
-            ("exponents", np.float64),
-            ("centers", np.int64),
-            ("counts", np.float64),
-        ):
-            object.__setattr__(self, name, frozen(getattr(self, name), kind))
+        constrain(self, ProgramError)
         arrays = (self.scales, self.exponents, self.centers, self.counts)
-        if self.scales.ndim != 1 or not self.scales.size or len({one.shape for one in arrays}) > 1:
+        if not self.scales.size or len({one.shape for one in arrays}) > 1:
             raise ProgramError(
                 f"a mixture has one scale, exponent, center and count for each component, found "
                 f"{', '.join(str(one.shape) for one in arrays)}"
             )
-        if not all(np.isfinite(one).all() and (one >= 0).all() for one in arrays):
-            raise ProgramError("scales, exponents, centers and counts of a mixture are finite and at least 0")
-        if not 0.0 < self.floor < np.inf:
-            raise ProgramError(f"found the floor {self.floor!r}; expected a number above 0")
+        if any((one < 0).any() for one in arrays):
+            raise ProgramError("scales, exponents, centers and counts of a mixture are at least 0")
 
     @classmethod
     def grid(
@@ -80,12 +74,7 @@ class ScaleMixture:
     ) -> ScaleMixture:
         """Return the mixture of all pairs of scales and exponents, and a spike.
 
-        Parameters
-        ----------
-        scales, exponents
-            Numbers at least 0, in rows.
-        spike, slab
-            Counts that the weight of the spike, and all others together, are drawn to.
+        `spike` and `slab` are counts that the weight of the spike, and all others together, are drawn to.
         """
         sizes, powers = np.atleast_1d(np.asarray(scales, np.float64)), np.atleast_1d(exponents)
         pairs = np.array(np.meshgrid(sizes, powers, indexing="ij"), dtype=np.float64).reshape(2, -1)
@@ -127,14 +116,8 @@ def fit_weights(likelihoods: NDArray[np.float64], counts: ArrayLike = 0.0) -> Mi
 
     Each step, w_k <- (w_k sum_i L_ik / (L w)_i + counts_k) / (n + sum counts), maximizes a lower bound that touches the
     objective at the present weights, so that the objective never falls. It is concave: what is missing to the optimum
-    is at most the largest of sum_i L_ik / (L w)_i + counts_k / w_k less n + sum counts.
-
-    Parameters
-    ----------
-    likelihoods : (n, k) float64
-        L, at least 0, each row up to a factor of its own, none all 0.
-    counts : (k,) or float
-        At least 0.
+    is at most the largest of sum_i L_ik / (L w)_i + counts_k / w_k less n + sum counts. L (n, k) and the counts (k,)
+    are at least 0; each row of L is known up to a factor of its own, and none is all 0.
     """
     number, size = likelihoods.shape
     drawn = np.broadcast_to(np.asarray(counts, np.float64), (size,))
@@ -161,16 +144,9 @@ def fit_weights(likelihoods: NDArray[np.float64], counts: ArrayLike = 0.0) -> Mi
 def shrink(values: ArrayLike, noise: ArrayLike, predicted: ArrayLike, prior: ScaleMixture) -> Shrunken:
     """Return posterior means and variances of noisy residuals, weights of the prior fitted to the cells themselves.
 
-    Parameters
-    ----------
-    values : (n,)
-        Noisy cells, finite.
-    noise : (n,) or float
-        Variances of their noise, at least 0.
-    predicted : (n,) or float
-        Predicted counts, by which the prior's variance grows; below the floor, negative ones too, they stand for it.
-    prior
-        All components around 0.
+    `values` (n,) are finite, `noise` are the variances of their noise, at least 0, and `predicted` the counts by which
+    the prior's variance grows; below its floor, negative ones too, they stand for it. All components of the prior lie
+    around 0.
 
     Examples
     --------

@@ -6,7 +6,7 @@ In: finished records, plans as JSON. Out: files.
 |---|---|
 | ledgers.py | makes every ledger: reserves within the budget of the plan, and in the owner's budget |
 | folder_files.py | the names of the files of a release folder, and how they are written |
-| kept_records.py | what a round released, and how its record is kept |
+| kept_records.py | what a round released, how its record is kept, and the rounds as a table |
 | rows.py | the rows without weights that stand for weighted records |
 | table_output.py | synthetic records and noisy answers as files |
 | wide_output.py | wide records of zeros and ones as files |

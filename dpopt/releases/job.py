@@ -51,13 +51,7 @@ def check_format(file_format: str, schema: Schema, *, answers_only: bool) -> Non
 
 
 def check_size(rows: int | None, output: Mapping[str, Any], columns: int, ones: int) -> None:
-    """Refuse more rows than are written at once.
-
-    Parameters
-    ----------
-    ones
-        Ones of a record at most.
-    """
+    """Refuse more rows than are written at once; a record has `ones` ones at most."""
     if rows is None:
         return
     wide = output.get("format") in WIDE_FORMATS

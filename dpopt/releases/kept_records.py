@@ -1,4 +1,4 @@
-"""The released values of a round, and how its record is kept and written.
+"""The released values of a round, how its record is kept and written, and rounds as a table.
 
 Code by code, or as bits where there are many attributes of two codes.
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,12 +119,9 @@ def _bits(written: Mapping[str, object], width: int) -> BitRecords:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Round:
-    """The released values of one round.
+    """The released values of one round, held as long as the run lasts.
 
-    Notes
-    -----
-    Held as long as the run lasts: 16 bytes for each distinct query of the draw, and the record in 4 bytes an attribute,
-    or in one bit.
+    It takes 16 bytes for each distinct query of the draw, and the record 4 bytes an attribute, or one bit.
     """
 
     sampled: SampledQueries
@@ -159,3 +156,33 @@ class Round:
             "fallback": self.fallback,
             "solver": self.solver,
         }
+
+
+COLUMNS = dict.fromkeys(("round", "draws", "value", "proven_bound", "reported_bound", "gap"), "Int64")
+COLUMNS |= {"seconds": "float64", **dict.fromkeys(("solver", "answered_by", "stopped", "fallback"), "object")}
+"""Columns of the table, and their types."""
+
+
+def round_rows(rounds: Sequence[Round], solver: str, bounds: Mapping[int, Any] | None = None) -> list[dict[str, Any]]:
+    """Return a row for each round; `bounds` are `CertifiedRound`s by number, `solver` is the one that the plan names."""
+    return [_row(one, solver, (bounds or {}).get(one.sampled.round)) for one in rounds]
+
+
+def _row(played: Round, solver: str, later: Any | None) -> dict[str, Any]:
+    found = played.certificate
+    proven, stated = found.proven_bound if later is None else later.proven_bound, found.reported_bound
+    reported = min((one for one in (stated, later and later.reported_bound) if one is not None), default=None)
+    bound = min(one for one in (proven, reported) if one is not None)
+    return {
+        "round": played.sampled.round,
+        "draws": played.sampled.charge.count,
+        "value": found.objective,
+        "proven_bound": proven,
+        "reported_bound": reported,
+        "gap": bound - (found.objective or 0),
+        "seconds": played.solve_seconds if later is None else later.seconds,
+        "solver": solver,
+        "answered_by": played.solver,
+        "stopped": played.stopped,
+        "fallback": played.fallback,
+    }

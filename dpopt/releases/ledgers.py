@@ -30,14 +30,8 @@ def open_account(
 ) -> Account | None:
     """Return from where a release is paid, before its table is read; None without an owner's budget over many releases.
 
-    Parameters
-    ----------
-    budget
-        The owner's.
-    reading
-        How the table will be read; it says whether rows of a person are bounded, so what the unit of privacy is.
-    reservation
-        That of an earlier run which is continued.
+    `reading` says whether rows of a person are bounded, so what the unit of privacy is. `reservation` is that of an
+    earlier run which is continued.
     """
     _check_unit(asked, None if reading is None else reading.rows_per_person)
     asked.check_relation(relation)

@@ -23,6 +23,11 @@ SIZE = Whole("the public size", most=LARGEST_SIZE, advice="no table is larger")
 WORK = Whole("the work per round")
 SECONDS = Number("the seconds per round", above=0)
 SEED = Whole("the seed", least=0, most=2**31 - 1)
+DENSITY = Number(
+    "--density, the public share of ones in the table (for baskets the average number of items over that of all items),",
+    above=0,
+    below=1,
+)
 """Types of plans and options."""
 MOST_DELTA = 1e-6
 """No delta above it is taken without being asked for, however few records there are."""
@@ -168,11 +173,6 @@ def whole_number(called: str, value: object, *, least: int) -> int:
     return Whole(called, least)(value, PlanError)
 
 
-def check_size(size: object) -> int:
-    """Return a public number of records, if it is one."""
-    return SIZE(size, PlanError)
-
-
 def usual_delta(n0: int | None) -> float:
     """Return the delta of a budget that names epsilon alone.
 
@@ -190,17 +190,8 @@ def usual_delta(n0: int | None) -> float:
 
     if n0 is None:
         return DEFAULT_DELTA
-    square = 1 / Decimal(check_size(n0)) ** 2
+    square = 1 / Decimal(SIZE(n0, PlanError)) ** 2
     return min(MOST_DELTA, float(square.quantize(Decimal((0, (1,), square.adjusted())), ROUND_DOWN)))
-
-
-def check_density(density: float) -> None:
-    """Raise PlanError unless a declared share of ones lies between 0 and 1."""
-    if isinstance(density, bool) or not isinstance(density, int | float) or not 0 < density < 1:
-        raise PlanError(
-            f"--density is the public share of ones in the table, above 0 and below 1, found {density!r}; for baskets "
-            f"it is the average number of items divided by the number of all items"
-        )
 
 
 REMOVED: Mapping[str, Mapping[str, str]] = {

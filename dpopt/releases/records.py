@@ -43,15 +43,10 @@ class RowBlock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SyntheticRecords:
-    """Distinct records and how many rounds gave each.
-
-    Attributes
-    ----------
-    held : (r, d) int32 array or BitRecords
-        Distinct coded records, in lexicographic order; as bits where there are many attributes of two codes.
-    """
+    """Distinct records and how many rounds gave each."""
 
     held: NDArray[np.int32] | BitRecords
+    """Shape (r, d), in lexicographic order; as bits where there are many attributes of two codes."""
     multiplicity: NDArray[np.int64]
     """Shape (r,). In how many rounds each occurred; sums to the number of rounds."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -116,26 +117,10 @@ class NotEnded(Exception):  # noqa: N818  no error: the transcript of a run that
 
 
 class Walk(Generic[_Curator]):
-    """One run, step by step.
+    """One run, step by step: what is on file in `past` is taken from there, and the rest is made.
 
-    Parameters
-    ----------
-    ledger : Ledger
-        The whole plan is reserved in it.
-    curator : Door or None
-        The private side, which charges, draws and writes what is not on file; None where a transcript is read.
-    journal : Journal or None
-        Gets what is public; None where nothing is written.
-    past : Past, optional
-        What is on file.
-    progress : Progress, optional
-
-    Attributes
-    ----------
-    rounds : list of Round
-        The rounds of DualQuery so far.
-    lost : int
-        Draws that were torn on file: part of them may have been seen, so they stay charged and are never made again.
+    The whole plan is reserved in the ledger. The curator, the private side, charges, draws and writes what is not on
+    file, and the journal gets what is public; both are None where a transcript is only read.
     """
 
     def __init__(
@@ -148,8 +133,8 @@ class Walk(Generic[_Curator]):
     ) -> None:
         self.ledger = ledger
         self.progress = progress or Progress()
-        self.lost = 0
-        self.rounds: list[Round] = []
+        self.lost = 0  # draws that were torn on file: part of them may have been seen, so they are never made again
+        self.rounds: list[Round] = []  # of DualQuery, so far
         self._curator, self._journal, self._past = curator, journal, past or Past()
 
     @property
@@ -197,17 +182,9 @@ class Walk(Generic[_Curator]):
     ) -> _Made | None:
         """Return the draw that a charge pays for, from file if it is there; None if it was torn on file, and is lost.
 
-        Privacy: A5 in docs/privacy.
-
-        Parameters
-        ----------
-        kind, charge, round, on_file
-            As in `dpopt.transcript.past.Past.draw`.
-        make
-            Asks the curator to charge and draw; or, given True, to draw for the charge on file, of which nothing had
-            left.
-        given_up : (int, Charge), optional
-            The later round, and its charge, that pays for a draw that is made again.
+        `make` asks the curator to charge and draw; or, given True, to draw for the charge on file, of which nothing had
+        left. `given_up` is the later round, with its charge, that pays for a draw that is made again. Others are those
+        of `dpopt.transcript.past.Past.draw`. Privacy: A5 in docs/privacy.
         """
         known = self._past.draw(
             kind, charge, round=round, given_up=None if given_up is None else given_up[0], on_file=on_file
@@ -241,9 +218,11 @@ class Walk(Generic[_Curator]):
         self._write(write(made), wait=wait)
         return made
 
-    def rows(self, make: Callable[[], Entry]) -> Entry:
-        """Return the entry of the rows that stand for weighted records, from file, or made."""
-        return self.public("rows", read=lambda found: found, make=make, write=lambda made: made)
+    def entry(
+        self, kind: str, make: Callable[[], Entry], check: Callable[[Entry], Entry] = lambda found: found
+    ) -> Entry:
+        """Return an entry of public values alone, from file if it passes a check, or made."""
+        return self.public(kind, read=check, make=make, write=lambda made: made)
 
     def finish(self) -> None:
         """Put on file that the run has ended."""
@@ -289,15 +268,12 @@ class Driver(Protocol):
 
     def prepare(self, job: Job, run: Run) -> Any:
         """Return the public player's data; refuse runs that cannot end well, before there is a folder."""
-        ...
 
     def open_door(self, job: Job, run: Run, ledger: Ledger) -> Any:
         """Return the curator, with its exact counts where it needs them from the start."""
-        ...
 
     def play(self, job: Job, walk: Any, prepared: Any) -> Outcome:
         """Ask for every step of the run in order; `prepared` is None where a transcript is read."""
-        ...
 
 
 def play_run(driver: Driver, job: Job, run: Run, prepared: Any = None) -> Outcome:
@@ -307,9 +283,9 @@ def play_run(driver: Driver, job: Job, run: Run, prepared: Any = None) -> Outcom
     transcript that does not fit is refused before the table is counted.
     """
     check_size(run.dataset, job.plan.relation, job.plan.size)
-    ended = rebuild_run(driver, job, copy(run.past), run.journal, run.account)
-    if ended is not None:
-        return ended
+    found = rebuild_so_far(driver, job, copy(run.past), run.journal, run.account)
+    if found.ended:
+        return found
     prepared = driver.prepare(job, run) if prepared is None else prepared
     ledger, values = job.ledger(run.account), job.values
     counts = None if values is None else count_columns(run.dataset, values.finer(job.schema))
@@ -323,22 +299,14 @@ def play_run(driver: Driver, job: Job, run: Run, prepared: Any = None) -> Outcom
     return _walked(driver, job, walk, prepared, beside)
 
 
-def rebuild_run(
+def rebuild_so_far(
     driver: Driver, job: Job, past: Past, journal: Journal | None = None, account: Account | None = None
-) -> Outcome | None:
-    """Return the outcome that a transcript gives, everything computed again; None if the run has not ended.
+) -> Outcome:
+    """Return the outcome that a transcript gives, or, of a run that has not ended, its rounds so far and no records.
 
     Needs no table and no solver. With the journal of a run that goes on, one of which nothing is missing but the mark
     of its end gets it; `account` is from where that run is paid.
     """
-    found = rebuild_so_far(driver, job, past, journal, account)
-    return found if found.ended else None
-
-
-def rebuild_so_far(
-    driver: Driver, job: Job, past: Past, journal: Journal | None = None, account: Account | None = None
-) -> Outcome:
-    """Return the outcome that a transcript gives, or, of a run that has not ended, its rounds so far and no records."""
     ledger = job.ledger(account)
     walks = [Walk[Any](ledger, None, journal, past) for _ in range(2)]
     try:
@@ -355,7 +323,7 @@ def _walked(
     if job.values is not None and beside is not None and outcome.records is not None:
         outcome = _with_values(job, job.values, outcome, outcome.records, beside)
     if outcome.records is not None and job.rows is not None:
-        chosen = choose_rows(job, outcome.records, walk.rows, walk.progress, outcome.kept)
+        chosen = choose_rows(job, outcome.records, partial(walk.entry, "rows"), walk.progress, outcome.kept)
         outcome = replace(outcome, rows=chosen)
     walk.finish()
     return outcome

@@ -23,6 +23,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_charge, measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.constraints import Number
 from dpopt.errors import PlanError
 from dpopt.files.codec import decode, encode
 from dpopt.private.measurements.column_measurement import ColumnSums
@@ -40,7 +41,11 @@ VALUES_SHARE = 0.02
 """Share of the budget for numbers within bins: of rho under zCDP, of epsilon for pure budgets."""
 _FALLS = 1.5
 """Factor between the budgets of a round and the next one: its halves are wider, and more depends on them."""
-_MOST_SHARE = 0.9
+SHARE = Number(
+    "--values-share, the share of the budget for numbers within bins (0: each bin stands for one number),",
+    least=0,
+    most=0.9,
+)
 
 Measure = Callable[[ColumnSums, Charge], NoisyAnswers | None]
 
@@ -64,12 +69,10 @@ class ValuesPlan:
     ) -> ValuesPlan | None:
         """Return the plan for a share of the budget; None where there is nothing to measure, or the share is 0.
 
-        Parameters
-        ----------
-        share
-            From 0 to 0.9; None: `VALUES_SHARE`, or 0 for an accountant under which it cannot be added.
+        Without a share it is `VALUES_SHARE`, or 0 for an accountant under which it cannot be added.
         """
-        check_share(share)
+        if share is not None:
+            SHARE(share, PlanError)
         added = budget.accountant in {Accountant.ZCDP, Accountant.PURE}
         if share and not added:
             raise PlanError(
@@ -130,17 +133,6 @@ class ValuesPlan:
         return [finer(attribute) for attribute in self.attributes(schema)]
 
 
-def check_share(share: float | None) -> None:
-    """Refuse, by PlanError, a share of the budget that is none."""
-    if share is None:
-        return
-    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= _MOST_SHARE:
-        raise PlanError(
-            "--values-share is the share of the budget for numbers within bins, from 0 (each bin stands for one "
-            f"number) to {_MOST_SHARE:g}, found {share!r}"
-        )
-
-
 Values = Mapping[str, ColumnBlocks]
 """For each measured column, the estimates of the numbers in its bins."""
 
@@ -155,14 +147,8 @@ def measured_values(
 ) -> tuple[Values, list[Total]]:
     """Measure numbers within bins, round by round; return the estimates, and the first round's number of records.
 
-    All that is asked depends on released values alone.
-
-    Parameters
-    ----------
-    size
-        The public number of records.
-    measure
-        Returns the noisy counts of a measurement, paid for by a charge of the plan; None if they were lost.
+    All that is asked depends on released values alone. `measure` returns the noisy counts of a measurement, paid for by
+    a charge of the plan; None if they were lost. `size` is the public number of records.
     """
     held, shares = records.distinct, records.weights * size
     columns = []
@@ -218,14 +204,8 @@ def put_in_order(numbers: dict[int, NDArray[np.float64]], schema: Schema, writte
 
     Two numbers of one bin that are not in order change places: both are as likely as before, given their order. In bins
     that overlap each goes as far towards the other's place as its bin reaches. A record that is still not in order has
-    the representatives of its bins in these columns, for which the rules hold.
-
-    Parameters
-    ----------
-    numbers : dict of int to (r,) float64
-        By the position of a column, NaN where missing. Changed in place.
-    written : (r, d) int32
-        The codes of the same records.
+    the representatives of its bins in these columns, for which the rules hold. `numbers`, (r,) by the position of a
+    column and NaN where missing, are changed in place; `written` (r, d) are the codes of the same records.
     """
     found = orders(schema)
     ordered = sorted({place for one in found for place in (one.less, one.more)})

@@ -78,18 +78,11 @@ def ones_of(records: NDArray[np.int32] | BitRecords) -> Ones:
 def write_npz(
     stream: IO[bytes], width: int, ones: Ones, places: NDArray[np.int64] | None, weights: NDArray[np.float64] | None
 ) -> None:
-    """Write rows as a sparse matrix (CSR) that `scipy.sparse.load_npz` reads, and weights next to it.
+    """Write rows as a sparse matrix (CSR) for `scipy.sparse.load_npz`, with weights (r,) as another array of the file.
 
-    The bytes are a function of the arguments alone: nothing is compressed, and the archive says no time.
-
-    Parameters
-    ----------
-    width
-        Number of columns d.
-    places : (r,) int64, optional
-        Which of them stands in each row; without it each stands there once.
-    weights : (r,) float64, optional
-        Written as the array "weights".
+    The bytes are a function of the arguments alone: nothing is compressed, and the archive says no time. `width` is the
+    number of columns d, and `places` (r,) say which of the `ones` stands in each row; without it each stands there
+    once.
     """
     starts, rows = ones[0], np.arange(len(ones[0]) - 1) if places is None else places
     lengths = (starts[1:] - starts[:-1])[rows]

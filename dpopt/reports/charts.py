@@ -31,10 +31,7 @@ def column_chart(
 ) -> dict[str, Any]:
     """Return the picture of a column: a histogram of numbers, or bars of values, the largest first, ordered ones in order.
 
-    Parameters
-    ----------
-    own, real, low, high : (size,) float64 or None
-        Shares of the codes: of synthetic records, of the table, and the ends of the interval that the noise allows.
+    Shares of the codes (size,): of synthetic records, of the table, and the ends of the interval that the noise allows.
     """
     main = own if own is not None else (low + high) / 2 if low is not None and high is not None else real
     if main is None:

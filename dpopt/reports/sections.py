@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.algorithms.after.judgement import Judgement
-from dpopt.algorithms.dualquery.rounds_table import round_rows
 from dpopt.algorithms.evaluate import answers_of_records, are_numbers, figures_of_records, names_of
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.queries.associations import cramers_v
 from dpopt.queries.counting.answers import RecordAnswers
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.releases.kept_records import round_rows
 from dpopt.reports.charts import column_chart, line_chart, short, square_map
 from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Schema

@@ -11,13 +11,7 @@ from dpopt.accounting.budget import protection
 
 
 def meaning_of(privacy: Mapping[str, Any]) -> list[str]:
-    """Return the meaning of a guarantee, a sentence each.
-
-    Parameters
-    ----------
-    privacy
-        The part of that name of release.json, or of the statement of a file that answers queries.
-    """
+    """Return the meaning of a guarantee, a sentence each; `privacy` as stated in release.json or a synopsis."""
     if not privacy["private"]:
         return ["Some draws came from a seeded or scripted source, as in tests: this release protects nobody."]
     epsilon, delta = privacy["epsilon"], privacy["delta"]

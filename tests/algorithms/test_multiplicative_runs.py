@@ -15,13 +15,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.algorithms.multiplicative_weights.algorithm import MultiplicativeAlgorithm
 from dpopt.algorithms.multiplicative_weights.learner import Learner
-from dpopt.algorithms.multiplicative_weights.plan import (
-    MULTIPLICATIVE,
-    Learning,
-    MultiplicativePlan,
-    log_cells,
-    universe_of,
-)
+from dpopt.algorithms.multiplicative_weights.plan import MULTIPLICATIVE, Learning, MultiplicativePlan, universe_of
 from dpopt.algorithms.multiplicative_weights.planning import proven_multiplicative, proven_of_records, rounds_needed
 from dpopt.algorithms.options import DATA_STEP, MARGINALS, MAX_ENTROPY, MWEM, PAPER, PMW, QUERIES, UPDATES, PlanRequest
 from dpopt.algorithms.registry import OPTIONS, predict, read_plan
@@ -202,7 +196,7 @@ def test_a_plan_by_bound_keeps_the_conditions_of_the_theorem(update: str | None,
     asked = request(30_000, budget=budget, plan_by="bound", update=update)
     plan = make_multiplicative_plan(asked, workload)
     assert (plan.learning.update, plan.learning.replays) == (PAPER, 0)
-    proven = proven_multiplicative(plan, len(workload), log_cells(workload, "pmw"))
+    proven = proven_multiplicative(plan, len(workload), log(universe_of(workload, "pmw").cells))
     assert proven is not None
     assert proven["if"] == ""
     assert proven["says_something"]

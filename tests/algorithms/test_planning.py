@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.conversions import zcdp_rho
 from dpopt.accounting.ledger import Budget, Ledger
+from dpopt.accounting.measurements import one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.accuracy import log_universe, proven_error
 from dpopt.algorithms.dualquery.algorithm import DualQueryAlgorithm
@@ -229,7 +230,8 @@ def test_estimated_free_attributes_get_a_twentieth_of_the_budget(name: str, rela
     made = make_plan(request(budget=budget, relation=relation, free_attributes=FreeAttributes.ESTIMATED), WORKLOAD)
     assert made.one_way is not None
     measured, *drawn = made.charges()
-    assert measured == made.one_way_charge()
+    scale, gaussian = made.one_way.scale, made.one_way.gaussian
+    assert measured == one_way_charge(made.attributes, scale=scale, gaussian=gaussian, relation=relation)
     assert len(drawn) == made.rounds
     assert made.one_way.gaussian == (budget.accountant is Accountant.ZCDP)
     if budget.rho is not None:
@@ -350,5 +352,5 @@ def test_a_table_of_other_attributes_keeps_its_rule() -> None:
 
 @pytest.mark.parametrize("density", [0, 1, -0.1, float("nan"), True, "0.1"])
 def test_a_density_that_is_no_share_is_refused(density: Any) -> None:
-    with pytest.raises(PlanError, match="density= is the public share of ones in the table, above 0"):
+    with pytest.raises(PlanError, match="density=, the public share of ones in the table"):
         request(density=density)

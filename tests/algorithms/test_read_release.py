@@ -10,8 +10,8 @@ import pytest
 
 import dpopt
 from dpopt.algorithms.after.reweighted_release import reweight_release
-from dpopt.algorithms.dualquery.rounds_table import COLUMNS
 from dpopt.errors import PlanError, ReleaseFolderError, TranscriptError
+from dpopt.releases.kept_records import COLUMNS
 from tests.algorithms.small_runs import ROWS, SCHEMA, Heard, dataset, small_release, write_table
 
 

@@ -23,7 +23,7 @@ from dpopt.programs import Capability, Termination
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
 from dpopt.releases.plan import FreeAttributes
-from dpopt.releases.run import Sources, rebuild_run, reservation
+from dpopt.releases.run import Sources, rebuild_so_far, reservation
 from dpopt.schema import Rule, at_most, equivalent, implies, literal
 from dpopt.schema.schema import Schema
 from dpopt.solvers import registry
@@ -246,7 +246,7 @@ def test_a_batch_on_file_that_breaks_a_rule_is_noticed(algorithm: str, tmp_path:
     run_release(dataset(), job_of(algorithm, schema=SCHEMA), out)  # without rules
     contents = read_journal(out / "transcript.jsonl")
     ruled, plain = job_of(algorithm), job_of(algorithm, schema=SCHEMA)
-    assert rebuild_run(FemAlgorithm(), plain, Past(contents)) is not None
+    assert rebuild_so_far(FemAlgorithm(), plain, Past(contents)).ended
     contents.entries[0] = reservation(ruled)
     with pytest.raises(TranscriptError, match="breaks the rule"):
-        rebuild_run(FemAlgorithm(), ruled, Past(contents))
+        rebuild_so_far(FemAlgorithm(), ruled, Past(contents))

@@ -43,8 +43,8 @@ TERM = FitTerm(MARGINALS, np.zeros(6))
         (np.zeros(5), 1.0, "6 queries and values of shape"),
         (np.zeros((6, 1)), 1.0, "6 queries and values of shape"),
         (np.array([0, 0, 0, 0, 0, np.inf]), 1.0, "must be finite"),
-        (np.zeros(6), 0.0, "weight 0.0"),
-        (np.zeros(6), np.nan, "weight nan"),
+        (np.zeros(6), 0.0, "number above 0, found 0.0"),
+        (np.zeros(6), np.nan, "number above 0, found nan"),
     ],
 )
 def test_a_term_needs_a_finite_value_for_every_query(values: np.ndarray, weight: float, message: str) -> None:

@@ -102,7 +102,7 @@ def test_cells_without_noise_keep_their_values() -> None:
         (lambda: shrink([1.0, 2.0], [1.0, -1.0], 1, GRID), "at least 0"),
         (lambda: shrink([1.0, 2.0], 1, [1.0, 2.0, 3.0], GRID), "shape"),
         (lambda: ScaleMixture.grid([-1.0]), "at least 0"),
-        (lambda: ScaleMixture.grid([1.0], floor=0.0), "floor"),
+        (lambda: ScaleMixture.grid([1.0], floor=0.0), "floor must be a finite number above 0"),
         (lambda: ScaleMixture(np.ones(2), np.ones(1), 1.0, np.zeros(2, np.int64), np.ones(2)), "each component"),
         (lambda: fit_weights(np.array([[1.0, -1.0]])), "at least 0"),
         (lambda: fit_weights(np.zeros((1, 2))), "no likelihood"),

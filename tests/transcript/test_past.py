@@ -12,7 +12,7 @@ from dpopt.algorithms.registry import algorithm_of
 from dpopt.algorithms.run_release import run_release
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.releases.job import Job
-from dpopt.releases.run import Outcome, Walk, play_run, rebuild_run
+from dpopt.releases.run import Outcome, Walk, play_run, rebuild_so_far
 from dpopt.releases.run import Run as TableRun
 from dpopt.transcript.journal import JournalContents, MemoryJournal, read_journal
 from dpopt.transcript.past import Past
@@ -40,7 +40,8 @@ def read(name: str, entries: Entries, *, torn: bool = False) -> Outcome | None:
     """Return the outcome that these entries give; None if the run has not ended."""
     job = JOBS[name]()
     past = Past(JournalContents(copy.deepcopy(entries), 0, torn=torn))
-    return rebuild_run(algorithm_of(job.plan), job, past)
+    found = rebuild_so_far(algorithm_of(job.plan), job, past)
+    return found if found.ended else None
 
 
 def resumed(name: str, entries: Entries) -> tuple[Outcome, Entries]:
@@ -321,4 +322,4 @@ def test_another_plan_has_another_reservation(transcripts: dict[str, Entries]) -
     other: Job = dualquery_job(5)
     past = Past(JournalContents(transcripts["dualquery"], 0, torn=False))
     with pytest.raises(TranscriptError, match="the reservation is not that of plan.json"):
-        rebuild_run(algorithm_of(other.plan), other, past)
+        rebuild_so_far(algorithm_of(other.plan), other, past)

@@ -10,7 +10,7 @@ from dpopt.algorithms.evaluate import answers_of_records
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.answers.answer import MEASURED, answers_of, numbers_of
 from dpopt.answers.default_questions import FEW_VALUES, questions_about
-from dpopt.answers.estimates import AnswersOfCells, RowTables
+from dpopt.answers.estimates import RowTables
 from dpopt.answers.intervals import deviations_of
 from dpopt.answers.questions import parse_question
 from dpopt.answers.regression import Regression, regress
@@ -53,16 +53,12 @@ def compare_regression(finished: SyntheticRelease, table: TableAnswers, target: 
     nothing = MeasuredResiduals.nothing(Domains.of(schema, occurring=False), float(table.records))
     try:
         real, own, released = (
-            regress(formula, schema, known, _tables(answers, schema, known))
+            regress(formula, schema, known, RowTables(answers, known.domains, schema.sizes, known.size))
             for known, answers in ((nothing, table), (nothing, rows), (measured or nothing, rows))
         )
     except QuestionError:  # a term that no record has, or that depends on the others
         return []
     return [] if {*real.terms} != {*released.terms} else _beside(formula, real, own, released)
-
-
-def _tables(answers: AnswersOfCells, schema: Schema, known: MeasuredResiduals) -> RowTables:
-    return RowTables(answers, known.domains, schema.sizes, known.size)
 
 
 def _beside(formula: str, real: Regression, own: Regression, released: Regression) -> list[dict[str, Any]]:

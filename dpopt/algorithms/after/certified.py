@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpopt.algorithms.after.certify import CertifiedRound, Certifier, certify_rounds, parse_rounds, summary
-from dpopt.algorithms.dualquery.rounds_table import COLUMNS, round_rows
 from dpopt.algorithms.replay import read_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.html_pages.shown import Shown
 from dpopt.programs.results import SolveLimits
+from dpopt.releases.kept_records import COLUMNS, round_rows
 from dpopt.releases.progress import Progress, shown_progress, stage
 from dpopt.releases.table_output import frame_of
 

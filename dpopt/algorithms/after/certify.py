@@ -173,14 +173,7 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class CertifiedRound:
-    """The findings about one round's record.
-
-    Attributes
-    ----------
-    better_objective, better_record :
-        Exact objective and codes of a better record that the solver found; None if it found none. A record over many
-        attributes of two codes is kept as the transcript writes it (`dpopt.releases.kept_records.record_to_json`).
-    """
+    """The findings about one round's record."""
 
     round: int
     objective: int
@@ -197,6 +190,7 @@ class CertifiedRound:
     """Why that solver stopped, or why none was asked."""
     better_objective: int | None
     better_record: tuple[int, ...] | dict[str, Any] | None
+    """Exact objective and codes, as transcripts write them, of a better record that the solver found; None without one."""
     seconds: float
     """Wall-clock seconds for this round."""
 

@@ -53,14 +53,9 @@ def judge(
     target: str | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Judgement:
-    """Return the comparison of a release with its table.
+    """Return the comparison of a release with its table, given as for `dpopt.evaluate`.
 
-    Parameters
-    ----------
-    finished, table
-        As for `dpopt.evaluate`.
-    target
-        Column that models predict; by default the last one of few values.
+    Models predict the column `target`; by default the last one of few values.
     """
     schema, job = finished.job.schema, finished.job
     column = default_target(schema) if target is None else schema.index(target)

@@ -28,16 +28,21 @@ from dpopt.models.records.reweighting import (
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Capability, Solver
-from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.releases.folder_files import check_empty, new_folder, write_json
 from dpopt.releases.kept_records import Round
+from dpopt.releases.plan import whole_number
 from dpopt.releases.progress import Progress, shown_progress, stage
 from dpopt.releases.records import SyntheticRecords, merged
 from dpopt.releases.solver_choice import require_solver
 
 REWEIGHTING = "reweighting.json"
 
+MOST_ROUNDS = 3_000
+"""Beyond this many rounds the Hessian would not be formed at once."""
+MOST_ANSWERS = 2_000_000_000
+"""Bytes for the answer of each round's record to each query."""
+_PARTS = 1_000_000
 _PRIVACY_COST = "none: weights are a function of the release alone"
 
 
@@ -61,13 +66,36 @@ class ReweightedRelease:
         seconds: float | None = None,
         progress: Progress | None = None,
     ) -> ReweightedRelease:
-        """Find the weights under which the transcript is most likely (`dpopt.algorithms.after.reweighted_release`).
+        """Find the weights of the records of all rounds that maximize the likelihood of the released draws.
 
-        Raises as `reweight`.
+            maximize L(w)  subject to  w >= 0, sum w = 1  (`dpopt.models.records.reweighting`, RW-1)
+
+        by Newton steps: the quadratic model is maximized over the simplex, and the step is halved until L grows by a
+        tenth of what the model's slope promises. Ends when the proven gap (RW-5) is at most `CLOSE`. A solver, within its
+        seconds, takes the place of Newton's method.
         """
-        plan, clauses = DualQueryPlan.of(release.job.plan), release.job.workload.clauses
-        found = reweight(release.played, clauses, plan, solver=solver, seconds=seconds, progress=progress)
-        return cls(release, found, weighted_records(release.played, found.weights))
+        plan, clauses, rounds = DualQueryPlan.of(release.job.plan), release.job.workload.clauses, release.played
+        if not 1 <= len(rounds) <= MOST_ROUNDS:
+            raise PlanError(f"re-weighting takes 1 to {MOST_ROUNDS:,} rounds, found {len(rounds):,}")
+        if len(rounds) * len(clauses) > MOST_ANSWERS:
+            raise PlanError(
+                f"re-weighting keeps the answer of each record to each query, at most {MOST_ANSWERS:,}; found "
+                f"{len(rounds):,} rounds and {len(clauses):,} queries"
+            )
+        records, drawn = [done.kept for done in rounds], [done.sampled for done in rounds]
+        likelihood = TranscriptLikelihood.of(clauses, records, drawn, draws=plan.draws, step=float(plan.step))
+        told, gaps = progress or Progress(), [CLOSE]
+
+        def show(step: int, left: float) -> None:
+            gaps.append(left)  # how far it is: by the logarithm of the gap, or by the steps, whichever is further
+            done = log(max(gaps) / min(gaps[1:])) / max(log(max(gaps) / CLOSE), 1e-9)
+            told.share(min(1.0, max(done, step / MOST_STEPS)))
+
+        if solver is None:
+            found = maximize_likelihood(likelihood, gap=CLOSE, on_step=show)
+        else:
+            found = likelihood_maximized_by(solver, likelihood, SolveLimits(seconds=seconds))
+        return cls(release, found, weighted_records(rounds, found.weights))
 
     @property
     def distinct(self) -> int:
@@ -163,8 +191,8 @@ def reweight_release(
 
     if folder is not None:
         check_empty(Path(folder))
-    if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 1):
-        raise PlanError(f"the number of rows must be a whole number, at least 1, found {rows!r}")
+    if rows is not None:
+        rows = whole_number("the number of rows", rows, least=1)
     if solver is not None:
         require_solver(solver, Capability.CONES)
     progress = shown_progress(progress)
@@ -175,66 +203,6 @@ def reweight_release(
     if folder is not None:
         reweighted.write(folder, rows=rows)
     return reweighted
-
-
-MOST_ROUNDS = 3_000
-"""Beyond this many rounds the Hessian would not be formed at once."""
-
-MOST_ANSWERS = 2_000_000_000
-"""Bytes for the answer of each round's record to each query."""
-
-_PARTS = 1_000_000
-
-
-def reweight(
-    rounds: Sequence[Round],
-    clauses: Clauses,
-    plan: DualQueryPlan,
-    *,
-    gap: float = CLOSE,
-    solver: str | Solver | None = None,
-    seconds: float | None = None,
-    progress: Progress | None = None,
-) -> Reweighted:
-    """Return weights for the records of all rounds that maximize the likelihood of the released draws.
-
-    maximize L(w)  subject to  w >= 0, sum w = 1  (`dpopt.models.records.reweighting`, RW-1)
-
-    by Newton steps: the quadratic model is maximized over the simplex, and the step is halved until L grows by a tenth
-    of what the model's slope promises. Ends when the proven gap (RW-5) is at most `gap`.
-
-    Parameters
-    ----------
-    rounds
-        All rounds of a run of DualQuery, in order.
-    clauses
-        The workload's base queries over the coding of the records.
-    gap
-        Enough accuracy, in units of log-likelihood.
-    solver, seconds
-        Who solves the program in place of Newton's method, and its time limit; `progress` hears of each of its steps.
-    """
-    if not 1 <= len(rounds) <= MOST_ROUNDS:
-        raise PlanError(f"re-weighting takes 1 to {MOST_ROUNDS:,} rounds, found {len(rounds):,}")
-    if len(rounds) * len(clauses) > MOST_ANSWERS:
-        raise PlanError(
-            f"re-weighting keeps the answer of each record to each query, at most {MOST_ANSWERS:,}; found "
-            f"{len(rounds):,} rounds and {len(clauses):,} queries"
-        )
-    records = [done.kept for done in rounds]
-    likelihood = TranscriptLikelihood.of(
-        clauses, records, [done.sampled for done in rounds], draws=plan.draws, step=float(plan.step)
-    )
-    if solver is None:
-        told, gaps = progress or Progress(), [gap]
-
-        def show(step: int, left: float) -> None:
-            gaps.append(left)  # how far it is: by the logarithm of the gap, or by the steps, whichever is further
-            done = log(max(gaps) / min(gaps[1:])) / max(log(max(gaps) / gap), 1e-9)
-            told.share(min(1.0, max(done, step / MOST_STEPS)))
-
-        return maximize_likelihood(likelihood, gap=gap, on_step=show)
-    return likelihood_maximized_by(solver, likelihood, SolveLimits(seconds=seconds))
 
 
 def weighted_records(rounds: Sequence[Round], weights: NDArray[np.float64]) -> SyntheticRecords:

@@ -7,7 +7,6 @@ Source: Gaboardi et al. 2014.
 | algorithm.py | the algorithm: its plan, prediction, proof and rounds, played or read again |
 | rounds.py | a round: its best response, its free attributes, its certificate |
 | plan.py | the parameters of a plan, and how rounds, draws and step are fitted into a budget |
-| rounds_table.py | the rounds of a run as a table |
 | accuracy.py | the accuracy theorem |
 | simulation.py | the rounds on public populations, of wide tables too |
 """

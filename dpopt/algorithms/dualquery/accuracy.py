@@ -61,22 +61,13 @@ def proven_error(
         max_q |q(synthetic) - q(D)| <= ln|Q| / (eta T) + eta / 2 + g
                                        + sqrt(ln(2 |X| T / beta) / (2 s)) + sqrt(ln(2 / beta) / (2 s T)).
 
+    `log_universe` is ln |X|, `failure` beta, in (0, 1), and `solver_gap` the mean absolute gap divided by s.
+
     Source: Gaboardi et al. 2014, Theorem 4.6, compared with the true data's own play. The regret of multiplicative
     weights with gains in [-1, 1] is ln|Q| / (eta T) + eta / 2 by Hoeffding's lemma. At the best response x^t only the
     upper deviation of the draw's mean matters, so one side of Hoeffding and a union over the universe X and the T
     rounds; at the data's own distribution the deviations of the rounds are a martingale with differences in an interval
     of length 1 / s per draw. Each of the two is given beta / 2.
-
-    Parameters
-    ----------
-    rounds, draws, queries
-        T, s, and base queries.
-    log_universe
-        ln |X|: the sum of the logarithms of the attributes' sizes.
-    failure
-        beta, in (0, 1).
-    solver_gap
-        Mean absolute gap of the best responses divided by s.
     """
     check_failure(failure)
     learning = log(2 * queries) / (step * rounds) + step / 2

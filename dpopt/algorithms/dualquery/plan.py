@@ -42,15 +42,7 @@ _LARGEST_RATE = 31
 
 @dataclass(frozen=True, slots=True)
 class DualQueryPlan(Plan):
-    """Parameters of a run; they depend on public values only.
-
-    Attributes
-    ----------
-    free_attributes :
-        See its type.
-    size, relation, budget, solver, seed, chosen_by :
-        As in `Plan`.
-    """
+    """Parameters of a run; they depend on public values only. Fields without a word below are as in `Plan`."""
 
     algorithm = ALGORITHM
     left_out: ClassVar[Mapping[str, Any]] = {"gap": None}
@@ -95,7 +87,6 @@ class DualQueryPlan(Plan):
             raise PlanError("one-way marginals are measured if and only if free attributes are estimated")
 
     def describe(self) -> str:
-        """Return the plan in a sentence."""
         return (
             f"DualQuery: T = {self.rounds:,} rounds, s = {self.draws:,} draws each, step eta = {self.step} "
             f"({self.chosen_by})"
@@ -110,22 +101,14 @@ class DualQueryPlan(Plan):
         return min(columns, self.draws * literals) if self.free_attributes is FreeAttributes.FIRST else columns
 
     def transcript_bytes(self, queries: int, width: int) -> int:
-        """Return about the size of the transcript in bytes, for a number of queries and of a record's attributes."""
         return self.rounds * (20 * min(self.draws, queries) + 8 * width + 1_000)
 
     def charges(self) -> tuple[Charge, ...]:
-        """Return every charge of the run, in order, as the ledger reserves them before the first draw."""
         drawn = plan_charges(self.rounds, self.draws, float(self.step), self.size, self.relation)
-        measured = self.one_way_charge()
-        return drawn if measured is None else (measured, *drawn)
-
-    def one_way_charge(self) -> Charge | None:
-        """Return the charge of the one-way marginals, if they are measured."""
         if self.one_way is None:
-            return None
-        return one_way_charge(
-            self.attributes, scale=self.one_way.scale, gaussian=self.one_way.gaussian, relation=self.relation
-        )
+            return drawn
+        scale, gaussian = self.one_way.scale, self.one_way.gaussian
+        return (one_way_charge(self.attributes, scale=scale, gaussian=gaussian, relation=self.relation), *drawn)
 
 
 ONE_WAY_SHARE = 0.05
@@ -209,10 +192,8 @@ class BudgetFit:
             return rounds, draws, max(self.step(rounds, draws), Decimal("0.001"))
         raise PlanError("exactly one of rounds, draws and step must be open")
 
-    def by_rule(
-        self, rounds: int | None, draws: int | None, step: Decimal | None, *, scale: float = 1.0
-    ) -> tuple[int, int, Decimal]:
-        """Return numbers on the curve of the rule, times `scale`; at least two are open.
+    def by_rule(self, rounds: int | None, draws: int | None, step: Decimal | None) -> tuple[int, int, Decimal]:
+        """Return numbers on the curve of the rule; at least two are open.
 
         They use up the budget, or as much of it as `RULE_ROUNDS` and `RULE_DRAWS_IN_ALL` allow.
         """
@@ -221,9 +202,9 @@ class BudgetFit:
             return self._with_draws(rounds, eta)
         if draws is not None:
             return self._with_rounds(draws, eta)
-        few = largest_number(partial(self._leaves_what_is_wanted, float(eta), scale), MOST_DRAWS)
+        few = largest_number(partial(self._leaves_what_is_wanted, float(eta)), MOST_DRAWS)
         if self._dense_draws is not None:
-            few = min(few, int(self._dense_draws / scale))
+            few = min(few, self._dense_draws)
         if self._wanted_draws > max(self._least_draws, few):
             few = largest_number(lambda s: self.rounds(s, float(eta)) >= _ENOUGH_SPARSE_ROUNDS, self._wanted_draws)
         fitted = self._with_rounds(max(self._least_draws, few), eta)
@@ -238,25 +219,21 @@ class BudgetFit:
         most = max(1, min(MOST_DRAWS, RULE_DRAWS_IN_ALL // rounds))
         return rounds, max(1, self.draws(rounds, float(step), most)), step
 
-    def _leaves_what_is_wanted(self, step: float, scale: float, draws: int) -> bool:
+    def _leaves_what_is_wanted(self, step: float, draws: int) -> bool:
         """Return whether this number of draws leaves budget for the rounds that the rule combines with them."""
-        wanted = self._wanted(draws, scale)
+        wanted = _LEAST_DENSE_ROUNDS if self._dense_draws is not None else self._ratio * draws ** (2 / 3)
         within = wanted <= RULE_ROUNDS and wanted * draws <= RULE_DRAWS_IN_ALL
         return within and self.rounds(draws, step, RULE_ROUNDS) >= wanted
-
-    def _wanted(self, draws: int, scale: float) -> float:
-        """Return the rule's number of rounds for a number of draws each."""
-        return _LEAST_DENSE_ROUNDS if self._dense_draws is not None else scale * self._ratio * draws ** (2 / 3)
-
-    def covers(self, rounds: int, draws: int, step: Decimal) -> bool:
-        """Return whether the numbers make a plan that the budget covers and that depends on the records."""
-        enough = rounds >= 2 or self._request.options.rounds is not None
-        return enough and self.allowed(rounds, draws, float(step))
 
     def checked(self, base: DualQueryPlan, rounds: int, draws: int, step: Decimal, chosen_by: str) -> DualQueryPlan:
         """Return the plan if the budget covers it."""
         if not self.allowed(rounds, draws, float(step)):
-            raise _beyond(replace(base, rounds=rounds, draws=draws, step=step), "--rounds, --draws, --step")
+            spent = self._budget.spent(replace(base, rounds=rounds, draws=draws, step=step).charges())
+            raise PlanError(
+                f"T = {rounds}, s = {draws}, eta = {step} cost epsilon = {spent.epsilon:.6g} at delta = {spent.delta:g} "
+                f"(rho = {spent.rho:.6g}) under {base.relation.describe()}, more than {self._budget.describe()}. Leave one "
+                "of --rounds, --draws, --step out and it is fitted to the budget"
+            )
         if rounds < 2 and self._request.options.rounds is None:
             raise PlanError(
                 f"{self._budget.describe()} is too small for two rounds on n = {self._request.size:,} records. "
@@ -371,13 +348,3 @@ def _bound(rounds: int, step: Decimal, queries: int, log_universe: float, draws:
 def _draws_below(bound: Callable[[int], float], error: float) -> int:
     """Return the least number of draws with a bound below `error`, one more than `MOST_DRAWS` if there is none."""
     return 1 + largest_number(lambda draws: bound(draws) >= error, MOST_DRAWS)
-
-
-def _beyond(plan: DualQueryPlan, options: str) -> PlanError:
-    """Return the refusal of numbers that cost more than the budget."""
-    spent = plan.budget.spent(plan.charges())
-    return PlanError(
-        f"T = {plan.rounds}, s = {plan.draws}, eta = {plan.step} cost epsilon = {spent.epsilon:.6g} at delta = "
-        f"{spent.delta:g} (rho = {spent.rho:.6g}) under {plan.relation.describe()}, more than "
-        f"{plan.budget.describe()}. Leave one of {options} out and it is fitted to the budget"
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -175,19 +176,8 @@ def certified_accuracy(job: Job, gaps: Sequence[RoundGaps]) -> dict[str, Any] | 
 
     With probability at least 1 - beta the largest error of the T records together is at most ``learning + sampling +
     g``, where g is the mean over rounds of the gap divided by the s draws
-    (`dpopt.algorithms.dualquery.accuracy.proven_error`). The gaps depend on released values only.
-
-    Parameters
-    ----------
-    job
-        The public inputs; its plan gives s and eta.
-    gaps
-        One for each round played; their number is T.
-
-    Returns
-    -------
-    dict or None
-        None if no round was played.
+    (`dpopt.algorithms.dualquery.accuracy.proven_error`). The gaps, one for each round played, depend on released values
+    only. None if no round was played.
     """
     if not gaps:
         return None
@@ -247,12 +237,9 @@ def certificates(rounds: Sequence[Round]) -> dict[str, Any]:
     known = [(gaps_of(done), max(1, done.sampled.charge.count)) for done in rounds]
     gaps = [gap.reported / draws for gap, draws in known if gap.reported is not None]
     proven = [gap.proven / draws for gap, draws in known]
-    stopped: dict[str, int] = {}
-    for done in rounds:
-        stopped[done.stopped] = stopped.get(done.stopped, 0) + 1
     return {
         "rounds": len(rounds),
-        "stopped": stopped,
+        "stopped": dict(Counter(done.stopped for done in rounds)),
         "fallbacks": sum(done.fallback is not None for done in rounds),
         "fallback_reasons": sorted({done.fallback for done in rounds if done.fallback is not None}),
         "rounds_with_a_bound_reported_by_the_solver": len(gaps),

@@ -150,6 +150,8 @@ def fewer_rounds(plan: DualQueryPlan) -> int | None:
 
 def predict_on_binary(plan: DualQueryPlan, workload: Workload, runs: int, density: float | None) -> PredictedError:
     """Return the errors of a plan on populations of zeros and ones."""
+    from dpopt.queries.counting.kernels import shares_on_records
+
     rounds = simulated_rounds(plan)
     runs = runs if rounds * plan.draws <= _TWICE_AT_MOST else 1
     errors, queries = [], 0
@@ -157,7 +159,7 @@ def predict_on_binary(plan: DualQueryPlan, workload: Workload, runs: int, densit
         if workload.marginals is not None and len(workload) > MOST_CELLS:
             part = named_part(workload, _some_cells(workload.marginals, plan.rounds), seed, density)
             records = part.population.records(plan.rounds, seed=seed)
-            found = share_of_records(part.clauses, records, part.schema.sizes)
+            found = shares_on_records(part.clauses, records, part.schema.sizes)
         else:
             most = min(MOST_QUERIES, max(_LEAST_QUERIES, _MOST_ANSWERS // rounds))
             part = named_part(workload, _part(workload.clauses, most), seed, density)
@@ -181,13 +183,6 @@ def _some_cells(marginals: MarginalSet, rounds: int) -> Clauses:
             "simulation holds; give --no-predict"
         )
     return marginals.take(chosen).clauses()
-
-
-def share_of_records(clauses: Clauses, records: NDArray[np.int32], sizes: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return the share of the records, (r, d), for which each clause is true, (m,)."""
-    from dpopt.queries.counting.kernels import count_on_records
-
-    return count_on_records(clauses, records, sizes) / len(records)
 
 
 def simulated_part(workload: Workload) -> Workload:

@@ -9,7 +9,7 @@ Algorithms 1 and 2; with the charge of `dpopt.accounting.selections`, and no sel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from math import sqrt
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.algorithm import Algorithm
 from dpopt.algorithms.dualquery.algorithm import NO_SOLVERS, Prepared, solvers_of
@@ -143,12 +144,8 @@ class FemAlgorithm(Algorithm[FEM, FemPlan]):
             rules=job.schema.circuit(),
             feasible=feasible,
         )
-
-        def show(number: int, rounds: int, selected: SelectedQuery | None) -> None:
-            walk.step(number, rounds, "" if selected is None else f"query {selected.query:,}")
-
         with stage(walk.progress, "playing rounds"):
-            batches = run(walk, plan, responder, on_round=show)
+            batches = run(walk, plan, responder)
         kept = [batch for batch in batches if batch.round >= plan.kept_from]
         sections: dict[str, Any] = {
             "batches": {
@@ -162,18 +159,11 @@ class FemAlgorithm(Algorithm[FEM, FemPlan]):
         return Outcome(walk.ledger, released_records(plan, batches), sections=sections)
 
 
-def run(
-    walk: Walk[FemCurator],
-    plan: FemPlan,
-    responder: PerturbedResponder,
-    *,
-    on_round: Callable[[int, int, SelectedQuery | None], None] = lambda number, rounds, selected: None,
-) -> list[Batch]:
+def run(walk: Walk[FemCurator], plan: FemPlan, responder: PerturbedResponder) -> list[Batch]:
     """Play the rounds of a plan, continuing after those on file, and return their T + 1 batches.
 
     The private side (`walk`) gets each batch and gives selected queries only. A selection that was torn on file may
-    have been seen in part: it stays charged, its round selects nothing, and ``on_round(number, rounds, selected)`` gets
-    None.
+    have been seen in part: it stays charged, and its round selects nothing.
     """
     charges = plan.charges()
     batches: list[Batch] = []
@@ -183,16 +173,10 @@ def run(
         batches.append(batch)
         if number > plan.rounds:
             break
-        found = walk.draw(
-            QUERY_SELECTION,
-            charges[number - 1],
-            _selection(walk, batch),
-            round=number,
-            on_file=lambda value: check_selected(value, responder.number_of_queries),
-        )
+        found = _selected(walk, charges[number - 1], batch, responder.number_of_queries)
         if found is not None:
             selected.append(found)
-        on_round(number, plan.rounds, found)
+        walk.step(number, plan.rounds, "" if found is None else f"query {found.query:,}")
     return batches
 
 
@@ -214,11 +198,15 @@ def _batch(
     )
 
 
-def _selection(walk: Walk[FemCurator], batch: Batch) -> Callable[[bool], SelectedQuery]:
-    def select(again: bool) -> SelectedQuery:  # noqa: FBT001
-        return walk.curator.select(batch.records, round=batch.round, again=again)
-
-    return select
+def _selected(walk: Walk[FemCurator], charge: Charge, batch: Batch, most: int) -> SelectedQuery | None:
+    """Return the query that a round selects, one of so many; None if it is lost."""
+    return walk.draw(
+        QUERY_SELECTION,
+        charge,
+        lambda again: walk.curator.select(batch.records, round=batch.round, again=again),
+        round=batch.round,
+        on_file=lambda value: check_selected(value, most),
+    )
 
 
 def _read_batch(entry: Entry, number: int) -> Batch:

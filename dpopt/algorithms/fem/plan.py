@@ -34,15 +34,7 @@ SCALE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class FemPlan(Plan):
-    """Parameters of a run; they depend on public values only.
-
-    Attributes
-    ----------
-    work, seconds :
-        Limits of the best-response solver per perturbed problem.
-    size, relation, budget, solver, seed, chosen_by :
-        As in `Plan`.
-    """
+    """Parameters of a run; they depend on public values only. Fields without a word below are as in `Plan`."""
 
     algorithm: str
     """"fem"."""
@@ -64,6 +56,7 @@ class FemPlan(Plan):
     solver: str = "local-search"
     work: Annotated[int | None, WORK] = DEFAULT_SWEEPS
     seconds: Annotated[float | None, SECONDS] = None
+    """Limits of the best-response solver per perturbed problem."""
     seed: Annotated[int, SEED] = 0
     chosen_by: str = "given"
 
@@ -74,15 +67,12 @@ class FemPlan(Plan):
         Whole("the first batch that is kept", most=self.rounds + 1)(self.kept_from, PlanError)
 
     def charges(self) -> tuple[Charge, ...]:
-        """Return every charge of the run, in order, as the ledger reserves them before the first selection."""
         return fem_charges(self.rounds, self.selection_range, self.relation)
 
     def describe(self) -> str:
-        """Return the plan in a sentence."""
         return f"{self.algorithm}: T = {self.rounds:,} rounds ({self.chosen_by})"
 
     def transcript_bytes(self, queries: int, width: int) -> int:
-        """Return about the size of the transcript in bytes, for a number of queries and of a record's attributes."""
         return (self.rounds + 1) * (1_000 + self.records * (12 + 5 * width))
 
 

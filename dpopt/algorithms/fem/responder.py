@@ -44,13 +44,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PerturbedResponder:
-    """Answers selected queries with records, from public values only.
-
-    Attributes
-    ----------
-    rules, feasible :
-        Hard rules on records, and a record that obeys them (None where there are none).
-    """
+    """Answers selected queries with records, from public values only."""
 
     queries: MarginalSet | Clauses
     """The workload's base queries."""
@@ -69,6 +63,7 @@ class PerturbedResponder:
     """lambda."""
     rules: ThresholdCircuit = NO_RULES
     feasible: NDArray[np.int32] | None = None
+    """Hard rules on records, and a record that obeys them; None where there are none."""
     _clauses: dict[int, Clauses] = field(default_factory=dict, repr=False)
 
     @property
@@ -96,7 +91,18 @@ class PerturbedResponder:
 
     def check(self, batch: Batch) -> Batch:
         """Return a batch on file if its records are some."""
-        return checked_batch(batch, self.records, self.sizes, self.rules)
+        records = batch.records
+        fits = records.shape == (self.records, self.sizes.size)
+        if not fits or (records.size and (records.min() < 0 or np.any(records >= self.sizes))):
+            raise TranscriptError(f"round {batch.round}: the records on file do not fit plan and schema")
+        broken = self.rules.broken(records)
+        if broken.any():
+            name = self.rules.names[int(np.argmax(broken.any(axis=0)))]
+            raise TranscriptError(
+                f"round {batch.round}: a record on file breaks the rule {name!r}; the transcript is damaged or belongs "
+                f"to another schema"
+            )
+        return batch
 
     def _shared(self, selected: Sequence[SelectedQuery]) -> SelectedSoFar:
         net: dict[int, int] = {}
@@ -163,19 +169,3 @@ class PerturbedResponder:
                 return record, False
         record = read_record(problem, self.fallback.solve(problem, SolveLimits(work=1), hint=hint))[0]
         return (hint if record is None else record), True
-
-
-def checked_batch(batch: Batch, number: int, sizes: NDArray[np.int32], rules: ThresholdCircuit) -> Batch:
-    """Return a batch on file if it holds `number` feasible records."""
-    records = batch.records
-    if records.shape != (number, sizes.size) or (records.size and (records.min() < 0 or np.any(records >= sizes))):
-        raise TranscriptError(f"round {batch.round}: the records on file do not fit plan and schema")
-    if rules.number_of_rules:
-        broken = rules.broken(records)
-        if broken.any():
-            name = rules.names[int(np.argmax(broken.any(axis=0)))]
-            raise TranscriptError(
-                f"round {batch.round}: a record on file breaks the rule {name!r}; the transcript is damaged or belongs "
-                f"to another schema"
-            )
-    return batch

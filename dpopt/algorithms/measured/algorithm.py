@@ -144,13 +144,7 @@ class MeasuredAlgorithm(Algorithm[OptionsT, MeasuredPlan]):
         if plan.stages and fitter is not None:
             return play_residuals(job, walk, fitter)
         with stage(walk.progress, "measuring"):
-            answered = measure(
-                walk,
-                plan,
-                job.workload,
-                fitter,
-                on_measurement=lambda number, total: walk.progress.share(number / total),
-            )
+            answered = measure(walk, plan, job.workload, fitter)
         sections: dict[str, object] = {"measured": _section(plan, answered, walk.lost)}
         measured = partial(counted_residuals, answered, job, adaptive=plan.selections is not None)
         totals = counted_totals(answered, job.schema.sizes)
@@ -243,12 +237,7 @@ class MeasuredAlgorithm(Algorithm[OptionsT, MeasuredPlan]):
 
 
 def measure(
-    walk: Walk[MeasuringCurator],
-    plan: MeasuredPlan,
-    workload: Workload,
-    fitter: RecordFitter | None,
-    *,
-    on_measurement: Callable[[int, int], None] = lambda number, total: None,
+    walk: Walk[MeasuringCurator], plan: MeasuredPlan, workload: Workload, fitter: RecordFitter | None
 ) -> list[Answered]:
     """Make the measurements of a plan, continuing after those on file, and return them in its order.
 
@@ -258,7 +247,7 @@ def measure(
     answered: list[Answered] = []
     for number, planned in enumerate(plan.measurements, start=1):
         _measure(walk, plan, planned_queries(workload, planned), plan.charge_of(planned), 0, answered)
-        on_measurement(number, len(plan.measurements))
+        walk.progress.share(number / len(plan.measurements))
     if plan.selections is None or fitter is None:
         return answered
     candidates = candidate_marginals(plan, workload)

@@ -100,14 +100,8 @@ class MarginalParts:
     def deviations(self, counts: Numbers, scales: Numbers, precisions: Numbers, size: float) -> Numbers:
         """Return the standard deviations of the errors of all cells (EE-1), in records.
 
-        Parameters
-        ----------
-        counts : (..., cells of the sets) float64
-            m_A, in records.
-        scales, precisions : (..., S) float64
-            t_A, and x_A; 0 where nothing is measured.
-        size
-            n.
+        `counts` (..., cells of the sets) are the m_A, in records; `scales` and `precisions` (..., S) the t_A, and the
+        x_A, 0 where nothing is measured; `size` is n.
 
         Examples
         --------

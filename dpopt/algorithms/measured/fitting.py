@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from math import sqrt
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -132,16 +132,12 @@ class RecordFitter:
 
         self.fitted = self._fit(problem, sweeps=chosen.sweeps, columns=chosen.columns, progress=show)
         snapshots = [self.fitted]
-        while len(snapshots) < chosen.snapshots and not self._time_is_up(began):
+        while len(snapshots) < chosen.snapshots and time.perf_counter() - began < (chosen.seconds or inf):
             self.fitted = self._fit(problem, sweeps=1, columns=0, progress=show)
             snapshots.append(self.fitted)
         if len(snapshots) < chosen.snapshots:
             snapshots[-1] = replace(snapshots[-1], stopped=TIME_IS_UP)
         return snapshots
-
-    def _time_is_up(self, began: float) -> bool:
-        seconds = self._chosen().seconds
-        return seconds is not None and time.perf_counter() - began >= seconds
 
     def _chosen(self) -> FitPlan:
         if self.plan.fit is None:
@@ -210,9 +206,8 @@ def _distinct(parts: Sequence[NDArray[np.int32]]) -> tuple[NDArray[np.int32], ND
     if width < WIDE or max(int(part.max(initial=0)) for part in parts) > 1:
         distinct, inverse = np.unique(np.concatenate(parts), axis=0, return_inverse=True)
         return distinct, inverse.reshape(-1)
-    octets = BitRecords.joined([BitRecords.of(part) for part in parts]).octets  # a 32nd of the memory
-    rows, inverse = np.unique(octets, axis=0, return_inverse=True)
-    return BitRecords(width, rows).codes(), inverse.reshape(-1)
+    found, _, inverse = BitRecords.joined([BitRecords.of(part) for part in parts]).distinct()  # a 32nd of the memory
+    return found.codes(), inverse
 
 
 def release_records(
@@ -224,8 +219,7 @@ def release_records(
         with stage(walk.progress, "fitting records"):
             return records_entry(job, problem, make())
 
-    entry = walk.public("records", read=lambda found: found, make=fitted, write=lambda made: made)
-    return read_records(job, problem, entry)
+    return read_records(job, problem, walk.entry("records", fitted))
 
 
 def records_entry(job: Job, problem: FitProblem, snapshots: Sequence[Fitted]) -> Entry:
@@ -235,7 +229,7 @@ def records_entry(job: Job, problem: FitProblem, snapshots: Sequence[Fitted]) ->
     kept = {} if problem.kept is None else {"kept_marginals": len(problem.kept.queries)}
     return {
         "kind": "records",
-        "records": records_to_json(BitRecords.of(distinct) if _are_bits(job) else distinct),
+        "records": records_to_json(BitRecords.of(distinct) if are_kept_as_bits(job.schema.sizes) else distinct),
         "multiplicity": multiplicity.tolist(),
         "objective": objective_of(problem, distinct, multiplicity / multiplicity.sum()),
         "lower_bound": last.lower_bound,
@@ -249,7 +243,7 @@ def records_entry(job: Job, problem: FitProblem, snapshots: Sequence[Fitted]) ->
 
 def read_records(job: Job, problem: FitProblem, entry: Entry) -> tuple[SyntheticRecords, dict[str, Any]]:
     """Read fitted records back, computing again how well they fit; return them and the certificate for release.json."""
-    records = weighted_records(entry, record_problem(job), as_bits=_are_bits(job))
+    records = weighted_records(entry, record_problem(job), as_bits=are_kept_as_bits(job.schema.sizes))
     try:
         recorded = float(entry["objective"])
         bound = None if entry["lower_bound"] is None else float(entry["lower_bound"])
@@ -279,11 +273,6 @@ def read_records(job: Job, problem: FitProblem, entry: Entry) -> tuple[Synthetic
         "stopped": str(entry.get("stopped")),
     }
     return records, certificate | {name: entry[name] for name in ("kept_marginals",) if name in entry}
-
-
-def _are_bits(job: Job) -> bool:
-    """Return whether records are kept as bits in the transcript."""
-    return are_kept_as_bits(job.schema.sizes)
 
 
 def counted_residuals(answered: Sequence[Answered], job: Job, *, adaptive: bool) -> MeasuredResiduals | None:

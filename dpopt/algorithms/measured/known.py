@@ -72,19 +72,13 @@ _LEAST_PULL, _MOST_PULL, _SURE, _TINY = 1e-3, 30.0, 16.0, 1e-12
 
 @dataclass(slots=True)
 class Known:
-    """The estimate of every set's residual.
-
-    Attributes
-    ----------
-    marginals, sets : MarginalSet
-        The workload, and all sets within it, small ones first.
-    far : list of (sets, predictions, noisy distances, deviation of their noise)
-        What distances were measured, in records.
-    """
+    """The estimate of every set's residual."""
 
     job: Job
     plan: MeasuredPlan
+    marginals: MarginalSet = field(init=False)
     sets: MarginalSet = field(init=False)
+    """The workload, and all sets within it, small ones first."""
     estimates: NDArray[np.float64] = field(init=False)
     """Shape (cells,). Noisy residuals in records; 0 where nothing was measured."""
     precision: NDArray[np.float64] = field(init=False)
@@ -106,8 +100,8 @@ class Known:
     likelihoods: NDArray[np.float64] = field(init=False)
     """Shape (A, 38). Logarithm of how likely the noisy distance of a set is for each of `DISTANCES`; 0 where none was
     measured."""
-    marginals: MarginalSet = field(init=False)
     far: list[tuple[MarginalSet, NDArray[np.float64], NDArray[np.float64], float]] = field(default_factory=list)
+    """Sets of which distances were measured, predictions, noisy distances and the deviation of their noise, in records."""
     _predictions: dict[int, tuple[MarginalSet, NDArray[np.float64]]] = field(init=False, default_factory=dict)
     """By order: predictions of the sets whose distances from them are measured."""
     parts: NDArray[np.int64] | None = None

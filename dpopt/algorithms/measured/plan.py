@@ -153,16 +153,7 @@ class FitPlan:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredPlan(Plan):
-    """Parameters of a run; they depend on public values only.
-
-    Attributes
-    ----------
-    solver, pricing_solver : str
-        Names of the solvers that weigh records in column generation, and that look for new ones; "local-search" for
-        steps and a search of our own. On file the second is left out where it is that.
-    size, relation, budget, seed, chosen_by :
-        As in `Plan`.
-    """
+    """Parameters of a run; they depend on public values only. Fields without a word below are as in `Plan`."""
 
     algorithm: Annotated[str, OneOf("the algorithm", (*MEASURED, _FORMER))]
     """One of `MEASURED`."""
@@ -178,9 +169,11 @@ class MeasuredPlan(Plan):
     fit: FitPlan | None = None
     """None if and only if the algorithm releases noisy answers alone."""
     solver: str = LOCAL_SEARCH
+    """Name of the solver that weighs records in column generation; "local-search" for steps of our own."""
     seed: Annotated[int, SEED] = 0
     chosen_by: str = "given"
     pricing_solver: str = LOCAL_SEARCH
+    """The same of the one that looks for new records."""
     stages: tuple[PlannedStage, ...] = ()
     """Distances and residuals, measured in this order, in place of counts."""
     figures: PlannedFigures | None = None
@@ -233,11 +226,9 @@ class MeasuredPlan(Plan):
 
     @property
     def answers_only(self) -> bool:
-        """Whether answers are released, and no records."""
         return self.algorithm == NOISE
 
     def describe(self) -> str:
-        """Return the plan in a sentence."""
         if self.stages:
             names = ", ".join(stage.name for stage in self.stages)
             return f"{self.algorithm}: {len(self.stages):,} stages ({names}; {self.chosen_by})"
@@ -254,7 +245,6 @@ class MeasuredPlan(Plan):
         )
 
     def transcript_bytes(self, queries: int, width: int) -> int:
-        """Return about the size of the transcript in bytes, for a number of queries and of a record's attributes."""
         planned = len(self.measurements) + 2 * (0 if self.selections is None else self.selections.rounds)
         fitted = 0 if self.fit is None else self.fit.records * self.fit.snapshots * (4 * width + 12)
         measured = 2 * len(self.stages) or int(self.selections is None)
@@ -274,12 +264,7 @@ class MeasuredPlan(Plan):
             raise PlanError(f"this plan measures nothing of the name {name!r}")
         return self.selections.scale
 
-    def selected_name(self, number: int) -> str:
-        """Return the name of the measurement that round `number`, from 1, makes of the marginal that it selects."""
-        return f"round {number}"
-
     def charges(self) -> tuple[Charge, ...]:
-        """Return every charge of the run, in order, as the ledger reserves them before the first draw."""
         charges = [self.charge_of(planned) for planned in self.measurements]
         charges += [self.charge_of(planned) for planned in self.stages]
         if self.selections is not None:
@@ -308,14 +293,8 @@ class MeasuredPlan(Plan):
         """Return the charge of the marginal that round `number` measures, whichever it selects."""
         if self.selections is None:
             raise PlanError("this plan selects nothing")
-        sensitivity = 1 + self.replaced
-        return measurement_charge(
-            self.selected_name(number),
-            sensitivity,
-            self.selections.scale,
-            gaussian=self.gaussian,
-            relation=self.relation,
-        )
+        name, scale = f"round {number}", self.selections.scale
+        return measurement_charge(name, 1 + self.replaced, scale, gaussian=self.gaussian, relation=self.relation)
 
 
 MOST_CELLS = 250_000

@@ -168,7 +168,7 @@ class Maker:
                 sets_of(self._workload)
                 return RESIDUALS
         signal = self._request.size / self._scale(record_sensitivity(len(marginals), self._request.relation), 1)
-        return SELECTED if signal < LEAST_SIGNAL or self._many(marginals.number_of_cells) else COUNTS
+        return SELECTED if signal < LEAST_SIGNAL or marginals.number_of_cells > MOST_MEASURED_CELLS else COUNTS
 
     def residuals(self, asked: Projection) -> tuple[tuple[PlannedStage, ...], PlannedFigures | None, str]:
         """Residuals of marginals, order by order, those that say most, and those behind figures."""
@@ -210,18 +210,15 @@ class Maker:
         allocation = allocate_noise(
             marginals, rho=rho, size=self._request.size, sensitivity=self._of_one, solver=solver
         )
-        shares = allocation.shares
+        shares, sets = allocation.shares, map(allocation.marginals.attributes_of, range(len(allocation.marginals)))
         if not self.gaussian:
             # Shares of rho are shares of squared epsilon; under pure composition epsilon itself adds up.
             shares = allocation.shares**0.5 / (allocation.shares**0.5).sum()
         planned = tuple(
             PlannedMeasurement(
-                marginal_name(allocation.marginals, number),
-                allocation.marginals.attributes_of(number),
-                self._of_one,
-                self._scale(self._of_one, float(share)),
+                f"marginal {' '.join(map(str, attributes))}", attributes, self._of_one, self._scale(self._of_one, share)
             )
-            for number, share in enumerate(shares.tolist())
+            for attributes, share in zip(sets, shares.tolist(), strict=True)
         )
         how = f"noise on {len(planned):,} marginals by the convex program of the least predicted error"
         if allocation.solved is not None:
@@ -265,7 +262,8 @@ class Maker:
 
         Selected marginals share the budget as the workload's do.
         """
-        if _tells_everything(self._workload):
+        clauses = 0 if self._workload.marginals is not None else len(self._workload)
+        if clauses >= CLAUSES_PER_VALUE * int(self._workload.schema.sizes.sum()):
             return 0.0
         if selections is None:
             sensitivity = self._workload_sensitivity()[0]
@@ -302,26 +300,11 @@ class Maker:
         return sensitivity, bound.how
 
     def _refuse_many(self, counts: int) -> None:
-        if self._many(counts):
+        if counts > MOST_MEASURED_CELLS:
             raise PlanError(
                 f"every count would be measured, and the workload has {counts:,} (at most {MOST_MEASURED_CELLS:,}): "
                 f"the noise would be larger than the counts. Use projection with --measure selected, fem or dualquery"
             )
-
-    @staticmethod
-    def _many(counts: int) -> bool:
-        return counts > MOST_MEASURED_CELLS
-
-
-def marginal_name(marginals: MarginalSet, number: int) -> str:
-    """Return the name of the measurement of one marginal: its attributes' positions."""
-    return f"marginal {' '.join(map(str, marginals.attributes_of(number)))}"
-
-
-def _tells_everything(workload: Workload) -> bool:
-    """Return whether there are enough clauses for their noise to average out in a fit, which then needs no smoothing."""
-    values = int(workload.schema.sizes.sum())
-    return workload.marginals is None and len(workload) >= CLAUSES_PER_VALUE * values
 
 
 def rounded_down(value: float) -> Decimal:

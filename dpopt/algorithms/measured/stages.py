@@ -57,20 +57,10 @@ def best_precisions(
     *,
     figures: NDArray[np.float64] | float = 0.0,
 ) -> NDArray[np.float64]:
-    """Return precisions (S,) to buy for rho; 0 for sets that are not allowed, or not worth it.
+    """Return precisions (S,) to buy for rho, above 0; 0 for sets that are not allowed, or not worth it.
 
-    Parameters
-    ----------
-    known : (S,) float64
-        Precisions bought before.
-    allowed : (S,) bool
-        Which sets may be measured.
-    rho
-        The budget, above 0.
-    unevenness : (d,) float64 or float
-        g_a of each attribute (RA-3); that of public tables where it is not known.
-    figures : (S,) float64 or float
-        Precisions that are bought first, whatever they are worth (`for_figures`).
+    `known` (S,) were bought before, and `figures` (S,) are bought first, whatever they are worth (`for_figures`).
+    `unevenness` (d,) is g_a of each attribute (RA-3); that of public tables where it is not known.
     """
     values = np.where(allowed[:, None], prior.variances, NOTHING)
     program = residual_program(

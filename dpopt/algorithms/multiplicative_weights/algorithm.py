@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
-from math import sqrt
+from math import log, sqrt
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ from dpopt.algorithms.measured.fitting import Answered, counted_residuals, count
 from dpopt.algorithms.measured.plan import expected_errors
 from dpopt.algorithms.measured.planning import refuse_costs_beyond
 from dpopt.algorithms.multiplicative_weights.learner import Learner
-from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan, kept_as_bits, log_cells, universe_of
+from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan, kept_as_bits, universe_of
 from dpopt.algorithms.multiplicative_weights.planning import (
     LEAST_ROUNDS,
     MOST,
@@ -114,12 +114,7 @@ class MultiplicativeAlgorithm(Algorithm[MWEM, MultiplicativePlan]):
         with stage(walk.progress, "playing rounds"):
             played = play_rounds(walk, plan, job.workload, prepared)
         with stage(walk.progress, "choosing records"):
-            entry: Entry = walk.public(
-                "records",
-                read=lambda found: _checked(found, played),
-                make=lambda: _records_entry(job, prepared, played),
-                write=lambda made: made,
-            )
+            entry = walk.entry("records", lambda: _records_entry(job, prepared, played), partial(_checked, played))
         if played.stopped_early:
             # When to stop depends on what was drawn, so the guarantee is that of all rounds that could have been played.
             own = {charge.label for charge in plan.charges()}
@@ -178,23 +173,18 @@ class MultiplicativeAlgorithm(Algorithm[MWEM, MultiplicativePlan]):
         return predict_played(self, stand_in, workload, runs=runs, density=density)
 
     def prove(self, plan: MultiplicativePlan, workload: Workload) -> dict[str, Any] | None:
-        cells = log_cells(workload, plan.algorithm)
+        cells = log(universe_of(workload, plan.algorithm).cells)
         return proven_multiplicative(plan, len(workload), cells, rules=bool(workload.schema.rules))
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """The results of the rounds.
-
-    Attributes
-    ----------
-    learnt : tuple of (chosen, NoisyAnswers)
-        What was measured, in order, with the query's or the marginal's number.
-    """
+    """The results of the rounds."""
 
     rounds: int
     """Rounds that were played."""
     learnt: tuple[tuple[int, NoisyAnswers], ...]
+    """The number of each query or marginal that was measured, in order, with its noisy answers."""
     stopped_early: bool = False
     """Whether a measured answer was so near that the run ended."""
 
@@ -309,7 +299,7 @@ def _answered(plan: MultiplicativePlan, workload: Workload, played: Played) -> l
     return [Answered(queries.take([number]), values) for number, values in played.learnt]
 
 
-def _checked(entry: Entry, played: Played) -> Entry:
+def _checked(played: Played, entry: Entry) -> Entry:
     if (entry["rounds"], entry["stopped_early"]) != (played.rounds, played.stopped_early):
         raise TranscriptError("the run ends before its plan does, and does not say that it stopped early")
     return entry

@@ -126,16 +126,8 @@ class Learner:
             if marginals is not None
             else self._workload.clauses.take([chosen])
         )
-        high, low, labels, run = partition_of(self.universe, queries)
-        return Measured(
-            high=high,
-            low=low,
-            labels=labels,
-            run=run,
-            values=shares,
-            slack=plan.learning.slack * noise,
-            weight=plan.learning.pull / noise,
-        )
+        slack, weight = plan.learning.slack * noise, plan.learning.pull / noise
+        return Measured(*partition_of(self.universe, queries), shares, slack, weight)
 
     def _replay(self, times: int) -> None:
         """Go through the measurements so often, or until no share moves by a thousandth of the noise."""

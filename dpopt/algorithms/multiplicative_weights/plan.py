@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
-from math import log, log10, prod
+from math import log10, prod
 from typing import Annotated
 
 import numpy as np
@@ -71,11 +71,6 @@ def kept_as_bits(schema: Schema) -> bool:
     return schema.is_binary and are_kept_as_bits(schema.sizes)
 
 
-def log_cells(workload: Workload, algorithm: str) -> float:
-    """Return ln |X| of the universe of a workload."""
-    return log(universe_of(workload, algorithm).cells)
-
-
 MULTIPLICATIVE = (PMW.algorithm, MWEM.algorithm)
 MOST_ROUNDS, MOST_RECORDS = 20_000, 2_000_000
 
@@ -105,13 +100,7 @@ class Learning:
 
 @dataclass(frozen=True, slots=True)
 class MultiplicativePlan(Plan):
-    """Parameters of a run; they depend on public values only.
-
-    Attributes
-    ----------
-    size, relation, budget, solver, seed, chosen_by :
-        As in `Plan`; the solver finds the distribution that is released.
-    """
+    """Parameters of a run; they depend on public values only. Fields without a word below are as in `Plan`."""
 
     algorithm: Annotated[str, OneOf("the algorithm", MULTIPLICATIVE)]
     """"pmw" or "mwem"."""
@@ -133,6 +122,7 @@ class MultiplicativePlan(Plan):
     steps. None: all rounds are played."""
     learning: Learning = Learning()
     solver: str = "local-search"
+    """Finds the distribution that is released."""
     seed: Annotated[int, SEED] = 0
     chosen_by: str = "given"
 
@@ -156,7 +146,6 @@ class MultiplicativePlan(Plan):
         return "is found, and warned of" if self.select == MARGINALS else NOT_FOUND
 
     def charges(self) -> tuple[Charge, ...]:
-        """Return every charge of the run, in order, as the ledger reserves them before the first draw."""
         return tuple(charge for number in range(1, self.rounds + 1) for charge in self.charges_of(number))
 
     def charges_of(self, number: int) -> tuple[Charge, Charge]:
@@ -178,10 +167,8 @@ class MultiplicativePlan(Plan):
         return width // 20 if wide else width
 
     def describe(self) -> str:
-        """Return the plan in a sentence."""
         return f"{self.algorithm}: T = {self.rounds:,} rounds ({self.chosen_by})"
 
     def transcript_bytes(self, queries: int, width: int) -> int:
-        """Return about the size of the transcript in bytes, for a number of queries and of a record's attributes."""
         measured = 12 * queries if self.select == MARGINALS else 0
         return self.rounds * 1_600 + measured + self.learning.records * (16 + 4 * width)

@@ -191,12 +191,8 @@ def proven_multiplicative(
     """Return a proven bound on the largest error as a JSON object; None for plans without one.
 
     Probability 0.95 of all selections and measurements together. The bound is of the distribution; `proven_of_records`
-    adds how far the released records are from it.
-
-    Parameters
-    ----------
-    rules
-        Whether records obey rules, which the table's records must then obey for the bound to hold.
+    adds how far the released records are from it. Where records obey rules, the table's records must obey them for it
+    to hold.
     """
     conditions = [
         *(["the table has n0 records"] if plan.relation is NeighbouringRelation.ADD_REMOVE else []),
@@ -229,12 +225,8 @@ def proven_of_records(
 ) -> dict[str, Any] | None:
     """Return the bound on the released records, from that of the plan; None if the run broke its assumptions.
 
-    Parameters
-    ----------
-    proven
-        What `proven_multiplicative` gave.
-    distance
-        The largest difference, over all queries, between the records and the distribution that the bound is of.
+    `distance` is the largest difference, over all queries, between the records and the distribution that the bound is
+    of.
     """
     if proven is None or (proven["needs_to_stop"] and not stopped_early):
         return None

@@ -68,13 +68,7 @@ LARGEST_REACH = Decimal(2)
 
 @dataclass(frozen=True, slots=True)
 class SmallDatabasePlan(Plan):
-    """Parameters of a run; they depend on public values only.
-
-    Attributes
-    ----------
-    size, relation, budget, seed, chosen_by :
-        As in `Plan`.
-    """
+    """Parameters of a run; they depend on public values only. Fields without a word below are as in `Plan`."""
 
     algorithm, solver = SMALLDB, "local-search"  # no solver is needed, the usual one is named
     records: Annotated[int, Whole("the number of records", most=MOST_RECORDS)]
@@ -97,15 +91,12 @@ class SmallDatabasePlan(Plan):
             )
 
     def charges(self) -> tuple[Charge, ...]:
-        """Return the one charge of the run."""
         return (selection_charge(1, self.selection_range, self.relation),)
 
     def describe(self) -> str:
-        """Return the plan in a sentence."""
         return f"smalldb: a database of m = {self.records:,} records ({self.chosen_by})"
 
     def transcript_bytes(self, queries: int, width: int) -> int:
-        """Return about the size of the transcript in bytes, for a number of queries and of a record's attributes."""
         return 4_000 + 30 * self.records
 
 
@@ -130,7 +121,9 @@ class SmallDatabaseAlgorithm(Algorithm[SmallDatabase, SmallDatabasePlan]):
         Rule: epsilon of the selection as large as the budget covers; m with the least proven bound on the largest error at
         probability 0.95 (`NetBound`), among those for which a draw ends within about a minute (`SEARCHED`).
         """
-        range_ = _range_of_one(request.budget, request.relation)
+        range_ = largest_range(request.budget, request.relation, 1)
+        if range_ is None:
+            raise PlanError(f"{request.budget.describe()} is too small for one selection; raise the budget")
         shape = Shape.of(Universe.of(workload))
         if shape.elements > MOST_ELEMENTS:
             raise PlanError(
@@ -268,25 +261,13 @@ class Shape:
         """Return the bound for databases of this number of records."""
         return net_bound(self.elements, records, self.queries, self.dimension[1], range_=range_, size=size)
 
-    def most_multisets(self) -> int:
-        """Return how many multisets of these elements a draw is planned among, without the user's word."""
-        return next((most for elements, most in SEARCHED if self.elements <= elements), MOST_LISTED)
-
     def possible(self) -> Iterator[int]:
         """Yield the numbers of records that a draw is planned for."""
-        limit = log(self.most_multisets())
+        limit = log(next((most for elements, most in SEARCHED if self.elements <= elements), MOST_LISTED))
         for records in range(1, MOST_RECORDS + 1):
             if log_multisets(self.elements, records) >= limit:
                 return
             yield records
-
-
-def _range_of_one(budget: Budget, relation: NeighbouringRelation) -> Decimal:
-    """Return the largest epsilon of one selection that the budget covers; PlanError if it covers none."""
-    found = largest_range(budget, relation, 1)
-    if found is None:
-        raise PlanError(f"{budget.describe()} is too small for one selection; raise the budget")
-    return found
 
 
 def _best_records(request: PlanRequest[SmallDatabase], shape: Shape, range_: float) -> int:
@@ -381,16 +362,8 @@ def drawn_databases(
 
     A step moves 2^s records from one class to another, all three at random, and is taken with Metropolis' probability;
     it is as likely as the step back, so that without a strength all multisets are equally likely. All chains begin with
-    the classes of the population, rounded.
-
-    Parameters
-    ----------
-    answers : (k, A)
-        Value of each query on each class, 0 or 1.
-    exact : (k,)
-        Answers that errors, the largest difference, are from.
-    records, strength
-        m, and epsilon n.
+    the classes of the population, rounded. `answers` (k, A) are the values 0 or 1 of each query on each class, `exact`
+    (k,) the answers that errors, the largest difference, are from; the strength is epsilon n.
     """
     queries, elements = answers.shape
     chains = max(1, min(CHAINS, _MOST_ANSWERS // queries))

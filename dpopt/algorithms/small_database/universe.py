@@ -30,12 +30,9 @@ class Universe:
     """All records of a schema that obey its rules, in classes of equal answers; public.
 
     Attributes that neither a query nor a rule mentions have one code here, and public random ones in `spread`. What is
-    held does not grow with their number.
-
-    Notes
-    -----
-    No query distinguishes two records of a class, so the multisets of m classes answer the workload in every way in
-    which the multisets of m records do: the net is as fine, and smaller, C(A + m - 1, m) instead of C(|X| + m - 1, m).
+    held does not grow with their number. No query distinguishes two records of a class, so the multisets of m classes
+    answer the workload in every way in which the multisets of m records do: the net is as fine, and smaller, C(A + m -
+    1, m) instead of C(|X| + m - 1, m).
     """
 
     named: NDArray[np.int64]

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dpopt.algorithms.dualquery.rounds_table import round_rows
 from dpopt.algorithms.planned import read_planned
 from dpopt.algorithms.registry import read_plan
 from dpopt.algorithms.release_folder import read_begun
@@ -19,6 +18,7 @@ from dpopt.files.reading import damage_as
 from dpopt.polynomials.minimax import read_solution
 from dpopt.queries.workloads.workload import workload_from_json
 from dpopt.releases.folder_files import PLAN, RELEASE, REQUEST, SCHEMA, TRANSCRIPT, read_json
+from dpopt.releases.kept_records import round_rows
 from dpopt.schema.schema import Schema
 from dpopt.synopses.any_synopsis import read_synopsis
 from dpopt.synopses.histograms.prefixes import PREFIXES, Prefixes
@@ -35,7 +35,7 @@ class Held:
     privacy: Mapping[str, Any] | None = None
     solved: tuple[str, ...] | None = None
     rounds: tuple[Mapping[str, Any], ...] | None = None
-    """The rounds of a run of DualQuery, as `dpopt.algorithms.dualquery.rounds_table` lists them."""
+    """The rounds of a run of DualQuery, as `dpopt.releases.kept_records` lists them."""
 
 
 def _count(key: str, what: str) -> Callable[[Path, dict[str, Any]], str]:

@@ -24,13 +24,7 @@ _Step = tuple[int, int, int, int, int]
 
 
 class AnswerSheet:
-    """Answers a fixed set of queries by a distribution over a universe.
-
-    Parameters
-    ----------
-    queries : MarginalSet or Clauses
-        m queries over attributes of the universe; marginals over its domains.
-    """
+    """Answers a fixed set of m queries by a distribution over a universe; marginals are over its domains."""
 
     def __init__(self, universe: ProductUniverse, queries: MarginalSet | Clauses) -> None:
         self._universe, self._queries = universe, queries

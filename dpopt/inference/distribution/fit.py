@@ -226,12 +226,7 @@ class Distribution:
 def pulled_moves(queries: Sequence[Measured], shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return by how much the share of each measured query would move with the best multipliers, others fixed, (r,).
 
-    Parameters
-    ----------
-    queries
-        Of two parts each: where the query is false, and where it is true.
-    shares : (r,) float64 array
-        Where they are true by now.
+    Queries have two parts each, where they are false and where true; `shares` (r,) say where they are true by now.
     """
     from dpopt.inference.distribution.kernels import pulled_pairs
 
@@ -246,18 +241,11 @@ UNITS = 2**32
 
 
 def weighted_cells(p: NDArray[np.float64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return at most about `most` cells and whole weights in units of 2^-32 that stand for a distribution.
+    """Return at most about `most` cells and whole weights in units of 2^-32 that stand for a distribution p, (cells,).
 
     Cells of a mass of at least t keep it. Of the others every stretch of mass t, in the order of the cells, is given to
     the cell in its middle, so that the sum over any run of cells is right to t. t is such that `most` cells are chosen.
     Cells whose mass rounds to no unit are left out.
-
-    Parameters
-    ----------
-    p : (cells,) float64 array
-        Nonnegative, not all zero.
-    most
-        At least 1.
     """
     from dpopt.inference.distribution.kernels import choose_cells
 

@@ -53,10 +53,8 @@ class ProductUniverse:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (high, low): cell i B + j of the universe lies on cell high[i] + low[j] of a table.
 
-        Parameters
-        ----------
-        attributes, strides : (k,) int64 arrays
-            Attributes of the universe that the table is over, and by how much its cell grows with each one's position.
+        The table is over some attributes (k,) of the universe; its cell grows with each one's position by the stride
+        (k,).
         """
         moves = dict(zip(np.asarray(attributes).tolist(), np.asarray(strides).tolist(), strict=True))
         split = self._split()
@@ -77,14 +75,7 @@ class ProductUniverse:
         return split
 
     def records(self, cells: NDArray[np.int64], others: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the codes of cells, (r, d) int32.
-
-        Parameters
-        ----------
-        cells : (r,) int64 array
-        others : (d,) int32 array
-            Codes of the attributes that the universe leaves out.
-        """
+        """Return the codes of cells (r,), (r, d); `others` (d,) are those of attributes that the universe leaves out."""
         found = np.tile(np.asarray(others, dtype=np.int32), (len(cells), 1))
         attributes, codes = self.codes(cells)
         found[:, attributes] = codes

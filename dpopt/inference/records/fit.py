@@ -108,18 +108,10 @@ def fit_records(
 ) -> Fitted:
     """Return N equally weighted feasible records that fit; see the top of this file.
 
-    Parameters
-    ----------
-    problem, settings
-        What to fit, and how. Same seed, same records, unless `seconds` cuts the search short.
-    start : (r, d) int32, optional
-        Feasible records to start from, of any number (repeated, or thinned out evenly, to N). None: attributes drawn
-        independently from `one_way`, and made feasible under rules.
-    one_way : (c,) float64, optional
-        Probability of every flat column (attribute, code): the distribution of a start, and the prior at a temperature
-        above 0. Estimated from the values if left out.
-    progress
-        Receives the progress: the start and every sweep.
+    Same seed, same records, unless `seconds` cuts the search short. `start` (r, d) are feasible records to start from,
+    repeated, or thinned out evenly, to N; without them attributes are drawn independently from `one_way`, and made
+    feasible under rules. `one_way` (c,), the probability of every flat column (attribute, code), is also the prior at a
+    temperature above 0; estimated from the values if left out. `progress` hears of the start and every sweep.
     """
     began = time.perf_counter()
     if one_way is None:

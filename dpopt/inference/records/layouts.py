@@ -28,12 +28,7 @@ COARSEST = 2**8  # below, prices are held in 64 bits instead
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MarginalTerms:
-    """The marginals of all terms together, in the order of the terms.
-
-    Attributes
-    ----------
-    weights : (M,) float64
-    """
+    """The marginals of all terms together, in the order of the terms."""
 
     terms: tuple[FitTerm, ...]
     """The terms that hold marginals."""
@@ -71,10 +66,6 @@ class MarginalTerms:
         """Number of cells of each marginal, (M,)."""
         return np.asarray(np.prod(self.shapes, axis=1), dtype=np.int64)
 
-    def largest_value(self) -> float:
-        """Return the largest absolute value of a cell."""
-        return largest_value(self.terms)
-
 
 def largest_value(terms: tuple[FitTerm, ...]) -> float:
     """Return the largest absolute value of some terms; 0 if there is none."""
@@ -101,7 +92,7 @@ def lay_out_tables(problem: FitProblem, marginals: MarginalTerms, records: int) 
     from dpopt.compilation import LANES
     from dpopt.inference.records import table_kernels as kernels
 
-    scale, dtype = scale_of(marginals.largest_value(), records)
+    scale, dtype = scale_of(largest_value(marginals.terms), records)
     groups = _Groups.of(problem, marginals)
     marginal, turn = groups.marginal, groups.turn
     used = marginals.attributes >= 0
@@ -229,10 +220,8 @@ def _kinds(sets: tuple[MarginalSet, ...], d: int) -> tuple[NDArray[np.int64], li
     lists: list[NDArray[np.int64]] = []
     kinds = np.zeros((len(sets), d), dtype=np.int64)
     for term, one in enumerate(sets):
-        for attribute, (start, count) in enumerate(
-            zip(one.domains.starts.tolist(), one.domains.counts.tolist(), strict=True)
-        ):
-            codes = one.domains.codes[start : start + count].astype(np.int64)
+        for attribute in range(d):
+            codes = one.domains.codes_of(attribute).astype(np.int64)
             key = codes.tobytes()
             if key not in known:
                 known[key] = len(lists)
@@ -256,7 +245,8 @@ class ClauseTerms:
     def of(cls, terms: tuple[FitTerm, ...], least: int = 0, most: int = LARGEST_WIDTH) -> ClauseTerms:
         """Return the clauses whose number of literals is within these bounds."""
         chosen = tuple(one for one in terms if isinstance(one.queries, Clauses))
-        rows = tuple(_of_width(clauses_of(one), least, most) for one in chosen)
+        widths = (clauses_of(one).widths() for one in chosen)
+        rows = tuple(np.flatnonzero((least <= each) & (each <= most)) for each in widths)
         starts = np.cumsum([0, *(one.size for one in rows)], dtype=np.int64)
         return cls(chosen, rows, starts)
 
@@ -296,11 +286,6 @@ def clauses_of(term: FitTerm) -> Clauses:
     if not isinstance(term.queries, Clauses):
         raise ProgramError("this term holds marginals, no clauses")
     return term.queries
-
-
-def _of_width(clauses: Clauses, least: int, most: int) -> NDArray[np.int64]:
-    widths = clauses.widths()
-    return np.flatnonzero((widths >= least) & (widths <= most))
 
 
 def lay_out_clauses(problem: FitProblem, clauses: ClauseTerms, records: int) -> Listed:

@@ -9,7 +9,6 @@ Settings are public numbers only, so that a fit can be repeated from a plan.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -35,8 +34,8 @@ class FitTerm:
     """The cells of marginals, never written out one by one, or clauses of any kind."""
     values: Annotated[NDArray[np.float64], Array(finite=True)]
     """Shape (r,). Noisy answers in shares of the records, for every cell or clause in its order; any finite numbers."""
-    weight: float = 1.0
-    """Weight of a squared error, > 0 and finite; one over the variance of a value makes terms comparable."""
+    weight: Annotated[float, Number("the weight of a term", above=0)] = 1.0
+    """Weight of a squared error; one over the variance of a value makes terms comparable."""
 
     def __post_init__(self) -> None:
         constrain(self, ProgramError)
@@ -45,8 +44,6 @@ class FitTerm:
                 f"a term has {self.number_of_queries:,} queries and values of shape {self.values.shape}; give one for "
                 f"each"
             )
-        if not (math.isfinite(self.weight) and self.weight > 0):
-            raise ProgramError(f"a term has weight {self.weight}; give a finite number above 0")
 
     @property
     def number_of_queries(self) -> int:

@@ -42,12 +42,7 @@ def systematic_multiplicities(multiplicities: NDArray[np.int64], number: int) ->
     """Return how many of `number` rows each record gets: floor or ceil of number * weight, `number` in all.
 
     Row j stands at (j + 1/2) / number of the total weight. Records that stand together share what is rounded, so sort
-    them first where neighbours should be alike.
-
-    Parameters
-    ----------
-    multiplicities : (r,) int64
-        The weights in whole multiples of one over their sum, not negative and not all 0.
+    them first where neighbours should be alike. Weights (r,) are whole multiples of one over their sum.
 
     Examples
     --------

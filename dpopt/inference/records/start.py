@@ -96,12 +96,11 @@ def choices_of(problem: FitProblem, one_way: NDArray[np.float64]) -> Choices:
     from dpopt.inference.records.sweep_kernels import Choices
 
     domains = problem.domains
-    codes = np.repeat(domains.starts, domains.counts) + _ranges(domains.counts)
     return Choices(
         first_column=problem.offsets(),
         attributes=searched_attributes(problem),
         code_start=np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(domains.counts))),
-        codes=domains.codes[codes].astype(np.int64),
+        codes=domains.codes.astype(np.int64),
         log_prior=np.log(np.maximum(one_way, LEAST_PROBABILITY)),
     )
 
@@ -113,10 +112,6 @@ def searched_attributes(problem: FitProblem) -> NDArray[np.int64]:
         attributes = term.queries.attributes
         named[attributes[attributes >= 0]] = True
     return np.flatnonzero(named & (problem.domains.counts > 1))
-
-
-def _ranges(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.arange(int(lengths.sum()), dtype=np.int64) - np.repeat(np.cumsum(lengths) - lengths, lengths)
 
 
 FIRST_DRAWS = 0  # numbers of public random streams
@@ -132,10 +127,7 @@ def start_records(
 ) -> NDArray[np.int32]:
     """Return N feasible records: those given, repeated or thinned out evenly, or independent draws made feasible.
 
-    Raises
-    ------
-    ProgramError
-        A record that is given is not feasible, none is given, or no feasible record was found.
+    Raises ProgramError if a record that is given is not feasible, none is given, or no feasible record was found.
     """
     number, seed = settings.records, settings.seed << 32
     if start is None:

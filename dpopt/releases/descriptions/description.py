@@ -90,14 +90,9 @@ def about_figures(*, some: bool) -> tuple[str, str]:
 def notes_of(statement: Mapping[str, Any], schema: Schema | None = None, errors: str | None = None) -> list[Note]:
     """Return the warnings for a reader of a release.
 
-    Parameters
-    ----------
-    statement
-        The contents of release.json; of a plan or a synopsis its "privacy", and "accuracy" if there is any.
-    schema
-        Of a release of records: rules can fix numbers within bins.
-    errors
-        What stated errors do where the declared number of records is contradicted, in words.
+    `statement` has the contents of release.json; of a plan or a synopsis its "privacy", and "accuracy" if there is any.
+    With the schema of a release of records, columns whose numbers within bins rules fix are named. `errors` says what
+    stated errors do where the declared number of records is contradicted.
 
     Examples
     --------

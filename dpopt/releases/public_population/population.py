@@ -15,7 +15,7 @@ from dpopt.public_random import PublicRandom, permutation, public_stream, unifor
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import BitRecords, octets_for
 from dpopt.queries.workloads.workload import Workload
-from dpopt.releases.plan import check_density
+from dpopt.releases.plan import DENSITY
 from dpopt.schema.domains import Domains
 from dpopt.schema.schema import Schema
 
@@ -42,17 +42,10 @@ def random_codes(
 
 
 def random_bits(named: NDArray[np.int64], codes: NDArray[np.int32], domains: Domains, seed: int) -> BitRecords:
-    """Return records whose codes of some attributes are given and those of all others are public random codes, as bits.
+    """Return records as bits: codes (r, a) of attributes (a,), increasing, are given, all others are public random.
 
     Every attribute has the codes 0 and 1. The records are those of `random_codes`; of records times attributes nothing
     is held but bits.
-
-    Parameters
-    ----------
-    named : (a,) int64
-        The attributes whose codes are given, increasing.
-    codes : (r, a) int32
-        Their codes.
     """
     rows, width = len(codes), domains.counts.size
     columns = np.empty((width, octets_for(rows)), dtype=np.uint8)  # bit 7 - i % 8 of columns[a, i // 8]: record i
@@ -120,7 +113,7 @@ _FEW_CODES = 20
 
 
 def public_population(schema: Schema, rows: int, *, seed: int) -> list[NDArray[np.int64]]:
-    """Return the columns of codes of a public population, one (rows,) array per attribute.
+    """Return the columns of codes of a public population, one (rows,) array per attribute; for a seed always the same.
 
     Each attribute has a Zipf distribution over its codes in random order, rank r with mass proportional to r**-tau; the
     exponents are spread evenly over the attributes, from nearly flat to one value almost always. Attributes depend on
@@ -136,13 +129,6 @@ def public_population(schema: Schema, rows: int, *, seed: int) -> list[NDArray[n
     ten times as large: wide tables have more columns that hardly vary. These numbers were set on the entropies and the
     mutual informations of public tables of 7 to 48 attributes; experiments/one_estimator compares prediction and
     measurement.
-
-    Parameters
-    ----------
-    schema
-        The public schema.
-    seed
-        The same seed gives the same population for ever.
     """
     stream = public_stream(seed, "population")
     count = len(schema)
@@ -202,17 +188,12 @@ _GRID = 4096
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinaryPopulation:
-    """An infinite population of zeros and ones: a mixture of classes, in each of which the attributes are independent.
-
-    Parameters
-    ----------
-    ones : (d, C) float32
-        Share of ones of each attribute in each class.
-    """
+    """An infinite population of zeros and ones: a mixture of classes, in each of which the attributes are independent."""
 
     shares: NDArray[np.float64] = field(repr=False)
     """Shape (C,). Share of each class; they add up to 1."""
     ones: NDArray[np.float32] = field(repr=False)
+    """Shape (d, C). Share of ones of each attribute in each class."""
 
     def __len__(self) -> int:
         """Return the number of attributes d."""
@@ -301,26 +282,14 @@ def binary_population(
     the activity, b what interest adds. The numbers were set on the popularities, the sizes of records and the triples
     of five public tables of purchases, visits and ratings (2,900 to 31,000 records of 9,700 to 41,000 items).
 
-    Parameters
-    ----------
-    count
-        Attributes d.
-    seed
-        The same seed gives the same population for ever.
-    density
-        Declared share of ones, above 0 and below 1: public knowledge, such as the average basket divided by the number
-        of items.
-    ranks : (r,) int64, optional
-        Attributes by popularity, most popular first; the others follow in random order. A random order if left out.
-        Plays a part only with a declared density.
-    named : (a,) int64, optional
-        Attributes whose distribution is wanted, in this order; all if left out. Their distribution does not depend on
-        the others.
+    The same seed gives the same population for ever. `ranks`, (r,), are attributes by popularity, where a density is
+    declared; the others follow in random order. `named`, (a,), are the attributes whose distribution is wanted, in this
+    order; it does not depend on the others.
     """
     wanted = np.arange(count) if named is None else named
     if density is None:
         return _dense(count, wanted, seed)
-    check_density(density)
+    DENSITY(density, PlanError)
     stream = public_stream(seed, "sparse population")
     order = permutation(stream, count)
     groups = (uniforms(stream, count) * GROUPS).astype(np.int64)

@@ -86,18 +86,10 @@ def generate_columns(
     history: tuple[FitProgress, ...] = (),
     began: float | None = None,
 ) -> Fitted:
-    """Return weighted records of least f, starting from some.
+    """Return weighted records of least f, starting from feasible ones (r, d) of equal weight; equal ones are merged.
 
-    Parameters
-    ----------
-    problem, settings
-        What to fit; `rounds`, `gap`, `seconds`, `solver`, `pricing` and `proof` say how.
-    start : (r, d) int32
-        Feasible records of equal weight; equal ones are merged.
-    one_way : (c,) float64, optional
-        One-way marginals of the records from which pricing starts, beside the records so far.
-    progress, history, began
-        Receives the progress of every round; the progress so far, and when the fit began.
+    The settings `rounds`, `gap`, `seconds`, `solver`, `pricing` and `proof` say how. Beside the records so far, pricing
+    starts from records of the one-way marginals (c,). `history` is the progress so far, and `began` when the fit began.
     """
     problem.require_feasible(start)
     if one_way is None:
@@ -154,7 +146,8 @@ class _Generation:
                 return "the gap is small enough"
             if not len(new) and not self._master_open(state):
                 return "no record was found along which the objective falls"
-            self._enlarge(state, new)
+            state.columns = state.columns.joined(new)
+            state.weights = np.concatenate((state.weights, np.zeros(len(new))))
             failed = self._solve_master(state)
             note("round", state.rounds, len(new))
         self._price(state, prove=True)  # what is known of the last weights
@@ -220,10 +213,6 @@ class _Generation:
         state.weights = state.weights[kept] / state.weights[kept].sum()
         if known:
             self.matrix.keep(kept)
-
-    def _enlarge(self, state: _State, new: Columns) -> None:
-        state.columns = state.columns.joined(new)
-        state.weights = np.concatenate((state.weights, np.zeros(len(new))))
 
     def _price(self, state: _State, *, prove: bool) -> Columns:
         """Return columns along which f falls, the steepest ones; note the bound on all others."""

@@ -45,19 +45,13 @@ MOST_CELLS = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """r records as columns.
-
-    Attributes
-    ----------
-    records : (r, d) int32
-    bits : (r, words) uint64
-        Truth of the clauses; every term begins a word of its own.
-    """
+    """r records as columns."""
 
     records: NDArray[np.int32]
     cells: NDArray[np.int32]
     """Shape (r, M). Cell of each marginal in the flat order of all terms' cells, -1 where the record lies in none."""
     bits: NDArray[np.uint64]
+    """Shape (r, words). Truth of the clauses; every term begins a word of its own."""
 
     def __len__(self) -> int:
         """Return the number of columns r."""
@@ -77,16 +71,7 @@ class Columns:
 
 
 class Answers:
-    """The queries of a problem as rows of the master problem.
-
-    Attributes
-    ----------
-    marginal_weights : (M,) float64
-        Weight of each marginal.
-    word_weights : (words,) float64
-        Weight of the clauses of each word.
-    number_of_cells : int
-    """
+    """The queries of a problem as rows of the master problem: cells of M marginals, then clauses in 64-bit words."""
 
     def __init__(self, problem: FitProblem) -> None:
         self.problem = problem
@@ -235,16 +220,9 @@ class Matrix:
 def best_weights(
     gram: NDArray[np.float64], pull: NDArray[np.float64], start: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the weights that minimize 1/2 w'Kw - b'w on the simplex.
+    """Return the weights that minimize 1/2 w'Kw - b'w on the simplex: K is (r, r), positive semidefinite, and b (r,).
 
-    Parameters
-    ----------
-    gram : (r, r) float64
-        K, positive semidefinite.
-    pull : (r,) float64
-        b.
-    start : (r,) float64
-        Weights to start from, on the simplex.
+    `start` (r,) are weights on the simplex to start from.
     """
     from dpopt.inference.records.columns.column_kernels import pairwise_steps
 

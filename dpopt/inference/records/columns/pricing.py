@@ -68,7 +68,7 @@ class Enumeration:
     """All feasible records of a small universe as columns."""
 
     def __init__(self, problem: FitProblem, answers: Answers) -> None:
-        grids = np.meshgrid(*_allowed(problem), indexing="ij")
+        grids = np.meshgrid(*np.split(problem.domains.codes, problem.domains.starts[1:]), indexing="ij")
         records = np.stack([grid.reshape(-1) for grid in grids], axis=1).astype(np.int32)
         if problem.rules.number_of_rules:
             records = np.ascontiguousarray(records[~problem.rules.broken(records).any(axis=1)])
@@ -134,14 +134,6 @@ class Search:
         return Priced(np.unique(found, axis=0))
 
 
-def _allowed(problem: FitProblem) -> list[NDArray[np.int32]]:
-    domains = problem.domains
-    return [
-        domains.codes[start : start + count]
-        for start, count in zip(domains.starts.tolist(), domains.counts.tolist(), strict=True)
-    ]
-
-
 WRITTEN_UP_TO = 50_000
 """Queries of a problem that is written out."""
 
@@ -153,16 +145,8 @@ class SolverPricing:
     """Records of least slope, and bounds, by one solver.
 
     Its upper bound is repeated as reported, except where the solver gives duals of linear programs: then the bound is
-    that of the pairwise lifting, proven by weak duality in exact arithmetic, which may leave a gap.
-
-    Parameters
-    ----------
-    problem, settings
-        What is fitted, and how long.
-    solver
-        Or the name of one in the registry.
-    until
-        Reading of `time.perf_counter` when the fit is to end, or None.
+    that of the pairwise lifting, proven by weak duality in exact arithmetic, which may leave a gap. `until` is the
+    reading of `time.perf_counter` when the fit is to end, or None.
     """
 
     def __init__(self, problem: FitProblem, settings: FitSettings, solver: str | Solver, until: float | None) -> None:
