@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -143,6 +143,17 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if required & {name, "all"}:
             pytest.fail(f"--require-solvers asks for {name}: {explanation}", pytrace=False)
         pytest.skip(explanation)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def wait_for_no_disk() -> Iterator[None]:
+    """Let files be flushed to the disk by the system when it likes: runs are killed here, machines are not.
+
+    Tests that count flushes, or kill a run at one, put their own in place of this one.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+
+import dpopt
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "dpopt"
@@ -44,6 +47,15 @@ def source_files() -> tuple[SourceFile, ...]:
     """Return every file of dpopt, sorted by path."""
     files = sorted(SOURCE.rglob("*.py"))
     return tuple(SourceFile(path.relative_to(ROOT).as_posix()) for path in files)
+
+
+def copy_kernels(copy: Path) -> None:
+    """Give a copy of dpopt the machine code that the tested one has: compiling it once more takes seconds."""
+    tested = Path(dpopt.__file__).parent
+    for kept in tested.rglob("*.nb[ci]"):
+        place = copy / kept.relative_to(tested)
+        place.parent.mkdir(exist_ok=True)
+        shutil.copyfile(kept, place)
 
 
 def parse(path: Path) -> ast.Module:

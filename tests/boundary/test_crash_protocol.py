@@ -428,7 +428,7 @@ else:
 
 def kill_when_it_has_come_so_far(folder: Path, lines: int, checkout: Path) -> bool:
     """Begin or continue a run in a process of its own; kill it at some instant after so many lines. False: it had ended."""
-    path = os.pathsep.join([str(checkout), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(checkout)])  # of two copies of dpopt the tested one
     process = subprocess.Popen(
         [sys.executable, "-c", CHILD, str(folder), str(MANY)], env={**os.environ, "PYTHONPATH": path}
     )

@@ -21,7 +21,7 @@ from dpopt.models.catalogue import CATALOGUE, CatalogueEntry
 from dpopt.solvers.registry import _named
 from tests.cli.command_line import refuse, succeed
 from tests.repository.test_documents import blocks
-from tests.source_code import ROOT
+from tests.source_code import ROOT, copy_kernels
 
 HOW_TO = ROOT / "docs" / "how-to"
 PAGE = "\n".join((HOW_TO / page).read_text(encoding="utf-8") for page in ("add-a-model.md", "add-a-solver.md"))
@@ -205,7 +205,8 @@ for neighbours, delta in (("replace", None), ("add-remove", 0)):
 def test_the_algorithm_of_the_diff_plans_releases_resumes_replays_and_evaluates(tmp_path: Path) -> None:
     """In a copy of the package, so that the diff must still fit what is there."""
     diff = _diff_of("algorithms")
-    shutil.copytree(ROOT / "dpopt", tmp_path / "dpopt")
+    shutil.copytree(ROOT / "dpopt", tmp_path / "dpopt", ignore=shutil.ignore_patterns("__pycache__"))
+    copy_kernels(tmp_path / "dpopt")
     shutil.copytree(ROOT / "docs" / "concepts", tmp_path / "docs" / "concepts")
     subprocess.run(["git", "apply", "-"], cwd=tmp_path, input=f"{diff}\n".encode(), check=True)
     done = subprocess.run(
@@ -253,6 +254,7 @@ assert abs(made.plan.scale - 2 * again.plan.scale) < 1e-6
 def test_the_synopsis_of_the_checklist_is_planned_released_and_read_again(tmp_path: Path) -> None:
     diff = _diff_of("synopses")
     shutil.copytree(ROOT / "dpopt", tmp_path / "dpopt", ignore=shutil.ignore_patterns("__pycache__"))
+    copy_kernels(tmp_path / "dpopt")
     subprocess.run(["git", "apply", "-"], cwd=tmp_path, input=f"{diff}\n".encode(), check=True)
     (tmp_path / "use.py").write_text(USE_OF_THE_SYNOPSIS)
     done = subprocess.run(

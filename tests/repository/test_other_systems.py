@@ -98,7 +98,7 @@ def elsewhere(tmp_path: Path) -> dict[str, str]:
     site = tmp_path / "site"
     site.mkdir()
     (site / "sitecustomize.py").write_text(SITE)
-    paths = [str(site), str(ROOT), os.environ.get("PYTHONPATH", "")]
+    paths = [str(site), os.environ.get("PYTHONPATH", ""), str(ROOT)]  # of two copies of dpopt the tested one
     return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 

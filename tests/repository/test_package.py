@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 import dpopt
-from tests.source_code import imported_names, nodes, parse, source_files
+from tests.source_code import copy_kernels, imported_names, nodes, parse, source_files
 
 LARGEST = 1_000_000  # bytes
 
@@ -195,9 +195,16 @@ def test_the_wheel_holds_exactly_the_files_of_dpopt(wheel: zipfile.ZipFile, chec
     assert sum(one.compress_size for one in wheel.infolist()) < 4_000_000
 
 
-def test_pages_and_instances_are_found_outside_a_checkout(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
-    wheel.extractall(tmp_path / "installed")
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "installed")}
+@pytest.fixture(scope="module")
+def installed(wheel: zipfile.ZipFile, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("installed")
+    wheel.extractall(folder)
+    copy_kernels(folder / "dpopt")
+    return folder
+
+
+def test_pages_and_instances_are_found_outside_a_checkout(installed: Path, tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
 
     def run(*arguments: str) -> str:
         command = [sys.executable, "-m", "dpopt", "model", *arguments]
@@ -205,7 +212,7 @@ def test_pages_and_instances_are_found_outside_a_checkout(wheel: zipfile.ZipFile
         return done.stdout.decode()
 
     shown = json.loads(run("show", "isotonic_regression", "--page", "--json"))
-    assert [Path(name).is_relative_to(tmp_path) and Path(name).exists() for name in shown["beside"]] == [True] * 2
+    assert [Path(name).is_relative_to(installed) and Path(name).exists() for name in shown["beside"]] == [True] * 2
     assert {Path(name).suffix for name in shown["beside"]} == {".py", ".ipynb"}
     assert shown["text"].startswith("# Isotonic regression")
     listed = next(one for one in json.loads(run("list", "--json"))["models"] if one["name"] == "best_response")
@@ -214,12 +221,11 @@ def test_pages_and_instances_are_found_outside_a_checkout(wheel: zipfile.ZipFile
     assert solved["termination"] == "optimal"
 
 
-def test_a_figure_is_reproduced_outside_a_checkout(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+def test_a_figure_is_reproduced_outside_a_checkout(installed: Path, tmp_path: Path) -> None:
     """Also where the folder at hand has experiments of its own."""
-    wheel.extractall(tmp_path / "installed")
     (tmp_path / "experiments").mkdir()
     (tmp_path / "experiments" / "reproduce.py").write_text("raise SystemExit(9)")
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "installed")}
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
     environment.pop("DPOPT_DATA", None)
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
