@@ -164,9 +164,7 @@ def test_each_file_that_a_document_names_is_there(document: Path) -> None:
 
 def test_the_readme_has_the_test_command_and_the_continuous_check_runs_it() -> None:
     assert TEST_COMMAND in (ROOT / "README.md").read_text(encoding="utf-8")
-    installed, tested = map(re.escape, TEST_COMMAND.split(" && "))
-    run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert re.search(rf"^{installed} && (take_kept_kernels && )?{tested} ", run, re.MULTILINE)
+    assert TEST_COMMAND in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
 def test_the_site_shows_each_command_with_its_options() -> None:
