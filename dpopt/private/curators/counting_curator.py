@@ -73,16 +73,10 @@ class CountingCurator(Door[Closed]):
 
         Privacy: A3, A5, C2, C3, C5, C6, C7, C8, C9, C10, C11, C12, C14, C15, C17, C18, C19 in docs/privacy.
 
-        Raises
-        ------
-        BudgetError
-            If the ledger has no reservation left for this charge, or none such was recalled, or the name was measured
-            before; nothing is drawn then.
-        PlanError
-            If the measurement is none of `MEASUREMENTS`, whose charge nobody has proven, or not one of these records;
-            nothing is spent then.
-        WorkloadError, PrivateDataError
-            If measurement and records do not fit together; nothing is spent then.
+        Raises BudgetError, before anything is drawn, if the ledger has no reservation left for this charge, none such was
+        recalled, or the name was measured already; PlanError, before anything is spent, if the measurement is none of
+        `MEASUREMENTS`, whose charge nobody has proven, or not one of these records; WorkloadError or PrivateDataError
+        if measurement and records do not fit together; nothing is spent then.
         """
         return self._measured(measurement, again=again, **where)
 

@@ -41,11 +41,7 @@ class Curator(Door[PrivateDataset]):
         Marginals whose cells are these clauses, in this order; they are counted by one pass over the records each.
     dataset, ledger, journal, use :
         As in `Door`, which refuses a table of another size.
-
-    Raises
-    ------
-    WorkloadError
-        If the marginals have another number of cells than there are clauses.
+    Raises WorkloadError if the marginals have another number of cells than there are clauses.
     """
 
     def __init__(
@@ -79,10 +75,7 @@ class Curator(Door[PrivateDataset]):
         charge is computed here from the number of records observed, never taken from the caller. Privacy: F1 in
         docs/privacy.
 
-        Raises
-        ------
-        BudgetError
-            If the ledger has no reservation left for this charge; nothing is drawn then.
+        Raises BudgetError if the ledger has no reservation left for this charge; nothing is drawn then.
         """
         return self._draw(draws, self._charged(self._next_charge(draws), round=self._round))
 
@@ -91,10 +84,7 @@ class Curator(Door[PrivateDataset]):
 
         Privacy: A5, F1 in docs/privacy.
 
-        Raises
-        ------
-        BudgetError
-            If no such charge was recalled, or it is not that of the next round.
+        Raises BudgetError if no such charge was recalled, or it is not that of the next round.
         """
         draws = 1 if self._paid is None else self._paid.count
         return self._draw(draws, self._recalled(self._next_charge(draws), "the next round"))

@@ -40,11 +40,7 @@ class FemCurator(Door[PrivateDataset]):
         Number s of synthetic records of each round.
     dataset, ledger, journal, use :
         As in `Door`, which refuses a table of another size.
-
-    Raises
-    ------
-    PlanError
-        If there are too many queries to select from.
+    Raises PlanError if there are too many queries to select from.
     """
 
     def __init__(
@@ -79,10 +75,7 @@ class FemCurator(Door[PrivateDataset]):
         With `again`, the charge was recalled without its selection, and pays for this one; nothing had left the
         curator. Privacy: A3, A5, E5 in docs/privacy.
 
-        Raises
-        ------
-        PlanError
-            If there are not s records.
+        Raises PlanError if there are not s records.
         """
         satisfied, by = self._answers_of(records)
         draw = partial(self._selection.draw, satisfied, by, self._words)

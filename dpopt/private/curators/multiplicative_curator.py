@@ -58,11 +58,7 @@ class MultiplicativeCurator(Door[PrivateDataset]):
         Marginals are selected and measured as wholes; otherwise single queries.
     dataset, ledger, journal, use :
         As in `Door`, which refuses a table of another size.
-
-    Raises
-    ------
-    PlanError
-        If there are too many queries, or range and scale are out of range; nothing is spent then.
+    Raises PlanError if there are too many queries, or range and scale are out of range; nothing is spent then.
     """
 
     def __init__(
@@ -99,10 +95,7 @@ class MultiplicativeCurator(Door[PrivateDataset]):
 
         With `again`, the charge was recalled without its draw, and pays for this one. Privacy: E6 in docs/privacy.
 
-        Raises
-        ------
-        PlanError
-            If the answers do not fit; nothing is spent then.
+        Raises PlanError if the answers do not fit; nothing is spent then.
         """
         if self._starts is not None:
             raise PlanError("this run selects marginals")
@@ -136,10 +129,7 @@ class MultiplicativeCurator(Door[PrivateDataset]):
 
         Privacy: C13 in docs/privacy.
 
-        Raises
-        ------
-        PlanError
-            If there is no such query or marginal; nothing is spent then.
+        Raises PlanError if there is no such query or marginal; nothing is spent then.
         """
         last = len(self._counts) if self._starts is None else len(self._starts) - 1
         if not 0 <= chosen < last:
