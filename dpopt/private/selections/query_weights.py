@@ -162,11 +162,6 @@ class QueryWeights(SignedDraws):
         largest, smallest = max(b[0] for b in bounds), min(b[1] for b in bounds)
         self._top = max(largest, self._offset() - smallest)
 
-    @property
-    def table(self) -> ExponentialTable:
-        """The table of exp(-eta D / n)."""
-        return self._table
-
     def draw(self, draws: int, source: RandomWords) -> NDArray[np.int64]:
         """Return `draws` independent signed queries, sorted: 2 i for base query i, 2 i + 1 for its negation."""
         held = (self._scores, self._offset(), self._top)
