@@ -53,12 +53,7 @@ class MemoryJournal:
 
 
 class FileJournal:
-    """A journal on file, locked against a second writer: two of them could make one draw twice.
-
-    Attributes
-    ----------
-    path : Path
-    """
+    """A journal on file, locked against a second writer: two of them could make one draw twice."""
 
     def __init__(self, path: Path, file: ContinuedFile | None = None) -> None:
         """Make a new journal, and put its name on the disk; or take one that `reopen` opened.

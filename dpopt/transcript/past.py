@@ -54,12 +54,7 @@ class DrawOnFile(Generic[Drawn]):
 
 
 class Past:
-    """A transcript, read in order; each method takes the entries of one step.
-
-    Parameters
-    ----------
-    contents : JournalContents
-    """
+    """A transcript, read in order; each method takes the entries of one step."""
 
     def __init__(self, contents: JournalContents = NOTHING_ON_FILE) -> None:
         self._contents = contents

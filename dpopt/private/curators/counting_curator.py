@@ -68,8 +68,7 @@ class CountingCurator(Door[Closed]):
         Neighbouring relation, sensitivity and theorem: see the measurement's `charge`. It is computed here from the
         measurement and what is public, never taken from the caller. `where` goes into the transcript: ``round=3``.
 
-        With `again`, the charge was recalled without its values, and pays for these; nothing had left the curator. Each
-        name is measured once.
+        Each name is measured once.
 
         Privacy: A3, A5, C2, C3, C5, C6, C7, C8, C9, C10, C11, C12, C14, C15, C17, C18, C19 in docs/privacy.
 

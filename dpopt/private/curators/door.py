@@ -8,7 +8,8 @@ it holds what its mechanism needs besides the records, and lets out released val
     return self._released(value, value.to_json()) put the value on file, then hand it out
 
 A draw that may have been recalled, and of which there is one for each label, is paid for with `_paid_once`. All
-selections are paid for and drawn with `_select`.
+selections are paid for and drawn with `_select`. Wherever a method takes `again`, it says that the charge was recalled
+without its draw, and pays for this one; nothing had left the curator.
 
 What is done with released values afterwards costs nothing. Privacy: A3, A6 in docs/privacy.
 """

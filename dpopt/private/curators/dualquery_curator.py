@@ -31,6 +31,8 @@ from dpopt.transcript.released import NoisyAnswers, SampledQueries
 class Curator(Door[PrivateDataset]):
     """Answers the driver of DualQuery with released values only.
 
+    Parameters as for `Door`, and
+
     Parameters
     ----------
     clauses : Clauses
@@ -39,8 +41,6 @@ class Curator(Door[PrivateDataset]):
         Step eta.
     marginals : MarginalSet, optional
         Marginals whose cells are these clauses, in this order; they are counted by one pass over the records each.
-    dataset, ledger, journal, use :
-        As in `Door`, which refuses a table of another size.
     Raises WorkloadError if the marginals have another number of cells than there are clauses.
     """
 
@@ -104,8 +104,7 @@ class Curator(Door[PrivateDataset]):
         """Charge, then measure all one-way marginals with integer noise, where the plan says so.
 
         Neighbouring relation and sensitivity: over d attributes one record added or removed moves the counts by d in L1
-        and sqrt(d) in L2; replacing one, by at most 2 d and sqrt(2 d). With `again`, the charge was recalled without
-        its values, and pays for these; nothing had left the curator. Privacy: A3, A5, C1, C4 in docs/privacy. Test:
+        and sqrt(d) in L2; replacing one, by at most 2 d and sqrt(2 d). Privacy: A3, A5, C1, C4 in docs/privacy. Test:
         `tests/private/test_one_way.py`.
         """
         schema = self._dataset._schema

@@ -45,8 +45,6 @@ class MeasuringCurator(CountingCurator):
             Public records that the counts are compared with.
         multiplicity : (r,) int64 array
             How often each of them counts.
-        again
-            The charge was recalled without its selection, and pays for this one; nothing had left the curator.
         Raises PlanError or WorkloadError if records or candidates do not fit; nothing is spent then.
         """
         sizes = self._dataset._schema.sizes

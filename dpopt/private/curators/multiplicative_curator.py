@@ -34,6 +34,8 @@ class MultiplicativeCurator(Door[PrivateDataset]):
     relation, never taken from the caller. Privacy: C13, E6, E7 in docs/privacy. Test:
     `tests/boundary/test_exact_loss.py`.
 
+    Parameters as for `Door`, and
+
     Parameters
     ----------
     queries : MarginalSet or Clauses
@@ -46,8 +48,6 @@ class MultiplicativeCurator(Door[PrivateDataset]):
         Discrete Gaussian noise; discrete Laplace noise otherwise.
     whole_marginals : bool
         Marginals are selected and measured as wholes; otherwise single queries.
-    dataset, ledger, journal, use :
-        As in `Door`, which refuses a table of another size.
     Raises PlanError if there are too many queries, or range and scale are out of range; nothing is spent then.
     """
 
@@ -83,7 +83,7 @@ class MultiplicativeCurator(Door[PrivateDataset]):
     def select_query(self, answers: NDArray[np.int64], *, round: int, again: bool = False) -> SelectedQuery:  # noqa: A002
         """Charge, then select a query that these public answers (m,) miss.
 
-        With `again`, the charge was recalled without its draw, and pays for this one. Privacy: E6 in docs/privacy.
+        Privacy: E6 in docs/privacy.
 
         Raises PlanError if the answers do not fit; nothing is spent then.
         """

@@ -37,14 +37,14 @@ class NetCurator(Door[PrivateDataset]):
     as a bounded-range mechanism also (epsilon^2 / 8)-zCDP. The charge is computed here from the range, never taken from
     the caller. Privacy: E8, E9 in docs/privacy. Test: `tests/boundary/test_exact_loss.py`.
 
+    Parameters as for `Door`, and
+
     Parameters
     ----------
     queries : MarginalSet or Clauses
         The k queries of the class C; each is 0 or 1 of a record.
     range_ : Decimal
         epsilon of the selection, an exact decimal.
-    dataset, ledger, journal, use :
-        As in `Door`, which refuses a table of another size.
     Raises PlanError if there are more than 2^20 queries.
     """
 
@@ -79,8 +79,6 @@ class NetCurator(Door[PrivateDataset]):
         reach
             Errors above it weigh no less than it does. Public; it bounds the figures, and should be well above the
             least error of a multiset of m elements.
-        again
-            The charge was recalled without its selection, and pays for this one; nothing had left the curator.
         Raises PlanError if multisets and queries do not fit, or numbers are out of range; nothing is spent then.
         """
         distribution = self._distribution_of(multisets, reach)

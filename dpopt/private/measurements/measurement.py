@@ -62,12 +62,7 @@ class Measurement:
         **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C2, C3, C15, C18 in docs/privacy.
         Tests: `tests/private/test_measuring_curator.py`, `tests/queries/test_residuals.py`.
 
-        Parameters
-        ----------
-        sizes : (d,) integers
-            Number of codes of each attribute of the schema.
-        relation
-            The neighbouring relation of the charge.
+        `sizes` (d,) are the numbers of codes of each attribute of the schema.
         """
         self.check_against(sizes)
         sensitivity = self.sensitivity(relation, sizes)

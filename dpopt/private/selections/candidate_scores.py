@@ -42,12 +42,8 @@ class CandidateScores(StaysHere):
 
     Parameters
     ----------
-    dataset : PrivateDataset
-        The records.
     size : int
         Public size: n under replace-one, n0 under add-remove.
-    threads : int
-        Threads for loops over candidates.
     """
 
     def __init__(self, dataset: PrivateDataset, *, size: int, threads: int = USUAL) -> None:

@@ -59,7 +59,6 @@ class SignedQueryDistribution(SignedDraws):
         Public size: n under replace-one (then equal to `rows`), n0 under add-remove.
     range_ : Decimal
         eps0, the range of one selection.
-    relation : NeighbouringRelation
     """
 
     def __init__(
@@ -101,7 +100,6 @@ class MarginalDistribution(StaysHere):
         Public size.
     range_ : Decimal
         Range of one selection.
-    relation : NeighbouringRelation
     """
 
     def __init__(

@@ -51,8 +51,6 @@ class QuerySelection(SignedDraws):
         eps0, the range of one selection.
     units : int
         `accounting.selections.units_per_range(s, relation)`.
-    threads : int
-        Threads for the loops over queries.
     """
 
     def __init__(

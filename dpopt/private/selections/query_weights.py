@@ -46,8 +46,6 @@ class SignedDraws(StaysHere):
     ----------
     queries : int
         Number of base queries.
-    threads : int
-        Threads for the loops over queries.
     """
 
     def __init__(self, queries: int, step: Decimal, size: int, threads: int = 1) -> None:
@@ -127,8 +125,6 @@ class QueryWeights(SignedDraws):
         Public size: n under replace-one (then equal to `rows`), n0 under add-remove.
     step : Decimal
         Step eta, an exact decimal, positive.
-    threads : int
-        Threads for the loops over queries.
     """
 
     def __init__(self, counts: NDArray[np.int64], *, rows: int, size: int, step: Decimal, threads: int = USUAL) -> None:

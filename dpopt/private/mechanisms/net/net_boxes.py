@@ -73,8 +73,6 @@ class BoxSampler(StaysHere):
         Public size: the distance of a multiset n is max_q |targets_q - size (answers n)_q|.
     distribution : NetDistribution
         The weight of a distance.
-    source : RandomWords
-        Where the words come from.
 
     Attributes
     ----------
