@@ -401,10 +401,7 @@ class TableReading:
         known = [field.name for field in fields(cls)]
         if not isinstance(obj, Mapping) or not set(obj) <= set(known):
             raise SchemaError(f"how the table was read is an object with {', '.join(known)}; found {shown(obj)}")
-        pair = obj.get("pair_columns")
-        if pair is not None and not isinstance(pair, list | tuple):
-            raise SchemaError(f"'pair_columns' are two numbers, found {shown(pair)}")
-        return cls(**{**obj, "pair_columns": None if pair is None else tuple(pair)})
+        return cls(**obj)
 
 
 def _separator(given: object) -> str:
@@ -442,7 +439,7 @@ def _texts(given: object) -> tuple[str, ...]:
 
 def _two_columns(given: object) -> tuple[int, int]:
     fits = (
-        isinstance(given, tuple)
+        isinstance(given, list | tuple)
         and len(given) == 2
         and all(type(one) is int and one >= 1 for one in given)
         and given[0] != given[1]
@@ -451,7 +448,7 @@ def _two_columns(given: object) -> tuple[int, int]:
         raise SchemaError(
             f"the columns of user and item are two different numbers from 1, such as 1 and 2; found {shown(given)}"
         )
-    return given  # type: ignore[return-value]
+    return given[0], given[1]  # type: ignore[index]  # just checked
 
 
 _CHECKED: Mapping[str, Callable[..., object]] = {

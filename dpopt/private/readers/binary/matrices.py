@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,10 @@ from dpopt.arrays import freeze
 from dpopt.errors import PrivateDataError
 from dpopt.files.array_files import ArrayFile, open_arrays
 from dpopt.private.readers.binary.sparse_columns import columns_of_pairs, columns_of_records
+from dpopt.private.readers.domain_codes import parse_numbers
 from dpopt.private.readers.table_problems import shown
 from dpopt.private.readers.text_fields import Fields, TextForm, fields_of, is_packed
 from dpopt.queries.counting.binary_columns import MOST_ROWS, SparseColumns
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Arrays = Callable[[str], NDArray[Any]]
 """Gives an array of a sparse matrix by its name in npz files: data, indices, indptr, row, col."""
@@ -300,6 +298,8 @@ def _entries(
     title: str, head: _Head, fields: Fields
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.generic]]:
     """Return rows and columns, from 0, and values of the entries of some lines."""
+    import pyarrow as pa
+
     from dpopt.private.readers.text_kernels import numbers_of_fields
 
     wrong = np.flatnonzero((fields.bad > 0) | ((fields.counts > 0) & (fields.counts != head.numbers)))
@@ -316,33 +316,9 @@ def _entries(
         _refuse_entries(title, fields, place[(found < 0) | (found >= most)], f"a whole number from 1 to {most:,}")
     if head.numbers == 2:
         return rows, items, np.ones(rows.size, dtype=np.bool_)
-    return rows, items, _market_values(title, fields, places + 2)
-
-
-def _market_values(title: str, fields: Fields, places: NDArray[np.int64]) -> NDArray[np.float64]:
-    import pyarrow as pa
-
-    texts = fields.arrow().take(pa.array(places))
-    values = _as_numbers(texts)
-    if values is None:  # some of them: the first is looked for by halves
-        low, high = 0, len(texts)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if _as_numbers(texts[low:middle]) is None else (middle, high)
-        values = np.full(len(texts), np.nan)
-        values[:low] = 0.0
-    _refuse_entries(title, fields, places[~np.isfinite(values)], "a finite number")
-    return values
-
-
-def _as_numbers(texts: pa.Array) -> NDArray[np.float64] | None:
-    """Return the numbers that stand in texts; None if some are none."""
-    import pyarrow as pa
-
-    try:
-        return np.asarray(texts.cast(pa.string()).cast(pa.float64()))
-    except pa.ArrowInvalid:
-        return None
+    values, _ = parse_numbers(fields.arrow().take(pa.array(places + 2)).cast(pa.string()))
+    _refuse_entries(title, fields, (places + 2)[~np.isfinite(values)], "a finite number")
+    return rows, items, values
 
 
 def _refuse_entries(title: str, fields: Fields, places: NDArray[np.int64], expected: str) -> None:
