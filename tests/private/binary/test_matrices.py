@@ -132,7 +132,8 @@ def test_entries_of_one_record_change_no_other(
 
 
 def test_no_entry_decides_how_others_are_added_up() -> None:
-    assert _summands(np.array([1, -1])).dtype == _summands(np.array([1, -(2**31) - 1])).dtype
+    for value in (-1, -(2**31) - 1):
+        assert getattr(_summands(np.array([1, value])), "dtype", None) == np.float64
 
 
 def test_a_matrix_without_rows_is_refused() -> None:
