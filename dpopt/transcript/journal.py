@@ -34,13 +34,7 @@ class Journal(Protocol):
 
 
 class MemoryJournal:
-    """A journal in memory, for runs without a folder: simulations, experiments, tests.
-
-    Attributes
-    ----------
-    entries : list of Entry
-        What was written; stays empty where the journal does not keep it.
-    """
+    """A journal in memory, for runs without a folder; its entries stay empty where it does not keep them."""
 
     def __init__(self, *, keep: bool = True) -> None:
         self.entries: list[Entry] = []

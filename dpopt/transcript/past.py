@@ -38,17 +38,12 @@ Drawn = TypeVar("Drawn")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawOnFile(Generic[Drawn]):
-    """The entries of one draw.
-
-    Attributes
-    ----------
-    value : released value or None
-        What was drawn, if it is on file.
-    """
+    """The entries of one draw."""
 
     charged: bool
     """Whether its charge is on file."""
     value: Drawn | None = None
+    """What was drawn, if it is on file."""
     torn: bool = False
     """Whether the draw was being written when the journal was torn: part of it may have been seen, so it is lost."""
 

@@ -41,21 +41,11 @@ class SeededWords:
 
 
 def uniform_below(total: int, count: int, source: RandomWords) -> NDArray[np.uint64]:
-    """Return integers exactly uniform on 0 .. total - 1, as pairs of words.
+    """Return integers exactly uniform on 0 .. total - 1, as high and low words, (count, 2); `total` is at most 2**127.
 
     Words are masked to the bit length of ``total - 1`` and rejected when above it, so each integer is exactly uniform
     and at most two pairs of words are needed for it on average. How many were rejected depends on `total`; that time is
     not hidden (known limits).
-
-    Parameters
-    ----------
-    total
-        From 1 to 2**127.
-
-    Returns
-    -------
-    (count, 2) uint64 array
-        High and low word of each integer.
     """
     if not 1 <= total <= 2**127:
         raise ValueError(f"the range must be between 1 and 2**127, found {total}")
