@@ -88,11 +88,18 @@ class PartFailed:
 PartReport: TypeAlias = PartRead | PartFailed
 
 
-def read_part(counted: CountedPart, reading: Reading, named: NamedQueries | None = None) -> PartReport:
-    """Read a part to its end: all attributes of the schema, to validate them, or those that queries name, to count on them.
+def check_part(part: Part, reading: Reading) -> PartReport:
+    """Validate a part of the table by the schema."""
+    return _read_part((part, None), reading, None)
 
-    In one thread: the cluster decides how many tasks a worker runs at a time.
-    """
+
+def count_part(counted: CountedPart, reading: Reading, named: NamedQueries) -> PartReport:
+    """Count on a part of the table, in one thread: the cluster decides how many tasks a worker runs at a time."""
+    return _read_part(counted, reading, named)
+
+
+def _read_part(counted: CountedPart, reading: Reading, named: NamedQueries | None) -> PartReport:
+    """Read a part to its end: all attributes of the schema, or those that queries name, to count on them."""
     try:
         part, kept = counted
         source = reading.source(part)
@@ -189,7 +196,7 @@ class DistributedTable(TableInFiles):
         if not shares:  # then no worker tells whether the types of the columns can be read
             BatchReader.first_pass(source, schema, how).read_through()
         found: dict[int, PartRead] = {}
-        for number, report in own.run(read_part, [(part, None) for part in shares], made._reading):
+        for number, report in own.run(check_part, made._shares, made._reading):
             found[number] = made._checked(number, report)
             made._part_rows[number] = found[number].rows
             if progress is not None:
@@ -253,7 +260,7 @@ class DistributedTable(TableInFiles):
         counts = np.zeros(len(named), dtype=np.int64)
         found: dict[int, PartRead] = {}
         done = 0
-        for number, report in self._workers.run(read_part, self._counted_parts(), self._reading, named):
+        for number, report in self._workers.run(count_part, self._counted_parts(), self._reading, named):
             read = self._checked(number, report)
             found[number] = replace(read, counts=None)
             if read.counts is not None:
