@@ -31,6 +31,7 @@ from dpopt.releases.job import LEAST_BYTES, WEIGHTS_BECAUSE, Job, refuse_unrevie
 from dpopt.releases.measured_size import PublicSize, check_size_on_file, measure_size, size_on_file, with_size_measured
 from dpopt.releases.plan import Plan
 from dpopt.releases.progress import Progress, stage
+from dpopt.releases.remembered_tables import check_run, forget_run, remember_run
 from dpopt.releases.run import Run, Sources, play_run
 from dpopt.transcript.journal import FileJournal, MemoryJournal, read_journal
 from dpopt.transcript.past import Past
@@ -99,6 +100,7 @@ def run_release(
     expected = begun.expected_bytes() if isinstance(begun, Job) else LEAST_BYTES
     journal = create_folder(folder, begun, expected_bytes=expected)
     try:
+        remember_run(folder, dataset, run.progress)
         return _played(begun, replace(run, journal=journal), folder, check, prepared)
     except ReleaseFolderError:
         raise  # where the journal cannot be written, an account may have paid already
@@ -110,6 +112,7 @@ def run_release(
         if refused or not began:
             journal.close()
             withdraw(folder, made)
+            forget_run(folder)
         raise
     finally:
         journal.close()
@@ -128,16 +131,17 @@ def resume_run(
     """Continue an interrupted run where its transcript ends, without spending or reserving anything twice.
 
     `begun` is what `read_begun(folder)` gave. The table must be the one that the run began with: the folder holds
-    nothing by which this could be checked, beyond n under replace-one (known limits).
+    nothing by which this could be checked, beyond n under replace-one, but this computer may know it (known limits).
     """
     refuse_ended(folder)
     journal, contents = FileJournal.reopen(folder / TRANSCRIPT)
     try:
         refuse_ended(folder)  # another process may have ended the run before this one had the lock
+        run = Run(dataset, journal, Past(contents), Sources(), progress or Progress(), account, solver)
+        check_run(folder, dataset, run.progress)
         remove_unfinished(folder)
         if isinstance(begun, Job):
             (folder / REQUEST).unlink(missing_ok=True)
-        run = Run(dataset, journal, Past(contents), Sources(), progress or Progress(), account, solver)
         return _played(begun, run, folder, check)
     finally:
         journal.close()
@@ -184,7 +188,10 @@ def _played(
     outcome = play_run(algorithm_of(job.plan), job, run, prepared)
     with stage(run.progress, "writing records"):
         kept = run.journal if isinstance(run.journal, MemoryJournal) else run.journal.path
-        return finish_release(job, folder, outcome, kept)
+        finished = finish_release(job, folder, outcome, kept)
+    if folder is not None:
+        forget_run(folder)
+    return finished
 
 
 def _planned(asked: ReleaseRequest, run: Run, folder: Path | None, check: Check) -> Job:

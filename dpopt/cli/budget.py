@@ -11,6 +11,7 @@ from dpopt.algorithms.terms import Rho
 from dpopt.cli import options
 from dpopt.cli.application import application, command
 from dpopt.cli.commands.plan import print_json
+from dpopt.cli.reports.reports import console, print_table
 
 if TYPE_CHECKING:
     from dpopt.transcript.budget_contents import BudgetContents
@@ -37,7 +38,6 @@ def create(
     ] = None,
 ) -> None:
     """Make a budget file: releases with --budget FILE pay from its total."""
-    from dpopt.cli.reports.reports import console
     from dpopt.transcript.budget_ledger import BudgetLedger
 
     made = BudgetLedger.create(
@@ -63,31 +63,23 @@ def show(
 @command("forget", group=budget_group)
 def forget() -> None:
     """Forget which tables were released without a budget file; DPOPT_STATE is the folder of that list."""
-    from dpopt.cli.reports.reports import console
     from dpopt.releases.remembered_tables import forget, remembered_file
 
     console().print(f"{forget():,} tables forgotten; the list was {remembered_file()}", markup=False)
 
 
 def _print(contents: BudgetContents) -> None:
-    from rich.table import Table
-
     from dpopt.accounting.many_releases import THEOREMS
-    from dpopt.cli.reports.reports import console
 
     out = console()
     out.print(f"{_total(contents)} for {contents.unit}, {contents.relation.value} neighbours; since {contents.created}")
     if contents.releases:
-        at = f"epsilon at delta = {contents.delta:g}"
-        table = Table()
-        for name in ("date (UTC)", "command", "rho", at, "pure epsilon"):
-            table.add_column(name, no_wrap=not name.startswith(("pure", "epsilon")))
-        table.add_column("converted")
+        at, rows = f"epsilon at delta = {contents.delta:g}", []
         for release in contents.releases:
             pure = "" if release.cost.epsilon is None else f"{release.cost.epsilon:.6g}"
             costs = (f"{release.cost.rho:.6g}", f"{release.epsilon(contents.delta):.6g}", pure)
-            table.add_row(release.date[:16].replace("T", " "), release.command, *costs, release.note)
-        out.print(table)
+            rows.append((release.date[:16].replace("T", " "), release.command, *costs, release.note))
+        print_table(("date (UTC)", "command", "rho", at, "pure epsilon", "converted"), rows)
         if any(release.cost.epsilon is None for release in contents.releases):
             out.print(
                 f"Each epsilon is computed at delta = {contents.delta:g}. At a smaller delta, such as the release's own, "

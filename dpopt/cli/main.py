@@ -13,26 +13,13 @@ import typer
 
 from dpopt.cli import budget
 from dpopt.cli.application import application
-from dpopt.cli.commands import (
-    answer,
-    bench,
-    certify,
-    compare,
-    demo,
-    inspect,
-    model,
-    plan,
-    release,
-    reproduce,
-    schema,
-    studio,
-)
+from dpopt.cli.commands import answer, certify, compare, demo, inspect, model, plan, release, schema, studio
 from dpopt.cli.interruption import listen
 from dpopt.cli.synopses import count, halfspaces, histograms, intervals, lists, polynomial, prefixes, summary
 from dpopt.cli.synopses import sorted as sorted_counts
 from dpopt.machine import write_no_memory_to_disk
 
-COMMANDS = (answer, bench, budget, certify, compare, demo, inspect, model, plan, release, reproduce, schema, studio)
+COMMANDS = (answer, budget, certify, compare, demo, inspect, model, plan, release, schema, studio)
 SYNOPSES = (count, halfspaces, histograms, intervals, lists, polynomial, prefixes, sorted_counts, summary)
 
 

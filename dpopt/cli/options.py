@@ -38,8 +38,6 @@ BinaryColumnsOption = Annotated[
 ]
 NamesOption = Annotated[Path | None, "Names of the binary columns, one on each line, in order. Public."]
 LayoutOption = Annotated[str | None, help_of.LAYOUT]
-FirstItemOption = Annotated[int | None, help_of.FIRST_ITEM]
-PairColumnsOption = Annotated[str | None, help_of.PAIR_COLUMNS]
 WorkloadOption = Annotated[
     str | None,
     "The counts to keep accurate (queries). Default: the counts of all combinations of values of every three columns, or "
@@ -58,8 +56,6 @@ DeltaOption = Annotated[
     "Probability that the promise of epsilon fails, well below 1/n. Default: 1e-9, or 1/n0^2 rounded down for a given n0. "
     "0 asks for pure differential privacy.",
 ]
-NeighboursOption = Annotated[str, NEIGHBOURS]
-OnInvalidOption = Annotated[str, help_of.ON_INVALID]
 PersonOption = Annotated[str | None, help_of.PERSON]
 RowsPerPersonOption = Annotated[int | None, help_of.ROWS_PER_PERSON]
 N0CountedOption = Annotated[bool, help_of.N0_COUNTED]
@@ -72,13 +68,7 @@ NoHeaderOption = Annotated[
     bool,
     "The file has no header line: its columns are those of the schema, in order. For pairs: the first line is a pair.",
 ]
-SeparatorOption = Annotated[str | None, help_of.SEPARATOR]
-DecimalOption = Annotated[str | None, help_of.DECIMAL]
-ThousandsOption = Annotated[str | None, help_of.THOUSANDS]
 EncodingOption = Annotated[str | None, help_of.ENCODING]
-MultilineOption = Annotated[bool | None, help_of.MULTILINE]
-QuotesOption = Annotated[bool | None, help_of.QUOTES]
-TrimOption = Annotated[bool | None, help_of.TRIM]
 BudgetOption = Annotated[
     Path | None,
     "File of 'dpopt budget create': the owner's budget over many releases, which pays for this one. Private.",
@@ -105,13 +95,13 @@ JsonOption = Annotated[bool, "--json", "Print JSON instead of text."]
 class TextOptions:
     """How a text file is written: declared, never inferred: otherwise a record could decide it."""
 
-    separator: SeparatorOption = None
-    decimal: DecimalOption = None
-    thousands: ThousandsOption = None
+    separator: Annotated[str | None, help_of.SEPARATOR] = None
+    decimal: Annotated[str | None, help_of.DECIMAL] = None
+    thousands: Annotated[str | None, help_of.THOUSANDS] = None
     encoding: EncodingOption = None
-    multiline: MultilineOption = None
-    quotes: QuotesOption = None
-    trim: TrimOption = None
+    multiline: Annotated[bool | None, help_of.MULTILINE] = None
+    quotes: Annotated[bool | None, help_of.QUOTES] = None
+    trim: Annotated[bool | None, help_of.TRIM] = None
 
     def text(self, on_invalid: str = "error") -> TableReading:
         """Return the reading of the options, with the treatment of values that do not fit."""
@@ -134,7 +124,7 @@ class ReadingOptions(TextOptions):
     """How a table is read."""
 
     no_header: NoHeaderOption = False
-    on_invalid: OnInvalidOption = "error"
+    on_invalid: Annotated[str, help_of.ON_INVALID] = "error"
     person: PersonOption = None
     rows_per_person: RowsPerPersonOption = None
 
@@ -154,8 +144,8 @@ class LayoutOptions(TextOptions):
     """How the file of a wide table of zeros and ones is laid out, and how a text is written."""
 
     layout: LayoutOption = None
-    first_item: FirstItemOption = None
-    pair_columns: PairColumnsOption = None
+    first_item: Annotated[int | None, help_of.FIRST_ITEM] = None
+    pair_columns: Annotated[str | None, help_of.PAIR_COLUMNS] = None
     no_header: NoHeaderOption = False
 
     def with_layout(self, reading: TableReading) -> TableReading:
@@ -192,7 +182,7 @@ class SpendingOptions:
     epsilon: EpsilonOption = None
     delta: DeltaOption = None
     rho: Rho = None
-    neighbours: NeighboursOption = "add-remove"
+    neighbours: Annotated[str, NEIGHBOURS] = "add-remove"
 
 
 @dataclass(frozen=True)

@@ -37,11 +37,7 @@ def whole_file(path: str | os.PathLike[str], *, private: bool = False) -> Iterat
     ----------
     private
         Whether only the owner may read it: for all that depends on a table without a charge.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written, or `path` is something else than a file.
+    Raises OSError if it cannot be written, or `path` is something else than a file.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
@@ -110,10 +106,7 @@ def check_replaceable(path: str | os.PathLike[str], beginning: bytes, what: str)
 def open_private(path: str | os.PathLike[str], flags: int) -> int:
     """Open a file that only its owner may read, and make it if it is not there; one that is wider becomes narrower.
 
-    Raises
-    ------
-    OSError
-        If it cannot be opened, or belongs to another user.
+    Raises OSError if it cannot be opened, or belongs to another user.
     """
     handle = os.open(path, flags | os.O_CREAT | AS_WRITTEN, PRIVATE)
     try:

@@ -357,19 +357,14 @@ _BLOCK_BYTES = 2**24  # of codes and truth values at a time
 
 @dataclass(frozen=True, slots=True)
 class NonPrivateRuleReport:
-    """Exact counts of rows that break rules, for the owner only; publishing them would reveal something about records.
-
-    Attributes
-    ----------
-    first_rows : tuple of (int or None)
-        The first row, from 1, that breaks each of them; None where none does.
-    """
+    """Exact counts of rows that break rules, for the owner only; publishing them would reveal something about records."""
 
     names: tuple[str, ...]
     """The rules."""
     broken: tuple[int, ...]
     """Rows that break each of them."""
     first_rows: tuple[int | None, ...]
+    """The first row, from 1, that breaks each of them; None where none does."""
     rows: int
     """Rows of the table."""
     rows_breaking_any: int

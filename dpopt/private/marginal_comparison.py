@@ -45,14 +45,7 @@ class NonPrivateShare:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NonPrivateMarginal:
-    """A marginal over one or two columns, real and synthetic; publishing it would reveal something about records.
-
-    Attributes
-    ----------
-    unseen : tuple of (tuple of int, float)
-        The most frequent values of synthetic records that no record of the table has: their codes, and the share of
-        records.
-    """
+    """A marginal over one or two columns, real and synthetic; publishing it would reveal something about records."""
 
     attributes: tuple[int, ...]
     """Positions of its columns."""
@@ -74,6 +67,7 @@ class NonPrivateMarginal:
     real: Numbers | None = None
     """Shares of the table, (n,), of one column."""
     unseen: tuple[tuple[tuple[int, ...], float], ...] = ()
+    """The most frequent values of synthetic records that no record of the table has: their codes, and their share."""
     shuffled: float | None = None
     """Of two columns: the distance of the table from the synthetic records with each column shuffled on its own, in the
     mean over all shuffles: from the product of their one-way shares."""

@@ -70,11 +70,7 @@ def compare_predictions(
     -------
     NonPrivatePrediction or None
         None where there are too few records, all have the same value of the column, or there is no other column.
-
-    Raises
-    ------
-    ImportError
-        If scikit-learn is not installed.
+    Raises ImportError if scikit-learn is not installed.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: F401  missed before records are read
     from threadpoolctl import threadpool_limits

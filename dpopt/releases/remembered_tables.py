@@ -1,16 +1,25 @@
-"""Paths of tables that were released without a budget file: kept on this computer for their owner, never in a release."""
+"""What this computer remembers for the owner of tables, in files for the owner alone, and never in a release.
+
+Paths of tables that were released without a budget file; and of each run that has begun, until it ends, keyed digests
+of its table.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
-from dpopt.errors import BudgetError, ChargedError, DpoptError
+from dpopt.errors import BudgetError, ChargedError, DpoptError, PrivateDataError
 from dpopt.files.json_files import read_json_object, write_json_object
+from dpopt.private.engines.table_digest import table_digests
+from dpopt.private.mechanisms.randomness import SystemWords
+from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.releases.progress import Detail, Progress
 
 _LIST = "list of released tables"
@@ -92,3 +101,43 @@ def forget(table: Path | None = None) -> int:
     if dates := known.pop(_key(table), None):
         write_json_object(place, known, private=True)
     return int(dates is not None)
+
+
+def remember_run(folder: Path, dataset: PrivateDataset, progress: Progress) -> None:
+    """Keep keyed digests of the table with which the run in a folder begins, until `forget_run`."""
+    place, key = _run_file(folder), SystemWords().words(4).tobytes()
+    about = {"folder": _key(folder), "key": key.hex(), "digests": table_digests(dataset, key)}
+    try:
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_json_object(place, about, private=True)
+    except OSError as problem:
+        progress.owner_note(Detail(f"note: the table of this run cannot be remembered: {problem}"))
+
+
+def check_run(folder: Path, dataset: PrivateDataset, progress: Progress) -> None:
+    """Refuse, by PrivateDataError, another table than the one that the run in a folder began with, as far as is known."""
+    try:
+        found: dict[str, Any] = read_json_object(_run_file(folder), "digest", BudgetError)
+        key, digests = bytes.fromhex(found["key"]), list(found["digests"])
+    except (BudgetError, LookupError, TypeError, ValueError):
+        progress.owner_note(
+            f"note: dpopt does not know here which table the run in {folder} began with, since it began on another "
+            f"computer, for another user, or in another place. Make sure that it was this table"
+        )
+        return
+    if any(one != other for one, other in zip(digests, table_digests(dataset, key), strict=False)):
+        raise PrivateDataError(
+            f"this is not the table that the run in {folder} began with: it has another number of records, or other "
+            f"values. A release is of one table. Give the table as it was, or begin a new release in another folder"
+        )
+
+
+def forget_run(folder: Path) -> None:
+    """Forget the table of a run that has ended, or never began."""
+    with suppress(OSError):
+        _run_file(folder).unlink(missing_ok=True)
+
+
+def _run_file(folder: Path) -> Path:
+    name = sha256(_key(folder).encode()).hexdigest()[:32]
+    return remembered_file().parent / "begun-runs" / f"{name}.json"

@@ -101,10 +101,7 @@ def has_time(form: str) -> bool:
 def date_number(text: object, form: str) -> Seconds:
     """Return the seconds of a text in a format, since 1970-01-01 00:00; of several in the first that it has.
 
-    Raises
-    ------
-    ValueError
-        If it is no text, has another form, or there is no such day or time; the message shows the form.
+    Raises ValueError if it is no text, has another form, or there is no such day or time; the message shows the form.
 
     Examples
     --------

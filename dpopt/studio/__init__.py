@@ -6,8 +6,7 @@ through the public functions of `dpopt`; a release runs in a process of its own,
 | file | what it holds |
 |---|---|
 | application.py | addresses and pages; who may ask for them |
-| tables.py | what one table has come to: draft, rules, plan, run, result |
+| tables.py | what one table has come to: draft, rules, plan, run, result; its steps as commands and as a notebook |
 | forms.py | what forms say of a column and of a rule; where a curve of errors is drawn |
-| steps.py | the steps of a table as commands and as a notebook |
 | worker.py | the process of one release |
 """

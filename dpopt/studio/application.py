@@ -41,8 +41,7 @@ from dpopt.files.json_files import read_json_object
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.page import page
 from dpopt.studio.forms import KINDS, RELATIONS, ColumnForm, rule_of, scales_of
-from dpopt.studio.steps import STEPS
-from dpopt.studio.tables import BESIDE, ENDINGS, ON_INVALID, FormEntries, Table, ending_of
+from dpopt.studio.tables import BESIDE, ENDINGS, ON_INVALID, STEPS, FormEntries, Table, ending_of
 
 MOST_BYTES = 4 * 1024**3
 """Of a request, counted as it arrives; larger tables are named when the studio is started."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import secrets
+import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
@@ -22,9 +23,9 @@ import dpopt
 from dpopt.errors import DpoptError, PlanError, SchemaError
 from dpopt.files.json_files import read_json_object
 from dpopt.files.written_files import whole_file
+from dpopt.html_pages.page import page
 from dpopt.machine import kill_with_children
 from dpopt.studio.forms import ColumnForm, rules_of
-from dpopt.studio.steps import steps_of
 
 BESIDE = 1.0, 0.3, 3.0  # parts of epsilon for which errors are predicted, that of the plan first
 ON_INVALID = {
@@ -36,6 +37,7 @@ ON_INVALID = {
     "clip,drop": "clip numbers to the nearest bin; a row with another value is left out",
 }
 """Treatments of values that do not fit, as keywords of a release and as words."""
+STEPS = {"steps.sh": "studio_steps.sh", "steps.ipynb": "studio_steps.json"}  # files, and their templates
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".txt", ".parquet", ".xlsx", ".sav", ".dta", ".sas7bdat")
 
 
@@ -316,3 +318,23 @@ def _new_folder(folder: Path, name: str) -> Path:
     while (folder / f"{stem}-{number}").exists():
         number += 1
     return folder / f"{stem}-{number}"
+
+
+def steps_of(file: str, name: str, plan: Mapping[str, Any], release: Mapping[str, Any], budget: str) -> str:
+    """Return a file of `STEPS` for a table of this name, given the keywords of `dpopt.plan` and `dpopt.release`."""
+    filters: dict[str, Callable[..., str]] = {
+        "options": _options,
+        "keywords": _keywords,
+        "quoted": shlex.quote,
+        "written": repr,
+    }
+    return page(STEPS[file], filters, name=name, plan=plan, release=release, budget=budget)
+
+
+def _options(given: Mapping[str, Any]) -> str:
+    texts = {name: "questions.txt" if isinstance(one, list) else str(one) for name, one in given.items()}
+    return "".join(f" --{name.replace('_', '-')} {shlex.quote(text)}" for name, text in texts.items())
+
+
+def _keywords(given: Mapping[str, Any]) -> str:
+    return "".join(f", {name}={one!r}" for name, one in given.items())

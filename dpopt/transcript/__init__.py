@@ -8,8 +8,8 @@ fields are its JSON form.
 | file | what it holds |
 |---|---|
 | continued_file.py | a file that later runs continue, by whatever name, with one lock |
-| journal.py, past.py | the journal: an append-only file of charge, draw and record; an earlier run read from it |
+| journal.py | the journal: an append-only file of charge, draw and record |
+| past.py | an earlier run, or a growing release, read from it |
 | budget_ledger.py, budget_contents.py | the owner's budget over many releases, on file; what it holds, as values |
-| growing.py | measurements that one charge pays for, made a few at a time |
 | released.py | sampled queries, noisy answers, selections of every kind, and where noisy binary searches ended |
 """

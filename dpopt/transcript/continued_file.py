@@ -29,13 +29,7 @@ class ContinuedFile:
         Make a new file with these permissions, never through a link; without it the file is there already.
     seconds : float
         How long to wait for another writer.
-
-    Raises
-    ------
-    BlockingIOError
-        Another writer has it.
-    OSError
-        It cannot be opened, or is no plain file.
+    Raises BlockingIOError if another writer has it; OSError if it cannot be opened, or is no plain file.
     """
 
     def __init__(self, path: Path, *, mode: int | None = None, seconds: float = 0.0) -> None:
@@ -89,10 +83,7 @@ class ContinuedFile:
 
         One byte of what is replaced stays until `data` takes its place: a kill in between leaves a torn line.
 
-        Raises
-        ------
-        OSError
-            It cannot be written, or is no longer what this process read and wrote.
+        Raises OSError if it cannot be written, or is no longer what this process read and wrote.
         """
         if os.fstat(self._file).st_size != self._length or not self._has_its_name():
             raise OSError(errno.ESTALE, "another process has changed, moved or replaced it meanwhile")

@@ -34,13 +34,7 @@ class Journal(Protocol):
 
 
 class MemoryJournal:
-    """A journal in memory, for runs without a folder: simulations, experiments, tests.
-
-    Attributes
-    ----------
-    entries : list of Entry
-        What was written; stays empty where the journal does not keep it.
-    """
+    """A journal in memory, for runs without a folder; its entries stay empty where it does not keep them."""
 
     def __init__(self, *, keep: bool = True) -> None:
         self.entries: list[Entry] = []
@@ -53,20 +47,12 @@ class MemoryJournal:
 
 
 class FileJournal:
-    """A journal on file, locked against a second writer: two of them could make one draw twice.
-
-    Attributes
-    ----------
-    path : Path
-    """
+    """A journal on file, locked against a second writer: two of them could make one draw twice."""
 
     def __init__(self, path: Path, file: ContinuedFile | None = None) -> None:
         """Make a new journal, and put its name on the disk; or take one that `reopen` opened.
 
-        Raises
-        ------
-        ReleaseFolderError
-            If there is such a file already, or it cannot be made.
+        Raises ReleaseFolderError if there is such a file already, or it cannot be made.
         """
         self.path = path.absolute()  # a later change of the working directory does not lead elsewhere
         self._broken = False
@@ -79,12 +65,8 @@ class FileJournal:
         A torn last line is replaced by the entry ``{"kind": "torn"}``; until all of that is there the line stays torn,
         so that a second interruption cannot make anyone forget that a draw may have been seen.
 
-        Raises
-        ------
-        ReleaseFolderError
-            If it cannot be written, or another process writes it.
-        TranscriptError
-            If it is missing, or a line other than the last one is damaged.
+        Raises ReleaseFolderError if it cannot be written, or another process writes it; TranscriptError if it is
+        missing, or a line other than the last one is damaged.
         """
         if not path.exists():
             raise TranscriptError(
@@ -111,10 +93,7 @@ class FileJournal:
 
         After a failure nothing more is written: a line behind a torn one could not be read again.
 
-        Raises
-        ------
-        ReleaseFolderError
-            If the entry cannot be written, or an earlier one could not.
+        Raises ReleaseFolderError if the entry cannot be written, or an earlier one could not.
         """
         line = line_of(entry)
         if self._broken:
@@ -169,10 +148,7 @@ class JournalContents:
 def read_journal(path: Path) -> JournalContents:
     """Return the whole entries of a journal and whether its last line is torn.
 
-    Raises
-    ------
-    TranscriptError
-        If the file is missing, or a line other than the last one is damaged.
+    Raises TranscriptError if the file is missing, or a line other than the last one is damaged.
     """
     try:
         with path.open("rb") as file:

@@ -2,14 +2,18 @@
 
 The reader knows no algorithm. Whoever plays the run says what comes next, a charge with the value that it pays for, or
 a public entry; anything else on file is refused with its line. What a torn line may have held counts as seen.
+`read_grown` reads measurements that one charge pays for, made a few at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
 from dpopt.errors import AccountingError, TranscriptError
@@ -34,28 +38,18 @@ Drawn = TypeVar("Drawn")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawOnFile(Generic[Drawn]):
-    """The entries of one draw.
-
-    Attributes
-    ----------
-    value : released value or None
-        What was drawn, if it is on file.
-    """
+    """The entries of one draw."""
 
     charged: bool
     """Whether its charge is on file."""
     value: Drawn | None = None
+    """What was drawn, if it is on file."""
     torn: bool = False
     """Whether the draw was being written when the journal was torn: part of it may have been seen, so it is lost."""
 
 
 class Past:
-    """A transcript, read in order; each method takes the entries of one step.
-
-    Parameters
-    ----------
-    contents : JournalContents
-    """
+    """A transcript, read in order; each method takes the entries of one step."""
 
     def __init__(self, contents: JournalContents = NOTHING_ON_FILE) -> None:
         self._contents = contents
@@ -167,3 +161,47 @@ class Past:
 
     def _misfit(self, why: str, line: int) -> str:
         return f"line {line} of the transcript does not fit what precedes it: {why}"
+
+
+SEEDED = "not private"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grown:
+    """The draws so far of measurements that one charge pays for."""
+
+    paid: Charge | None
+    """None before anything was paid."""
+    noisy: NDArray[np.int64]
+    """Shape (t,). All values, in order."""
+    noise: str
+    scale: float
+    """Of the values; empty and 0 where there are none."""
+    seeded: bool
+    """Whether draws came from another source than the system's."""
+    torn: bool
+    """Whether a draw was torn: it may have been seen."""
+
+
+def read_grown(entries: Sequence[Entry], *, torn: bool) -> Grown:
+    """Return the draws of a growing release from the entries after its first one."""
+    charge, parts, noises, seeded, measured = None, [np.zeros(0, dtype=np.int64)], {("", 0.0)}, False, 0
+    for entry in entries:
+        kind = entry.get("kind")
+        if kind == "torn":
+            torn = True
+        elif kind == SEEDED:
+            seeded = True
+        elif kind == "charge" and charge is None:
+            charge = decode(Charge, entry.get("charge"), "the charge", TranscriptError)
+        elif kind == NoisyAnswers.KIND and charge is not None and entry.get("first") == measured:
+            answers = NoisyAnswers.from_json({name: entry[name] for name in entry if name != "first"}, charge)
+            parts.append(answers.values)
+            noises = {(answers.noise, answers.scale), *(noises - {("", 0.0)})}
+            measured += answers.values.size
+        else:
+            raise TranscriptError(f"found a line of kind {kind!r} out of its place")
+    if len(noises) > 1:
+        raise TranscriptError("found values with noise of several scales; expected one")
+    ((noise, scale),) = noises
+    return Grown(charge, np.concatenate(parts), noise, scale, seeded, torn)

@@ -49,8 +49,6 @@ class Released:
 class SampledQueries(Released):
     """The queries that one round of DualQuery drew, netted.
 
-    Notes
-    -----
     A query drawn as often as its negation adds the same constant to every record's objective, so its net count 0 is
     left out (post-processing).
     """

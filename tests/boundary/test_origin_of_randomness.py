@@ -69,7 +69,7 @@ def test_a_run_is_a_function_of_the_bytes_of_the_operating_system(
     """With the same bytes it repeats, so nothing else is random; with others it does not, so they are what is drawn with."""
     run_release(table(algorithm), job(algorithm), None)  # kernels are compiled: numba names files by random bytes, too
     folders, given = [], []
-    for number, name in enumerate(["one", "one", "two"]):
+    for number, name in enumerate(["one", "one", "another"]):
         generator = Generator(name)
         with monkeypatch.context() as patch:
             patch.setattr("os.urandom", generator.urandom)

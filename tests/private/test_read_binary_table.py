@@ -204,7 +204,7 @@ def test_reading_takes_memory_for_the_ones_and_not_for_records_times_columns(tmp
     matrix = sp.csr_array((np.ones(items.size), items, np.arange(0, items.size + 1, 20)), shape=(rows, width))
     sp.save_npz(path, matrix)
     program = (
-        "import resource, sys, dpopt, scipy.sparse, dpopt.private.readers.binary.listing_kernels\n"
+        "import resource, sys, dpopt, scipy.sparse, dpopt.private.readers.binary.matrices\n"
         "schema = dpopt.Schema.binary(500_000)\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "table = dpopt.read_binary_table(sys.argv[1], schema)\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import sys
@@ -12,7 +13,7 @@ import pandas as pd
 import pytest
 
 import dpopt
-from dpopt.errors import ChargedError, PlanError
+from dpopt.errors import ChargedError, PlanError, PrivateDataError
 from dpopt.releases.progress import Progress
 from dpopt.releases.remembered_tables import forget, remembered, remembered_file
 
@@ -131,3 +132,64 @@ def test_the_folder_is_that_of_the_platform(
     if variable:
         monkeypatch.setenv(variable, str(tmp_path / "own"))
     assert remembered_file() == tmp_path / inside / "released-tables.json"
+
+
+class Stopped(Told):
+    """Ends a run, as Ctrl-C does, once its measurements begin."""
+
+    def begin(self, stage: str) -> None:
+        super().begin(stage)
+        if stage == "measuring":
+            raise KeyboardInterrupt
+
+
+def interrupted(table: Path, out: Path) -> None:
+    asked = {"epsilon": 1, "n0": 300, "algorithm": "projection", "predict": False}
+    with pytest.raises(KeyboardInterrupt):
+        dpopt.release(table, SCHEMA, "marginals:1", **asked, progress=Stopped(), out=out)  # type: ignore[arg-type]
+
+
+ROWS = [True] * 200 + [False] * 100
+OTHERS = {"a row fewer": ROWS[1:], "a row more": [*ROWS, True], "another value": [*ROWS[:-1], True]}
+
+
+@pytest.mark.parametrize(("what", "engine"), [*((one, "memory") for one in OTHERS), ("a row fewer", "stream")])
+def test_a_run_goes_on_with_its_own_table_alone(tmp_path: Path, state: Path, what: str, engine: str) -> None:
+    table, other, out = tmp_path / "people.csv", tmp_path / "other.csv", tmp_path / "release"
+    pd.DataFrame({"smoker": ROWS}).to_csv(table, index=False)
+    pd.DataFrame({"smoker": OTHERS[what]}).to_csv(other, index=False)
+    interrupted(table, out)
+    (kept,) = (state / "begun-runs").iterdir()
+    assert os.name == "nt" or stat.S_IMODE(kept.stat().st_mode) == 0o600
+    before = {file.name: file.read_bytes() for file in out.iterdir()}
+    key = json.loads(kept.read_text())["key"].encode()
+    assert not any(key in held or bytes.fromhex(key.decode()) in held for held in before.values())
+    with pytest.raises(PrivateDataError, match="not the table that the run in .* began with"):
+        dpopt.resume(out, other, engine=engine)
+    assert {file.name: file.read_bytes() for file in out.iterdir()} == before
+    pd.DataFrame({"smoker": ROWS[::-1]}).to_parquet(other)  # the same records in another order and file
+    told = Told()
+    dpopt.resume(out, other, engine=engine, progress=told)
+    assert not told.notes
+    assert not list((state / "begun-runs").iterdir())
+
+
+def test_a_run_whose_table_is_not_known_here_goes_on_and_its_owner_is_told(tmp_path: Path, state: Path) -> None:
+    table, out, told = tmp_path / "people.csv", tmp_path / "release", Told()
+    pd.DataFrame({"smoker": ROWS}).to_csv(table, index=False)
+    interrupted(table, out)
+    (kept,) = (state / "begun-runs").iterdir()
+    kept.write_text('{"key": "0g", "digests": []}')
+    dpopt.resume(out, table, progress=told)
+    (note,) = told.notes
+    assert "does not know here which table the run" in note
+
+
+def test_a_run_that_never_began_is_not_remembered(tmp_path: Path, state: Path) -> None:
+    table = pd.DataFrame({"smoker": ROWS})
+    budget = dpopt.BudgetLedger.create(tmp_path / "owner.budget", epsilon=1, delta=1e-6)
+    asked = {"epsilon": 0.9, "delta": 1e-7, "n0": 300, "algorithm": "projection", "predict": False, "budget": budget}
+    dpopt.release(table, SCHEMA, "marginals:1", **asked, out=tmp_path / "first")  # type: ignore[arg-type]
+    with pytest.raises(dpopt.DpoptError):
+        dpopt.release(table, SCHEMA, "marginals:1", **asked, out=tmp_path / "second")  # type: ignore[arg-type]
+    assert not list((state / "begun-runs").iterdir())

@@ -13,6 +13,7 @@ import typer
 from dpopt.cli import options
 from dpopt.cli.application import command, fail
 from dpopt.cli.commands.plan import print_json
+from dpopt.cli.reports.reports import console
 
 
 @command("answer")
@@ -84,7 +85,6 @@ def _show(rows: list[dict[str, object]], title: str) -> None:
     """Print answers, a table for each question."""
     from itertools import groupby
 
-    from dpopt.cli.reports.reports import console
     from dpopt.cli.reports.rows import print_rows
 
     console().print(title)

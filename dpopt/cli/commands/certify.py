@@ -10,7 +10,9 @@ import typer
 
 from dpopt.cli import options
 from dpopt.cli.application import EXIT_INTERRUPTED, command
+from dpopt.cli.commands.plan import print_json
 from dpopt.cli.reports.declared import reading_now
+from dpopt.cli.reports.reports import console, report_certified, report_errors
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
@@ -45,7 +47,6 @@ def reweight(
     from dpopt.algorithms.release import read_again
     from dpopt.algorithms.release_folder import read_job
     from dpopt.cli.reports.progress import TerminalProgress
-    from dpopt.cli.reports.reports import console, report_errors
 
     if seconds is not None and solver is None:
         raise PlanError("--seconds is the time limit of --solver; give a solver, or leave the limit out")
@@ -111,9 +112,7 @@ def certify(
     from dpopt.algorithms.after.certified import certifier_named
     from dpopt.algorithms.after.certify import certify_rounds, check_target, parse_rounds, report, write_rounds
     from dpopt.algorithms.replay import load
-    from dpopt.cli.commands.plan import print_json
     from dpopt.cli.reports.progress import TerminalProgress
-    from dpopt.cli.reports.reports import report_certified
     from dpopt.programs.results import SolveLimits
 
     if out is not None:

@@ -1,4 +1,4 @@
-"""`dpopt compare`: solvers and formulations on the same best responses or models, with equal limits."""
+"""`dpopt compare`, `bench` and `reproduce`: solvers on the same problems with equal limits; figures of papers again."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpopt.cli import options
-from dpopt.cli.application import EXIT_INTERRUPTED, command
+from dpopt.cli.application import EXIT_INTERRUPTED, application, command
 from dpopt.cli.commands.compare_releases import check_out, compare_whole_releases
+from dpopt.cli.commands.plan import print_json
 from dpopt.cli.model_source import Numbers, Source, model_of
 from dpopt.errors import PlanError
 
@@ -47,7 +48,6 @@ class Running:
 
     def show(self, read_cases: Callable[[], list[Case]], *, of_models: bool = False) -> None:
         """Run the solvers on cases that are read after the options were checked; print and keep the results."""
-        from dpopt.cli.commands.plan import print_json
         from dpopt.cli.reports.progress import TerminalProgress
         from dpopt.cli.reports.reports_compare import report_case, report_comparison
         from dpopt.comparison.compare import run_comparison
@@ -190,3 +190,53 @@ def _cases_of_models(names: list[str], numbers: Numbers) -> list[Case]:
         raise PlanError(f"--data and --histogram are for one model; found {', '.join(names)}")
     sources = [Source(name=name, data=numbers.data, histogram=numbers.histogram) for name in names]
     return [Case(source.name, model_of(source)) for source in sources]
+
+
+bench_group = typer.Typer(
+    help="Run solvers on the benchmark; check submissions.", no_args_is_help=True, pretty_exceptions_enable=False
+)
+application.add_typer(bench_group, name="bench")
+
+
+@command("run", group=bench_group)
+def run(
+    *,
+    names: Annotated[
+        list[Path] | None, typer.Argument(help="Names of instances, files or folders; left out: the whole benchmark.")
+    ] = None,
+    running: Running,
+) -> None:
+    """Run solvers on the benchmark as `dpopt compare` does, with equal limits and a leaderboard."""
+    from dpopt.comparison.instances import read_instance
+    from dpopt.models.catalogue import instances
+
+    whole = (file for file in instances().values() if "family" in read_instance(file).stated)
+    running.show(lambda: instance_cases(names or [*whole]))
+
+
+@command("check", group=bench_group)
+def check(
+    *,
+    file: Annotated[Path, typer.Argument(help="JSON file: a record with its value, or multipliers with their bound.")],
+    instance: Annotated[Path | None, "File of the instance (.toml), if it is not one of the catalogue."] = None,
+) -> None:
+    """Check a submitted record or bound in exact arithmetic; a wrong one is refused with the reason."""
+    from dpopt.comparison.submissions import check_submission
+
+    typer.echo("\n".join(check_submission(file, instance)))
+
+
+@command("reproduce")
+def reproduce(
+    *,
+    name: Annotated[str | None, typer.Argument(help="Paper and place, such as dualquery:figure3.")] = None,
+    every: Annotated[bool, "--list", "List all names; also without a name."] = False,
+    full: Annotated[
+        bool, "Measure on the paper's tables (folder DPOPT_DATA), for hours if need be, in place of tiny made-up data."
+    ] = False,
+    out: Annotated[Path | None, "-o", "--out", "New or empty folder for README.md, results.json and pictures."] = None,
+) -> None:
+    """Repeat a figure, a table or a theorem of a paper: its words, our figures on file, and a run made now."""
+    from dpopt.comparison.papers import reproduce as repeated
+
+    typer.echo(repeated(None if every else name, full=full, out=out))

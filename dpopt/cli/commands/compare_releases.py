@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from dpopt.cli.commands.plan import print_json
 from dpopt.errors import PlanError, ReleaseFolderError
 
 USUAL = "local-search,cp-sat,highs:clique"  # where none are named
@@ -21,7 +22,6 @@ def compare_whole_releases(
     as_json: bool,
 ) -> None:
     """Release a public table by one plan with each solver; print the results, and write them with a picture."""
-    from dpopt.cli.commands.plan import print_json
     from dpopt.cli.pictures import draw_releases
     from dpopt.cli.reports.progress import TerminalProgress
     from dpopt.cli.reports.rows import print_rows, write_rows

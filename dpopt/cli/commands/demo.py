@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from dpopt.cli.application import command
+from dpopt.cli.reports.reports import console, report_errors, report_release, report_rows
 
 
 @command("demo")
@@ -33,7 +34,6 @@ def _demonstrate(place: Path) -> None:
     from dpopt.algorithms.release import release
     from dpopt.algorithms.replay import replay
     from dpopt.cli.reports.progress import TerminalProgress
-    from dpopt.cli.reports.reports import console, report_errors, report_release, report_rows
     from dpopt.private.readers.read_table import read_table
     from dpopt.releases.public_population.demo_population import demo_codes, demo_schema
     from dpopt.releases.remembered_tables import forget

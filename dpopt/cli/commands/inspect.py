@@ -12,6 +12,7 @@ from dpopt.cli import options
 from dpopt.cli.application import command, fail
 from dpopt.cli.commands.plan import print_json
 from dpopt.cli.reports.declared import reading_now
+from dpopt.cli.reports.reports import console, listed, print_spent, print_table, report_errors, warn_if_not_private
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ def replay(folder: options.FolderArgument, out: Annotated[Path, "-o", "--out", "
     """Rebuild a release in a new folder from its plan and transcript, without the table, and compare the two."""
     from dpopt.algorithms.replay import INPUTS, absent_files, differing_files
     from dpopt.algorithms.replay import replay as rebuild
-    from dpopt.cli.reports.reports import console, listed
 
     rebuilt = rebuild(folder, out)
     absent = absent_files(folder, out)
@@ -77,7 +77,6 @@ def evaluate(
     from dpopt.algorithms.evaluate import refuse_swapped
     from dpopt.algorithms.release import read_again
     from dpopt.algorithms.replay import load
-    from dpopt.cli.reports.reports import report_errors
 
     refuse_swapped(folder, table)
     finished = load(folder)
@@ -108,7 +107,6 @@ def report(
     quiet: Annotated[bool, "Do not show progress."] = False,
 ) -> None:
     """Show a release as one page of HTML; with TABLE also how accurate it is. Works without a network."""
-    from dpopt.cli.reports.reports import console
     from dpopt.reports.report import report as make
 
     def show(said: str) -> None:
@@ -139,7 +137,6 @@ def inspect(
     from dpopt.cli.commands.compare_releases import check_outside_releases
     from dpopt.cli.pictures import draw_rounds
     from dpopt.cli.reports.holdings import held_in
-    from dpopt.cli.reports.reports import console, print_spent, warn_if_not_private
     from dpopt.cli.reports.rows import print_rows, write_rows
 
     found = held_in(path)
@@ -164,7 +161,6 @@ def inspect(
 @command("solvers")
 def solvers(as_json: options.JsonOption = False) -> None:
     """List the solvers, what they solve, and whether they can run here."""
-    from dpopt.cli.reports.reports import print_table
     from dpopt.solvers.registry import solver_names
 
     rows = [_solver_row(name) for name in solver_names()]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpopt.cli.application import application, command
+from dpopt.cli.commands.plan import print_json
 from dpopt.cli.model_source import BEST_RESPONSES, Source, model_of
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ _Json = Annotated[bool, "--json", "Print JSON."]
 @command("list", group=model_group)
 def list_models(*, as_json: _Json = False) -> None:
     """List the models: what each decides, its page, its own method if it has one, and how many instances."""
-    from dpopt.cli.commands.plan import print_json
     from dpopt.models.catalogue import instances, model_names
 
     of_page = {name: [stem for stem, path in instances().items() if path.parts[-3] == name] for name in BEST_RESPONSES}
@@ -74,8 +74,6 @@ def show(
     as_json: _Json = False,
 ) -> None:
     """Print a model: sense, blocks of variables and rows with their labels, and rows as formulas."""
-    from dpopt.cli.commands.plan import print_json
-
     if with_page:
         _show_page(source.name, as_json=as_json)
         return
@@ -96,8 +94,6 @@ def export(
     as_json: _Json = False,
 ) -> None:
     """Write a model to a file that other solvers read."""
-    from dpopt.cli.commands.plan import print_json
-
     model = model_of(source)
     model.write(out)
     if as_json:
@@ -119,8 +115,6 @@ def solve(
     as_json: _Json = False,
 ) -> None:
     """Solve a model, and print its values with their certificate: exact objective, violation, proven gap."""
-    from dpopt.cli.commands.plan import print_json
-
     solution = model_of(source).solve(solver, seconds=seconds)
     if as_json:
         print_json(_solved(solution))
@@ -133,7 +127,6 @@ def solve(
 
 
 def _show_page(name: str, *, as_json: bool) -> None:
-    from dpopt.cli.commands.plan import print_json
     from dpopt.errors import ProgramError
     from dpopt.files.reading import read_text
     from dpopt.models.catalogue import beside, page, pages

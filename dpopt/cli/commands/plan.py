@@ -16,6 +16,7 @@ from dpopt.algorithms.terms import Keywords, PlanTerms
 from dpopt.cli import options
 from dpopt.cli.application import NamedAlgorithm, command
 from dpopt.cli.reports.declared import declared_schema
+from dpopt.cli.reports.reports import console, listed, print_table, report_accuracy, report_plan
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
@@ -115,8 +116,6 @@ def plan(
         _show_sweep(found.astype(object).where(found.notna(), None).to_dict("records"), out, as_json=as_json)
         return
     if epsilons is not None:
-        from dpopt.cli.reports.reports import listed
-
         if terms.epsilon is not None or terms.rho is not None:
             raise PlanError("--epsilons replaces --epsilon and --rho; leave these out")
         several = _numbers(epsilons)
@@ -154,8 +153,6 @@ def _check_error(workload: str | None, n: int | None, named: NamedAlgorithm, ter
 
 def _report(made: Planned, *, details: bool, compare: bool, predict: bool) -> None:
     """Print a plan: its accuracy, the widths of its figures' intervals, and its protection."""
-    from dpopt.cli.reports.reports import report_accuracy, report_plan
-
     explained = made.explained
     if details or compare or explained["chosen"] is None or not predict:
         report_plan(made.plan.describe(), explained)
@@ -220,8 +217,6 @@ def _compare_epsilons(plans: Sequence[Planned], out: Path | None, *, as_json: bo
 
 def _report_epsilons(rows: Sequence[Mapping[str, Any]]) -> None:
     """Print predicted errors against epsilon, with bars, the protection of each, and the best trivial baseline."""
-    from dpopt.cli.reports.reports import print_table
-
     largest = max(row["mean_error"] or 0.0 for row in rows) or 1.0
     shown = []
     for row in rows:
@@ -268,7 +263,6 @@ def _finite(found: object) -> object:
 
 
 def _report_accuracy(explained: dict[str, Any]) -> None:
-    from dpopt.cli.reports.reports import console
 
     out = console()
     out.print(

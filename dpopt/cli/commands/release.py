@@ -14,6 +14,7 @@ from dpopt.cli import options
 from dpopt.cli.application import NamedAlgorithm, command
 from dpopt.cli.reports.declared import declared_schema, reading_now
 from dpopt.cli.reports.reporting import reporting
+from dpopt.cli.reports.reports import report_release
 
 TimingsOption = Annotated[
     Path | None, "Write the seconds of each stage to this file. They depend on the table: do not publish it."
@@ -107,6 +108,4 @@ def resume(
 
 def _report(statement: Any, folder: Path, table: Path, *, quiet: bool, details: bool = True) -> None:
     if not quiet:
-        from dpopt.cli.reports.reports import report_release
-
         report_release(statement, folder, table, details=details)

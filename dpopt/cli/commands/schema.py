@@ -169,9 +169,8 @@ def check(
     from dpopt.private.readers.read_table import fit_of_table
     from dpopt.private.readers.table_reading import MOST_ROWS_PER_PERSON
     from dpopt.releases.rule_conflicts import feasible_record
-    from dpopt.schema.declared import declared_words
     from dpopt.schema.finer import rough_differences
-    from dpopt.schema.schema import Schema, attribute_to_json
+    from dpopt.schema.schema import Schema, attribute_to_json, declared_words
 
     declared = Schema.read(schema)
     feasible_record(declared.circuit(), declared.sizes)  # refuses rules that contradict each other

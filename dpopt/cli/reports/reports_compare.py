@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.table import Table
 
-from dpopt.cli.reports.reports import console, print_whole
+from dpopt.cli.reports.reports import console, print_table, print_whole
 from dpopt.comparison.compare import MARKS
 from dpopt.comparison.parts import shown
 from dpopt.comparison.tables import WITHIN, summary
@@ -76,35 +77,23 @@ def report_case(comparison: Comparison, name: str, file: TextIO | None = None) -
 
 def report_comparison(comparison: Comparison) -> None:
     """Print the summary by solver."""
-    out = console()
-    table = Table(
-        "solver",
-        "answered",
-        "best value",
-        f"within {WITHIN:g} %",
-        "mean % below best",
-        "claims optimal",
-        "proven optimal",
-        "false claims",
-        "median s",
-        "most MB",
+    columns: dict[str, Callable[[dict[str, Any]], object]] = {
+        "solver": lambda row: row["solver"],
+        "answered": lambda row: f"{row['answered']} of {row['cases']}",
+        "best value": lambda row: row["best_value_reached"],
+        f"within {WITHIN:g} %": lambda row: row[f"within_{WITHIN:g}_per_cent"],
+        "mean % below best": lambda row: _figure(row["mean_per_cent_below_best"], 3),
+        "claims optimal": lambda row: row["claimed_optimal"],
+        "proven optimal": lambda row: row["proven_optimal"],
+        "false claims": lambda row: row["false_claims"],
+        "median s": lambda row: _figure(row["median_seconds"], 2),
+        "most MB": lambda row: _figure(row["largest_memory_mb"], 0),
+    }
+    print_table(
+        [*columns],
+        [[str(said(row)) for said in columns.values()] for row in summary(comparison)],
         title=f"{len(comparison.facts):,} cases, {comparison.limits.seconds:g} s each",
-        title_justify="left",
     )
-    for row in summary(comparison):
-        table.add_row(
-            row["solver"],
-            f"{row['answered']} of {row['cases']}",
-            str(row["best_value_reached"]),
-            str(row[f"within_{WITHIN:g}_per_cent"]),
-            _figure(row["mean_per_cent_below_best"], 3),
-            str(row["claimed_optimal"]),
-            str(row["proven_optimal"]),
-            str(row["false_claims"]),
-            _figure(row["median_seconds"], 2),
-            _figure(row["largest_memory_mb"], 0),
-        )
-    print_whole(out, table)
 
 
 def _remarks(row: Row) -> list[str]:

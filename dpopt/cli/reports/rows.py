@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dpopt.cli.reports.reports import print_table
 from dpopt.errors import PlanError
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], *, title: str, most: int = 20) -> None:
     """Print at most this number of the rows, evenly spread, without columns that are empty in all of them."""
-    from dpopt.cli.reports.reports import print_table
     from dpopt.html_pages.shown import figure
 
     names = list(dict.fromkeys(name for row in rows for name in row if row[name] is not None))

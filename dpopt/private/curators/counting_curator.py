@@ -68,21 +68,14 @@ class CountingCurator(Door[Closed]):
         Neighbouring relation, sensitivity and theorem: see the measurement's `charge`. It is computed here from the
         measurement and what is public, never taken from the caller. `where` goes into the transcript: ``round=3``.
 
-        With `again`, the charge was recalled without its values, and pays for these; nothing had left the curator. Each
-        name is measured once.
+        Each name is measured once.
 
         Privacy: A3, A5, C2, C3, C5, C6, C7, C8, C9, C10, C11, C12, C14, C15, C17, C18, C19 in docs/privacy.
 
-        Raises
-        ------
-        BudgetError
-            If the ledger has no reservation left for this charge, or none such was recalled, or the name was measured
-            before; nothing is drawn then.
-        PlanError
-            If the measurement is none of `MEASUREMENTS`, whose charge nobody has proven, or not one of these records;
-            nothing is spent then.
-        WorkloadError, PrivateDataError
-            If measurement and records do not fit together; nothing is spent then.
+        Raises BudgetError, before anything is drawn, if the ledger has no reservation left for this charge, none such was
+        recalled, or the name was measured already; PlanError, before anything is spent, if the measurement is none of
+        `MEASUREMENTS`, whose charge nobody has proven, or not one of these records; WorkloadError or PrivateDataError
+        if measurement and records do not fit together; nothing is spent then.
         """
         return self._measured(measurement, again=again, **where)
 

@@ -8,7 +8,8 @@ it holds what its mechanism needs besides the records, and lets out released val
     return self._released(value, value.to_json()) put the value on file, then hand it out
 
 A draw that may have been recalled, and of which there is one for each label, is paid for with `_paid_once`. All
-selections are paid for and drawn with `_select`.
+selections are paid for and drawn with `_select`. Wherever a method takes `again`, it says that the charge was recalled
+without its draw, and pays for this one; nothing had left the curator.
 
 What is done with released values afterwards costs nothing. Privacy: A3, A6 in docs/privacy.
 """
@@ -115,11 +116,7 @@ class Door(StaysHere, Generic[_Held]):
         Gets charge, then draw, each before anything else sees it.
     **use
         As `Use` says.
-
-    Raises
-    ------
-    PrivateDataError
-        Under replace-one, if the table does not have exactly `size` records.
+    Raises PrivateDataError under replace-one, if the table does not have exactly `size` records.
     """
 
     def __init__(self, dataset: _Held, ledger: Ledger, journal: Journal, **use: Unpack[Use]) -> None:
@@ -166,10 +163,7 @@ class Door(StaysHere, Generic[_Held]):
     def _charged(self, charge: Charge, **where: int) -> Charge:
         """Spend a charge, then put it on file. `where` goes into its line: ``round=3``.
 
-        Raises
-        ------
-        BudgetError
-            If it is not reserved or not unspent; nothing is on file then.
+        Raises BudgetError if it is not reserved or not unspent; nothing is on file then.
         """
         self._ledger.spend(charge)
         return self._on_file(charge, **where)
@@ -182,10 +176,8 @@ class Door(StaysHere, Generic[_Held]):
     def _recalled(self, expected: Charge, what: str) -> Charge:
         """Return the charge that was recalled without its draw, once, if it is the expected one.
 
-        Raises
-        ------
-        BudgetError
-            If no such charge was recalled, or it is another one. `what` says in the message what it should pay for.
+        Raises BudgetError if no such charge was recalled, or it is another one. `what` says in the message what it
+        should pay for.
         """
         paid, self._paid = self._paid, None
         if paid is None or paid != expected:
@@ -205,10 +197,7 @@ class Door(StaysHere, Generic[_Held]):
 
         Privacy: A3, A5 in docs/privacy.
 
-        Raises
-        ------
-        BudgetError
-            As `_not_drawn`, `_charged` and `_recalled`; nothing is to be drawn then.
+        Raises BudgetError as `_not_drawn`, `_charged` and `_recalled`; nothing is to be drawn then.
         """
         self._not_drawn(charge.label)
         paid = self._recalled(charge, what or repr(charge.label)) if again else self._charged(charge, **where)

@@ -31,6 +31,8 @@ from dpopt.transcript.released import NoisyAnswers, SampledQueries
 class Curator(Door[PrivateDataset]):
     """Answers the driver of DualQuery with released values only.
 
+    Parameters as for `Door`, and
+
     Parameters
     ----------
     clauses : Clauses
@@ -39,13 +41,7 @@ class Curator(Door[PrivateDataset]):
         Step eta.
     marginals : MarginalSet, optional
         Marginals whose cells are these clauses, in this order; they are counted by one pass over the records each.
-    dataset, ledger, journal, use :
-        As in `Door`, which refuses a table of another size.
-
-    Raises
-    ------
-    WorkloadError
-        If the marginals have another number of cells than there are clauses.
+    Raises WorkloadError if the marginals have another number of cells than there are clauses.
     """
 
     def __init__(
@@ -79,10 +75,7 @@ class Curator(Door[PrivateDataset]):
         charge is computed here from the number of records observed, never taken from the caller. Privacy: F1 in
         docs/privacy.
 
-        Raises
-        ------
-        BudgetError
-            If the ledger has no reservation left for this charge; nothing is drawn then.
+        Raises BudgetError if the ledger has no reservation left for this charge; nothing is drawn then.
         """
         return self._draw(draws, self._charged(self._next_charge(draws), round=self._round))
 
@@ -91,10 +84,7 @@ class Curator(Door[PrivateDataset]):
 
         Privacy: A5, F1 in docs/privacy.
 
-        Raises
-        ------
-        BudgetError
-            If no such charge was recalled, or it is not that of the next round.
+        Raises BudgetError if no such charge was recalled, or it is not that of the next round.
         """
         draws = 1 if self._paid is None else self._paid.count
         return self._draw(draws, self._recalled(self._next_charge(draws), "the next round"))
@@ -114,8 +104,7 @@ class Curator(Door[PrivateDataset]):
         """Charge, then measure all one-way marginals with integer noise, where the plan says so.
 
         Neighbouring relation and sensitivity: over d attributes one record added or removed moves the counts by d in L1
-        and sqrt(d) in L2; replacing one, by at most 2 d and sqrt(2 d). With `again`, the charge was recalled without
-        its values, and pays for these; nothing had left the curator. Privacy: A3, A5, C1, C4 in docs/privacy. Test:
+        and sqrt(d) in L2; replacing one, by at most 2 d and sqrt(2 d). Privacy: A3, A5, C1, C4 in docs/privacy. Test:
         `tests/private/test_one_way.py`.
         """
         schema = self._dataset._schema

@@ -30,6 +30,8 @@ class FemCurator(Door[PrivateDataset]):
     charge of a round is that of one selection of range eps0 (`dpopt.accounting.selections`), whatever the records.
     Privacy: E5 in docs/privacy. Test: `tests/private/test_fem_curator.py`.
 
+    Parameters as for `Door`, and
+
     Parameters
     ----------
     queries : MarginalSet or Clauses
@@ -38,13 +40,7 @@ class FemCurator(Door[PrivateDataset]):
         eps0: the range of a selection.
     records : int
         Number s of synthetic records of each round.
-    dataset, ledger, journal, use :
-        As in `Door`, which refuses a table of another size.
-
-    Raises
-    ------
-    PlanError
-        If there are too many queries to select from.
+    Raises PlanError if there are too many queries to select from.
     """
 
     def __init__(
@@ -76,13 +72,9 @@ class FemCurator(Door[PrivateDataset]):
     def select(self, records: NDArray[np.int32], *, round: int, again: bool = False) -> SelectedQuery:  # noqa: A002 (the journal's word)
         """Charge, then select a query that these synthetic records (s, d) answer badly.
 
-        With `again`, the charge was recalled without its selection, and pays for this one; nothing had left the
-        curator. Privacy: A3, A5, E5 in docs/privacy.
+        Privacy: A3, A5, E5 in docs/privacy.
 
-        Raises
-        ------
-        PlanError
-            If there are not s records.
+        Raises PlanError if there are not s records.
         """
         satisfied, by = self._answers_of(records)
         draw = partial(self._selection.draw, satisfied, by, self._words)

@@ -35,13 +35,8 @@ class MatrixCurator(Door[PrivateDataset]):
             One row for each count. Public.
         epsilon
             At which delta is charged, where a ratio of probabilities is larger; from 0.001 to 40.
-
-        Raises
-        ------
-        AccountingError
-            If the weights are no matrix; nothing is spent then.
-        BudgetError
-            If the ledger has no reservation left for the charges, or the count was drawn before.
+        Raises AccountingError if the weights are no matrix, before anything is spent; BudgetError if the ledger has no
+        reservation left for the charges, or the count was drawn before.
         """
         charges = matrix_charges(weights, epsilon, self._relation)
         self._not_drawn(charges[0].label)

@@ -34,26 +34,18 @@ class MeasuringCurator(CountingCurator):
     ) -> SelectedMarginal:
         """Charge, then select a candidate by the exponential mechanism.
 
+        Neighbouring relation and sensitivity: see `CandidateScores`. Theorem and the implemented distribution: see
+        `dpopt.private.mechanisms.selection_distribution.selection_weights`. The charge is computed here from the
+        selection, never taken from the caller. Privacy: A3, A5, E2, E4 in docs/privacy. Test:
+        `tests/boundary/test_exact_loss.py`.
+
         Parameters
         ----------
         records : (r, d) int32 array
             Public records that the counts are compared with.
         multiplicity : (r,) int64 array
             How often each of them counts.
-        again
-            The charge was recalled without its selection, and pays for this one; nothing had left the curator.
-
-        Notes
-        -----
-        Neighbouring relation and sensitivity: see `CandidateScores`. Theorem and the implemented distribution: see
-        `dpopt.private.mechanisms.selection_distribution.selection_weights`. The charge is computed here from the
-        selection, never taken from the caller. Privacy: A3, A5, E2, E4 in docs/privacy. Test:
-        `tests/boundary/test_exact_loss.py`.
-
-        Raises
-        ------
-        PlanError, WorkloadError
-            If records or candidates do not fit; nothing is spent then.
+        Raises PlanError or WorkloadError if records or candidates do not fit; nothing is spent then.
         """
         sizes = self._dataset._schema.sizes
         check_marginals(selection.candidates, sizes, f"round {selection.round}")

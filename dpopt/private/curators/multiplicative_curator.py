@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from typing import Unpack
@@ -15,21 +14,12 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.errors import PlanError
 from dpopt.private.curators.door import Door, Use
 from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.measurements.noisy_counts import noise_charge, once_or_twice
+from dpopt.private.measurements.noisy_counts import NamedNoise, noise_charge, once_or_twice
 from dpopt.private.selections.multiplicative_scores import MarginalDistribution, SignedQueryDistribution, check_public
 from dpopt.private.tables.dataset import AnyQueries, PrivateDataset
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.transcript.journal import Journal
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal, SelectedQuery
-
-
-@dataclass(frozen=True, slots=True)
-class RoundMeasurement:
-    """Name, scale and distribution of the noise of one round's measurement; public."""
-
-    name: str
-    scale: float
-    gaussian: bool
 
 
 class MultiplicativeCurator(Door[PrivateDataset]):
@@ -44,6 +34,8 @@ class MultiplicativeCurator(Door[PrivateDataset]):
     relation, never taken from the caller. Privacy: C13, E6, E7 in docs/privacy. Test:
     `tests/boundary/test_exact_loss.py`.
 
+    Parameters as for `Door`, and
+
     Parameters
     ----------
     queries : MarginalSet or Clauses
@@ -56,13 +48,7 @@ class MultiplicativeCurator(Door[PrivateDataset]):
         Discrete Gaussian noise; discrete Laplace noise otherwise.
     whole_marginals : bool
         Marginals are selected and measured as wholes; otherwise single queries.
-    dataset, ledger, journal, use :
-        As in `Door`, which refuses a table of another size.
-
-    Raises
-    ------
-    PlanError
-        If there are too many queries, or range and scale are out of range; nothing is spent then.
+    Raises PlanError if there are too many queries, or range and scale are out of range; nothing is spent then.
     """
 
     def __init__(
@@ -97,12 +83,9 @@ class MultiplicativeCurator(Door[PrivateDataset]):
     def select_query(self, answers: NDArray[np.int64], *, round: int, again: bool = False) -> SelectedQuery:  # noqa: A002
         """Charge, then select a query that these public answers (m,) miss.
 
-        With `again`, the charge was recalled without its draw, and pays for this one. Privacy: E6 in docs/privacy.
+        Privacy: E6 in docs/privacy.
 
-        Raises
-        ------
-        PlanError
-            If the answers do not fit; nothing is spent then.
+        Raises PlanError if the answers do not fit; nothing is spent then.
         """
         if self._starts is not None:
             raise PlanError("this run selects marginals")
@@ -136,19 +119,16 @@ class MultiplicativeCurator(Door[PrivateDataset]):
 
         Privacy: C13 in docs/privacy.
 
-        Raises
-        ------
-        PlanError
-            If there is no such query or marginal; nothing is spent then.
+        Raises PlanError if there is no such query or marginal; nothing is spent then.
         """
         last = len(self._counts) if self._starts is None else len(self._starts) - 1
         if not 0 <= chosen < last:
             raise PlanError(f"round {round}: number {chosen} was to be measured; there are {last:,}, from 0 on")
-        planned = RoundMeasurement(f"round {round}", self._scale, self._gaussian)
+        planned = NamedNoise(f"round {round}", self._scale, self._gaussian)
         charge = self._paid_once(self._measurement_charge(planned), again=again, round=round)
         first, last = (chosen, chosen + 1) if self._starts is None else self._starts[chosen : chosen + 2]
         return self._noisy(self._counts[first:last], planned, charge, round=round)
 
-    def _measurement_charge(self, planned: RoundMeasurement) -> Charge:
+    def _measurement_charge(self, planned: NamedNoise) -> Charge:
         sensitivity = 1 if self._starts is None else once_or_twice(1, self._relation)
         return noise_charge(planned, sensitivity, self._relation)

@@ -26,17 +26,6 @@ MOST_QUERIES = 1 << 20
 class NetCurator(Door[PrivateDataset]):
     """Answers a driver with one selected database, once.
 
-    Parameters
-    ----------
-    queries : MarginalSet or Clauses
-        The k queries of the class C; each is 0 or 1 of a record.
-    range_ : Decimal
-        epsilon of the selection, an exact decimal.
-    dataset, ledger, journal, use :
-        As in `Door`, which refuses a table of another size.
-
-    Notes
-    -----
     **Mechanism.** Of the public candidates D', one is selected with probability proportional to exp(epsilon u / (2 /
     size)), u(D, D') = -max over Q in C of |count_Q(D) / size - Q(D')|.
 
@@ -48,10 +37,15 @@ class NetCurator(Door[PrivateDataset]):
     as a bounded-range mechanism also (epsilon^2 / 8)-zCDP. The charge is computed here from the range, never taken from
     the caller. Privacy: E8, E9 in docs/privacy. Test: `tests/boundary/test_exact_loss.py`.
 
-    Raises
-    ------
-    PlanError
-        If there are more than 2^20 queries.
+    Parameters as for `Door`, and
+
+    Parameters
+    ----------
+    queries : MarginalSet or Clauses
+        The k queries of the class C; each is 0 or 1 of a record.
+    range_ : Decimal
+        epsilon of the selection, an exact decimal.
+    Raises PlanError if there are more than 2^20 queries.
     """
 
     def __init__(
@@ -85,13 +79,7 @@ class NetCurator(Door[PrivateDataset]):
         reach
             Errors above it weigh no less than it does. Public; it bounds the figures, and should be well above the
             least error of a multiset of m elements.
-        again
-            The charge was recalled without its selection, and pays for this one; nothing had left the curator.
-
-        Raises
-        ------
-        PlanError
-            If multisets and queries do not fit, or numbers are out of range; nothing is spent then.
+        Raises PlanError if multisets and queries do not fit, or numbers are out of range; nothing is spent then.
         """
         distribution = self._distribution_of(multisets, reach)
         draw = partial(self._multiset, multisets, distribution)

@@ -48,10 +48,7 @@ class PrefixRows:
         `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C16 in docs/privacy. Test:
         `tests/private/test_prefix_curator.py`.
 
-        Raises
-        ------
-        PlanError
-            For a graph, or under replace-one.
+        Raises PlanError for a graph, or under replace-one.
         """
         if bins_of_a_record != 1 or relation is not NeighbouringRelation.ADD_REMOVE:
             raise PlanError("prefixes that grow count records that come: neighbours are add-remove, and no graphs")
@@ -60,10 +57,7 @@ class PrefixRows:
     def exact(self, counts: BinCounts, first: int, last: int) -> NDArray[np.int64]:
         """Return rows first, ..., last - 1. Private; nothing depends on later bins.
 
-        Raises
-        ------
-        PrivateDataError
-            If there is not one weight for each bin, or there are too many records.
+        Raises PrivateDataError if there is not one weight for each bin, or there are too many records.
         """
         if counts._counts.size != self.weights.size or counts._rows > MOST_RECORDS:
             raise PrivateDataError(
@@ -88,12 +82,8 @@ class PrefixCurator(Door[BinCounts]):
 
         Neighbouring relation, sensitivity and theorem: see `PrefixRows.charge`. Privacy: A3, A5, C16 in docs/privacy.
 
-        Raises
-        ------
-        BudgetError
-            If the rows were drawn before, the charge on file is another one, or is not reserved; nothing is drawn then.
-        PrivateDataError
-            As `PrefixRows.exact`.
+        Raises BudgetError if the rows were drawn before, the charge on file is another one, or is not reserved, before
+        anything is drawn; PrivateDataError as `PrefixRows.exact`.
         """
         first = self._measured
         if not first < last <= rows.weights.size:

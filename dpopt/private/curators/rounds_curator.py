@@ -28,12 +28,8 @@ class RoundsCurator(Door[BinCounts]):
         last time. Both are public: functions of released values. Neighbouring relation, sensitivity and theorem: see
         `SumsInRounds.charge`. Privacy: A3, C5, C20 in docs/privacy.
 
-        Raises
-        ------
-        BudgetError
-            If no round is left, a bin had its last time before, or the charge is not reserved; nothing is drawn then.
-        PlanError, PrivateDataError
-            If groups and bins do not fit together; nothing is drawn then.
+        Raises BudgetError if no round is left, a bin had its last time before, or the charge is not reserved, before
+        anything is drawn; PlanError or PrivateDataError if groups and bins do not fit together; nothing is drawn then.
         """
         place = self._measured
         if place == len(rounds.scales) or self._rounds not in (None, rounds):

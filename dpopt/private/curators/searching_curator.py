@@ -34,10 +34,7 @@ from dpopt.transcript.released import NoisySearch
 class _Search:
     """A binary search of a run, and the noise of its comparisons.
 
-    Raises
-    ------
-    PlanError
-        If a number is out of range.
+    Raises PlanError if a number is out of range.
     """
 
     number: int
@@ -148,11 +145,7 @@ class SearchingCurator(CountingCurator):
     ----------
     shape : tuple of int
         Bins of each axis that the plan was made for; the counts are those of the cells in C order.
-
-    Raises
-    ------
-    PrivateDataError
-        If another number of bins was counted.
+    Raises PrivateDataError if another number of bins was counted.
     """
 
     _dataset: BinCounts
@@ -177,12 +170,9 @@ class SearchingCurator(CountingCurator):
         Neighbouring relation, sensitivity and theorem: `dpopt.private.curators.searching_curator.search_charge`. The
         charge is computed here, from what is searched. Privacy: D1 in docs/privacy.
 
-        Raises
-        ------
-        BudgetError
-            If the ledger has no reservation left for this charge, or the search was made before; nothing is drawn then.
-        PlanError
-            If this is no search, or it cannot end with so many comparisons; nothing is spent then.
+        Raises BudgetError if the ledger has no reservation left for this charge, or the search was made before, before
+        anything is drawn; PlanError if this is no search, or it cannot end with so many comparisons; nothing is spent
+        then.
         """
         if type(what) is not IntervalSearch or len(self._shape) != 1:
             raise PlanError(f"found a {type(what).__name__}; expected a search for the end of an interval")
@@ -204,12 +194,9 @@ class SearchingCurator(CountingCurator):
         Neighbouring relation, sensitivity and theorem: see `MedianCut.charge`. The charge is computed here. Privacy: D2
         in docs/privacy.
 
-        Raises
-        ------
-        BudgetError
-            If the ledger has no reservation left for this charge, or the cut was made before; nothing is drawn then.
-        PlanError
-            If this is no cut, or it cannot end with so many comparisons; nothing is spent then.
+        Raises BudgetError if the ledger has no reservation left for this charge, or the cut was made before, before
+        anything is drawn; PlanError if this is no cut, or it cannot end with so many comparisons; nothing is spent
+        then.
         """
         if type(what) is not MedianCut or what.axis >= len(self._shape):
             raise PlanError(f"found {what!r}; expected a cut along one of {len(self._shape)} axes")

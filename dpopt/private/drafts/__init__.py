@@ -8,8 +8,7 @@
 | scales.py | the order of answers on a scale, and of texts that begin with numbers |
 | few_rows.py | what fewer than five rows decide |
 | guess_dates.py | the form of dates, and bins by their span |
-| column_types.py | the type of a column, kept in the draft |
-| column_values.py | the values of a column, and the unit of one of durations |
+| column_values.py | the values of a column, its type, and the unit of one of durations |
 | guess_lengths.py | dates that follow others: lengths, or a rule |
 | guess_rules.py | what holds in every row: rules, sums and orders to be accepted |
 | unused_columns.py | columns that a schema does not name, and may name people |

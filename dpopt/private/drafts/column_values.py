@@ -1,4 +1,4 @@
-"""The values of a column from which its attribute is drafted, and the unit of a column of durations."""
+"""The values of a column from which its attribute is drafted, its type, and the unit of a column of durations."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.errors import SchemaError
 from dpopt.private.readers.arrow_types import durations_of
-from dpopt.schema.dates import NANOSECONDS, TICKS
+from dpopt.schema.dates import NANOSECONDS, TICKS, has_time
+from dpopt.schema.schema import Attribute, AttributeKind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,3 +57,30 @@ def in_natural_unit(column: ColumnValues, tick: str) -> ColumnValues:
     numbers = durations_of(column.values.view(pa.duration(tick)), unit)
     exact = unit == whole and np.abs(numbers).max() < 2**53
     return replace(column, values=pa.array(numbers.astype(np.int64) if exact else numbers), unit=unit)
+
+
+def with_type(attribute: Attribute, kind: pa.DataType) -> Attribute:
+    """Return an attribute with the Arrow type of its column, if it would come back in another and this holds its bins.
+
+    Texts have no type to keep: what they say, such as a date, comes back as what it is.
+    """
+    import pyarrow as pa
+
+    name, usual = str(kind), "double"
+    if pa.types.is_dictionary(kind):
+        name = "ordered category" if kind.ordered else "category"
+    if attribute.kind is AttributeKind.BOOLEAN:
+        usual = "bool"
+    elif attribute.date_format is not None:
+        usual = "timestamp[s]" if has_time(attribute.date_format) else "date32[day]"
+    elif attribute.duration is not None:
+        usual = "duration[ns]" if attribute.duration == "nanoseconds" else "duration[us]"
+    elif attribute.integer or all(isinstance(value, int) for value in attribute.values or (0.5,)):
+        usual = "int64"
+    # pandas has types of its own for whole numbers and truth values of which some are missing
+    nullable = attribute.missing is not None and (pa.types.is_integer(kind) or pa.types.is_boolean(kind))
+    try:
+        same = name == usual and not nullable
+        return attribute if same else replace(attribute, arrow=name, ordered=attribute.ordered or "ordered" in name)
+    except SchemaError:  # it is read as something else, or its bins reach farther
+        return attribute

@@ -18,8 +18,7 @@ from dpopt.errors import PrivateDataError, SchemaError, counted, spoken
 from dpopt.files.json_files import write_json_object
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.page import page
-from dpopt.private.drafts.column_types import with_type
-from dpopt.private.drafts.column_values import ColumnValues, in_natural_unit
+from dpopt.private.drafts.column_values import ColumnValues, in_natural_unit, with_type
 from dpopt.private.drafts.few_rows import decided_by_few
 from dpopt.private.drafts.guess_attribute import Guess, Limits, guess_attribute
 from dpopt.private.drafts.guess_lengths import draft_lengths
@@ -34,10 +33,17 @@ from dpopt.private.readers.table_problems import ENDS, NO_TEXT, shown
 from dpopt.private.readers.table_reading import USUAL, OnInvalid, TableReading
 from dpopt.private.readers.table_sources import BLANKS, TableSource, trimmed
 from dpopt.private.tables.dataset import Progress
-from dpopt.schema.declared import declared_words
 from dpopt.schema.finer import rough_differences
 from dpopt.schema.rules.rule_json import rule_to_json
-from dpopt.schema.schema import LARGEST_SIZE, READING_KEYS, Attribute, Schema, attribute_to_json, number_text
+from dpopt.schema.schema import (
+    LARGEST_SIZE,
+    READING_KEYS,
+    Attribute,
+    Schema,
+    attribute_to_json,
+    declared_words,
+    number_text,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -114,10 +114,7 @@ class DaskWorkers:
     def connect(cls, address: str) -> DaskWorkers:
         """Use the workers of a cluster that runs already. TLS is set up in Dask's own configuration.
 
-        Raises
-        ------
-        DpoptError
-            If the libraries are missing, or nothing answers there.
+        Raises DpoptError if the libraries are missing, or nothing answers there.
         """
         _import_dask()
         from distributed import Client

@@ -23,7 +23,7 @@ def runs_of(starts: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
 def exact_counts(
     dataset: PrivateDataset, queries: AnyQueries, *, threads: int = USUAL, progress: Progress | None = None
 ) -> NDArray[np.int64]:
-    """Return how many records lie in each cell, or satisfy each clause. Private.
+    """Return how many records lie in each cell, or satisfy each clause, (m,) int64. Private.
 
     How they are counted is the data set's affair: columns in memory, lists of ones, or parts that are read one after
     the other.
@@ -35,9 +35,5 @@ def exact_counts(
     progress
         Called in the caller's thread with the share that is done. On columns in memory its steps depend on public sizes
         only; elsewhere they show how many records there are, so that they are for the owner's terminal alone.
-
-    Returns
-    -------
-    counts : (m,) int64
     """
     return dataset._count(queries, threads=threads, progress=progress)

@@ -64,13 +64,7 @@ class NamedQueries:
 
 
 class BatchCounter:
-    """Adds up how many records of batches lie in each cell, or satisfy each clause.
-
-    Attributes
-    ----------
-    counts : (m,) int64
-        The sums so far. Private.
-    """
+    """Adds up how many records of batches lie in each cell, or satisfy each clause: `counts` (m,) int64, private."""
 
     def __init__(self, named: NamedQueries, *, threads: int) -> None:
         self.named = named

@@ -12,29 +12,12 @@ from dpopt.accounting.conversions import sum_upward
 from dpopt.accounting.measurements import joint_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError
-from dpopt.private.measurements.noisy_counts import check_scale, noise_charge, once_or_twice
+from dpopt.private.measurements.noisy_counts import NamedNoise, noise_charge, once_or_twice
 from dpopt.private.tables.bin_counts import BinCounts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Measurement:
-    """Name, and distribution and scale of the noise."""
-
-    name: str
-    """Name of the measurement; it identifies the measurement within a run."""
-    scale: float
-    """sigma of the discrete Gaussian or b of the discrete Laplace distribution, in records."""
-    gaussian: bool
-    """Which of the two."""
-
-    def __post_init__(self) -> None:
-        if not self.name:
-            raise PlanError("a measurement needs a name; say in words what is counted")
-        check_scale(self.name, self.scale)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GroupSums(_Measurement):
+class GroupSums(NamedNoise):
     """Sums over groups of bins that have no bin in common, such as one level of a tree."""
 
     groups: NDArray[np.int64]
@@ -43,7 +26,7 @@ class GroupSums(_Measurement):
     """How many groups there are."""
 
     def __post_init__(self) -> None:
-        _Measurement.__post_init__(self)
+        NamedNoise.__post_init__(self)
         if self.groups.size and not (self.groups.min() >= -1 and self.groups.max() < self.number):
             raise PlanError(f"{self.name}: groups are numbered 0 to {self.number - 1:,}, and -1 is none")
 
@@ -118,7 +101,7 @@ class SumsInRounds:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SortedCounts(_Measurement):
+class SortedCounts(NamedNoise):
     """The counts in increasing order; the largest ones where fewer are asked for, zeros first where more are."""
 
     length: int
@@ -128,7 +111,7 @@ class SortedCounts(_Measurement):
     ..., 2, 1. None: all are measured one by one."""
 
     def __post_init__(self) -> None:
-        _Measurement.__post_init__(self)
+        NamedNoise.__post_init__(self)
         if self.length < 1:
             raise PlanError(f"{self.name}: expected at least one count, found {self.length}")
         if self.ranked is not None and not 0 <= self.ranked <= self.length:
@@ -163,7 +146,7 @@ class SortedCounts(_Measurement):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BinsInUse(_Measurement):
+class BinsInUse(NamedNoise):
     """How many bins have a record: for a graph, how many nodes have an edge."""
 
     def charge(self, bins_of_a_record: int, relation: NeighbouringRelation) -> Charge:

@@ -10,20 +10,14 @@ from numpy.typing import NDArray
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
-from dpopt.private.measurements.noisy_counts import check_scale, noise_charge, once_or_twice
+from dpopt.private.measurements.noisy_counts import NamedNoise, noise_charge, once_or_twice
 from dpopt.private.tables.bin_counts import ColumnCounts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ColumnSums:
+class ColumnSums(NamedNoise):
     """Sums over disjoint intervals of cells."""
 
-    name: str
-    """It identifies the measurement within a run."""
-    scale: float
-    """sigma of the discrete Gaussian or b of the discrete Laplace distribution, in records."""
-    gaussian: bool
-    """Which of the two."""
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
     """Shape (m,). The first cell of each interval, and the one after its last; in order."""
@@ -32,7 +26,7 @@ class ColumnSums:
     released values, and the charge was fixed before."""
 
     def __post_init__(self) -> None:
-        check_scale(self.name, self.scale)
+        NamedNoise.__post_init__(self)
         in_order = bool(np.all(self.starts < self.stops) and np.all(self.stops[:-1] <= self.starts[1:]))
         if not self.starts.size or self.starts.shape != self.stops.shape or self.starts[0] < 0 or not in_order:
             raise PlanError(f"{self.name}: expected intervals of cells in order, none with a cell of another")

@@ -31,19 +31,7 @@ class ProjectedPoints(Declared[HalfspacePoints, Projections]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Noised:
-    """Scale and distribution of the noise."""
-
-    scale: float
-    """sigma of the discrete Gaussian or b of the discrete Laplace distribution."""
-    gaussian: bool
-
-    def __post_init__(self) -> None:
-        check_scale("halfspaces", self.scale, "")
-
-
-@dataclass(frozen=True, slots=True)
-class Sides(_Noised):
+class Sides:
     """One number for each projection and canonical direction: how records fall to its two sides.
 
     Under replace-one the number of records on the positive side. Under add-remove, where the number of records is not
@@ -51,6 +39,13 @@ class Sides(_Noised):
     budget, since one record moves it by 1 and the share of a side by half of that. A tie <A_i x, u_j> = 0 is not on the
     positive side.
     """
+
+    scale: float
+    """sigma of the discrete Gaussian or b of the discrete Laplace distribution."""
+    gaussian: bool
+
+    def __post_init__(self) -> None:
+        check_scale("halfspaces", self.scale, "")
 
     @property
     def name(self) -> str:

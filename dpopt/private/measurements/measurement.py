@@ -53,15 +53,6 @@ class Measurement:
     def charge(self, sizes: NDArray[np.integer], relation: NeighbouringRelation) -> Charge:
         """Return the charge, a function of the queries and the scale alone.
 
-        Parameters
-        ----------
-        sizes : (d,) integers
-            Number of codes of each attribute of the schema.
-        relation
-            The neighbouring relation of the charge.
-
-        Notes
-        -----
         **Sensitivity.** `sensitivity`: so many counts differ between neighbours at most, each by 1 (L1; its root in
         L2). Of M marginals M under add-remove, 2 M under replace-one; of clauses
         `dpopt.queries.sensitivity.clauses.count_sensitivity`. Of residuals and distances the L1 distance of neighbours,
@@ -70,6 +61,8 @@ class Measurement:
 
         **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C2, C3, C15, C18 in docs/privacy.
         Tests: `tests/private/test_measuring_curator.py`, `tests/queries/test_residuals.py`.
+
+        `sizes` (d,) are the numbers of codes of each attribute of the schema.
         """
         self.check_against(sizes)
         sensitivity = self.sensitivity(relation, sizes)
@@ -141,10 +134,7 @@ class NumberOfRecords(SizeMeasurement):
         **Sensitivity.** Add-remove: 1 in L1 and in L2. **Theorem.** `dpopt.accounting.measurements.measurement_charge`.
         Privacy: C1, C12, C14 in docs/privacy. Test: `tests/boundary/test_exact_loss_of_sizes.py`.
 
-        Raises
-        ------
-        PlanError
-            Under replace-one, where it is public and costs nothing.
+        Raises PlanError under replace-one, where it is public and costs nothing.
         """
         if relation is NeighbouringRelation.REPLACE_ONE:
             raise PlanError(

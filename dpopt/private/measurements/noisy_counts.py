@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,24 @@ class Noised(Protocol):
     def gaussian(self) -> bool:
         """Which of the two."""
         ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NamedNoise:
+    """The base of most measurements: what is `Noised`, as fields."""
+
+    name: str
+    """It identifies the measurement within a run."""
+    scale: float
+    """sigma of the discrete Gaussian or b of the discrete Laplace distribution, in `UNITS` of what is measured."""
+    gaussian: bool
+    """Which of the two."""
+    UNITS: ClassVar[str] = " records"
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise PlanError("a measurement needs a name; say in words what is counted")
+        check_scale(self.name, self.scale, self.UNITS)
 
 
 def noise_charge(measurement: Noised, sensitivity: int, relation: NeighbouringRelation) -> Charge:

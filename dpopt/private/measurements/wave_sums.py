@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivateDataError
-from dpopt.private.measurements.noisy_counts import check_scale, noise_charge, once_or_twice
+from dpopt.private.measurements.noisy_counts import NamedNoise, noise_charge, once_or_twice
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.waves import waves_of
 
@@ -23,15 +24,10 @@ MOST_RECORDS = 2**36
 
 
 @dataclass(frozen=True, slots=True)
-class WaveSums:
+class WaveSums(NamedNoise):
     """As many sums as bins; each adds up all bins with whole weights."""
 
-    name: str
-    """Name of the measurement; it identifies the measurement within a run."""
-    scale: float
-    """sigma of the discrete Gaussian or b of the discrete Laplace distribution, in units."""
-    gaussian: bool
-    """Which of the two."""
+    UNITS: ClassVar[str] = " units"
     bins: int
     """From 1 to 65,536."""
     prefixes: bool
@@ -40,12 +36,12 @@ class WaveSums:
     """The integer that represents 1, the norm of a column before rounding: from 1 to 2^25."""
 
     def __post_init__(self) -> None:
-        if not self.name or not 1 <= self.bins <= MOST_WAVES or not 1 <= self.unit <= LARGEST_UNIT:
+        NamedNoise.__post_init__(self)
+        if not 1 <= self.bins <= MOST_WAVES or not 1 <= self.unit <= LARGEST_UNIT:
             raise PlanError(
-                f"found waves of the name {self.name!r}, over {self.bins:,} bins, in units of {self.unit:,}; expected "
-                f"a name, 1 to {MOST_WAVES:,} bins, and a unit from 1 to {LARGEST_UNIT:,}"
+                f"{self.name}: found waves over {self.bins:,} bins, in units of {self.unit:,}; expected 1 to "
+                f"{MOST_WAVES:,} bins, and a unit from 1 to {LARGEST_UNIT:,}"
             )
-        check_scale(self.name, self.scale, " units")
 
     def sensitivity(self, relation: NeighbouringRelation) -> int:
         """Return by how much two neighbours differ: in L1 for Laplace noise, in squared L2 for Gaussian noise, at most."""

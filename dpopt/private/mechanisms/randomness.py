@@ -41,20 +41,8 @@ class SeededWords:
 
 
 def uniform_below(total: int, count: int, source: RandomWords) -> NDArray[np.uint64]:
-    """Return integers exactly uniform on 0 .. total - 1, as pairs of words.
+    """Return integers exactly uniform on 0 .. total - 1, as high and low words, (count, 2); `total` is at most 2**127.
 
-    Parameters
-    ----------
-    total
-        From 1 to 2**127.
-
-    Returns
-    -------
-    (count, 2) uint64 array
-        High and low word of each integer.
-
-    Notes
-    -----
     Words are masked to the bit length of ``total - 1`` and rejected when above it, so each integer is exactly uniform
     and at most two pairs of words are needed for it on average. How many were rejected depends on `total`; that time is
     not hidden (known limits).

@@ -24,6 +24,10 @@ _LARGEST_TABLE = 4_000_000
 class ExponentialTable:
     """The weight of a query whose score lies D below the largest one, for D = 0 .. clamp.
 
+    The product of two entries, rounded once more, has relative error at most 3 * 2**-53 (1 + 2**-50): each factor
+    contributes one rounding, the product the third. It is at least 2**-(depth + 1) and has 53 bits, so times 2**(depth
+    + 54) it is an exact integer.
+
     Parameters
     ----------
     step : Decimal
@@ -42,12 +46,6 @@ class ExponentialTable:
         D is split as ``high * 2**bits + low``.
     high, low : (r,) and (2**bits,) float64 arrays
         exp(-eta high 2**bits / n) and exp(-eta low / n), each the double nearest to the true value.
-
-    Notes
-    -----
-    The product of two entries, rounded once more, has relative error at most 3 * 2**-53 (1 + 2**-50): each factor
-    contributes one rounding, the product the third. It is at least 2**-(depth + 1) and has 53 bits, so times 2**(depth
-    + 54) it is an exact integer.
     """
 
     __slots__ = ("bits", "clamp", "high", "low")
@@ -108,17 +106,6 @@ def clamp_of(range_: Decimal, spread: int) -> int:
 def selection_weights(scores: Sequence[int], *, range_: Decimal, spread: int) -> list[int]:
     """Return a whole number for each candidate, to which the probability of selecting it is exactly proportional.
 
-    Parameters
-    ----------
-    scores
-        One whole number per candidate, at most 10,000; larger is better. Private.
-    range_
-        Range of the mechanism, positive, an exact decimal.
-    spread
-        Largest minus smallest change of the scores over the candidates, for any two neighbours; at least 1.
-
-    Notes
-    -----
     **Distribution.** Candidate c has the weight 2^112 exp(-range min(top - score_c, clamp) / spread), rounded to a
     whole number, `clamp` being the largest whole number with exp(-range clamp / spread) at least 2^-50.
 
@@ -128,6 +115,15 @@ def selection_weights(scores: Sequence[int], *, range_: Decimal, spread: int) ->
 
     Checked by `tests/private/test_selection_distribution.py` (against rational arithmetic written apart from this file,
     range over all neighbours) and `tests/statistics/test_draws.py`.
+
+    Parameters
+    ----------
+    scores
+        One whole number per candidate, at most 10,000; larger is better. Private.
+    range_
+        Range of the mechanism, positive, an exact decimal.
+    spread
+        Largest minus smallest change of the scores over the candidates, for any two neighbours; at least 1.
     """
     top, clamp = max(scores), clamp_of(range_, spread)
     with localcontext(_context()):

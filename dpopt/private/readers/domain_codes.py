@@ -163,14 +163,9 @@ def parse_numbers(texts: pa.Array, decimal: str = ".") -> tuple[NDArray[np.float
 
 
 def parse_dates(texts: pa.Array, form: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Read texts as dates of a declared form, as seconds since 1970-01-01: see `dpopt.schema.dates`.
+    """Read texts as dates of a declared form, as seconds since 1970-01-01 (`dpopt.schema.dates`); and which are such.
 
-    Returns
-    -------
-    numbers : (n,) float64
-        NaN where a text has another form, or there is no such day or time.
-    readable : (n,) bool
-        Whether it is such a date.
+    A text of another form, or of no such day or time, gives NaN.
     """
     first, *others = forms_of(form)
     numbers, readable = _dates_of_one_form(texts, first)

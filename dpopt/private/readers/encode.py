@@ -174,21 +174,12 @@ class ColumnEncoder:
         values, first, rows = np.unique(encoded.indices.to_numpy(), return_index=True, return_counts=True)
         texts = encoded.dictionary.to_pylist()
         order = np.argsort(first)[:REMEMBERED]
-        self.problems.add(
-            (
-                (
-                    texts[values[position]],
-                    Found(
-                        Problem(int(codes[bad[first[position]]])),
-                        texts[values[position]] or "",
-                        self.rows + int(bad[first[position]]),
-                        int(rows[position]),
-                    ),
-                )
-                for position in order
-            ),
-            bad.size,
+        different = zip(values[order].tolist(), bad[first[order]].tolist(), rows[order].tolist(), strict=True)
+        found = (
+            (texts[value], Found(Problem(int(codes[row])), texts[value] or "", self.rows + row, number))
+            for value, row, number in different
         )
+        self.problems.add(found, bad.size)
 
 
 def as_floats(array: pa.Array) -> NDArray[np.float64]:

@@ -164,10 +164,7 @@ def open_table(table: AnyTable, reading: TableReading | None = None) -> TableSou
     name of the file alone says whether it is Parquet (.parquet, .pq) or text. It always says what is a file of Excel,
     SPSS, Stata or SAS.
 
-    Raises
-    ------
-    PrivateDataError
-        If there is no such file, or its format is none of those that can be read.
+    Raises PrivateDataError if there is no such file, or its format is none of those that can be read.
     """
     if isinstance(table, BitTable):
         raise PrivateDataError(f"a {type(table).__name__} is a wide table of zeros and ones; {_FOR_WIDE_TABLES}")

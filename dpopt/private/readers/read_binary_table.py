@@ -149,7 +149,7 @@ def _columns(table: AnyBinaryTable, schema: Schema, reading: TableReading) -> Bi
         return _columns_of_file(Path(table), schema, reading)
     except MemoryError:
         raise PrivateDataError(
-            f"{Path(table).name} does not fit into the available memory: up to 10 bytes for each one of a sparse "
+            f"{Path(table).name} does not fit into the available memory: up to 20 bytes for each one of a sparse "
             f"matrix or of baskets, 35 for each pair, and 8 for each record. If a number of rows or entries in it is a "
             f"mistake, write it again; else use a machine with more memory, or the layout bits, which is read in place"
         ) from None

@@ -6,7 +6,7 @@ import codecs
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.constraints import OneOf, Whole, constrain
@@ -326,9 +326,7 @@ class TableReading:
         Raises SchemaError if one sign separates values, stands before fractions or stands between thousands, of which
         two would be the same.
         """
-        return replace(
-            self._form(",", trimmed=bool(self._declared_or_usual("trim"))), empty_lines=self.repairs.is_total
-        )
+        return replace(self._form(","), trimmed=bool(self.trim), empty_lines=self.repairs.is_total)
 
     def pairs_form(self) -> TextForm:
         """Return how the lines of a file of pairs are divided."""
@@ -343,13 +341,11 @@ class TableReading:
         form = replace(self._form(","), runs=True, quotes=False)
         return replace(form, separators=usual) if self.separator is None else form
 
-    def _form(self, usual: str, *, trimmed: bool = True) -> TextForm:
-        separator, decimal, thousands = (
-            self.separator or usual,
-            self._declared_or_usual("decimal"),
-            self._declared_or_usual("thousands"),
-        )
-        if decimal == separator and not self._declared_or_usual("quotes"):
+    def _form(self, usual: str) -> TextForm:
+        declared = {name: getattr(self, name) for name in USUAL if getattr(self, name) is not None}
+        how: dict[str, Any] = {**USUAL, "separator": usual, **declared}
+        separator, decimal, thousands = how["separator"], how["decimal"], how["thousands"]
+        if decimal == separator and not how["quotes"]:
             raise SchemaError(
                 f"{separator!r} cannot be both the separator and the decimal mark in a file without quotes; declare "
                 f"--separator with --decimal, or leave --no-quotes out"
@@ -363,17 +359,11 @@ class TableReading:
         return TextForm(
             signs,
             runs=runs,
-            quotes=bool(self._declared_or_usual("quotes")),
-            trimmed=trimmed,
-            multiline=bool(self._declared_or_usual("multiline")),
-            encoding=str(self._declared_or_usual("encoding")),
+            quotes=how["quotes"],
+            multiline=how["multiline"],
+            encoding=how["encoding"],
             decimal=f"{decimal}{thousands}",
         )
-
-    def _declared_or_usual(self, name: str) -> str | bool:
-        """Return the declared form of text files, or the usual one."""
-        found: str | bool | None = getattr(self, name)
-        return USUAL[name] if found is None else found
 
     def for_publication(self, schema: Schema) -> TableReading:
         """Return the same with numbers in place of the names of columns that the schema does not use."""
@@ -401,10 +391,7 @@ class TableReading:
         known = [field.name for field in fields(cls)]
         if not isinstance(obj, Mapping) or not set(obj) <= set(known):
             raise SchemaError(f"how the table was read is an object with {', '.join(known)}; found {shown(obj)}")
-        pair = obj.get("pair_columns")
-        if pair is not None and not isinstance(pair, list | tuple):
-            raise SchemaError(f"'pair_columns' are two numbers, found {shown(pair)}")
-        return cls(**{**obj, "pair_columns": None if pair is None else tuple(pair)})
+        return cls(**obj)
 
 
 def _separator(given: object) -> str:
@@ -442,7 +429,7 @@ def _texts(given: object) -> tuple[str, ...]:
 
 def _two_columns(given: object) -> tuple[int, int]:
     fits = (
-        isinstance(given, tuple)
+        isinstance(given, list | tuple)
         and len(given) == 2
         and all(type(one) is int and one >= 1 for one in given)
         and given[0] != given[1]
@@ -451,7 +438,7 @@ def _two_columns(given: object) -> tuple[int, int]:
         raise SchemaError(
             f"the columns of user and item are two different numbers from 1, such as 1 and 2; found {shown(given)}"
         )
-    return given  # type: ignore[return-value]
+    return given[0], given[1]  # type: ignore[index]  # just checked
 
 
 _CHECKED: Mapping[str, Callable[..., object]] = {

@@ -29,7 +29,7 @@ def split_lines(
     starts: NDArray[np.int32],
     bad: NDArray[np.uint8],
 ) -> int:
-    """Divide records into fields; the bytes of all fields go to `data`, one after the other.
+    """Divide records into fields and return their number; the bytes of all fields go to `data`, one after the other.
 
     Each record is divided independently: it ends with its line, whatever stands in it, unless `multiline`. A line ends
     with a newline, and a carriage return right before it. A byte order mark at the begin of a record is left out. A
@@ -59,10 +59,6 @@ def split_lines(
         starts[r + 1] is set to the end of record r in `block`.
     bad : (lines,) uint8
         bad[r] is set to what becomes of record r; a bad one has no fields.
-
-    Returns
-    -------
-    records : int
     """
     fields = records = position = begin = last = 0
     quoted = closed = False

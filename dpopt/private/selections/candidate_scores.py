@@ -28,17 +28,6 @@ _Counted = tuple[NDArray[np.int32], NDArray[np.signedinteger]]
 class CandidateScores(StaysHere):
     """Scores of marginals by the distance between their exact counts and those of public records.
 
-    Parameters
-    ----------
-    dataset : PrivateDataset
-        The records.
-    size : int
-        Public size: n under replace-one, n0 under add-remove.
-    threads : int
-        Threads for loops over candidates.
-
-    Notes
-    -----
     **Score.** Let k_c be the number of records in cell c, m_c that of public records, N of them in all. The score of a
     marginal is the sum ("l1") or the maximum ("max") over its cells of |N k_c - size m_c|: whole numbers, in units of 1
     / N records.
@@ -50,6 +39,11 @@ class CandidateScores(StaysHere):
 
     Counts are kept as the list of cells that are not empty. How long counting takes depends on the records; that time
     is not hidden (known limits). Progress depends on public sizes only.
+
+    Parameters
+    ----------
+    size : int
+        Public size: n under replace-one, n0 under add-remove.
     """
 
     def __init__(self, dataset: PrivateDataset, *, size: int, threads: int = USUAL) -> None:

@@ -36,20 +36,6 @@ def _check_size(size: int) -> None:
 class SignedQueryDistribution(SignedDraws):
     """Selects a signed query with probability proportional to exp(eps0 score / units).
 
-    Parameters
-    ----------
-    counts : (m,) int64 array
-        How many records satisfy each base query. Private.
-    rows : int
-        Exact number of records. Private under add-remove.
-    size : int
-        Public size: n under replace-one (then equal to `rows`), n0 under add-remove.
-    range_ : Decimal
-        eps0, the range of one selection.
-    relation : NeighbouringRelation
-
-    Notes
-    -----
     **Score.** With a_i the public answer to base query i in units of 1/1,024 record: 1,024 count_i - a_i, and for its
     negation 1,024 (rows - size) less that. Exact 64-bit integers. Over both signs the larger score is that of |q(D) -
     <q, p>|, which the lecture's exponential mechanism takes; both signs are offered, since their scores move together
@@ -62,6 +48,17 @@ class SignedQueryDistribution(SignedDraws):
     **Theorem.** Exponential mechanism as bounded range (Dong, Durfee and Rogers 2020), with the implemented
     distribution and the slack of `dpopt.private.selections.query_weights.QueryWeights`. Privacy: E3, E6 in
     docs/privacy. Test: `tests/private/test_multiplicative_scores.py`.
+
+    Parameters
+    ----------
+    counts : (m,) int64 array
+        How many records satisfy each base query. Private.
+    rows : int
+        Exact number of records. Private under add-remove.
+    size : int
+        Public size: n under replace-one (then equal to `rows`), n0 under add-remove.
+    range_ : Decimal
+        eps0, the range of one selection.
     """
 
     def __init__(
@@ -85,6 +82,14 @@ class SignedQueryDistribution(SignedDraws):
 class MarginalDistribution(StaysHere):
     """Selects a marginal by how far its exact counts lie from public answers.
 
+    **Score.** With a_c the public answer on cell c: the sum ("l1") or the maximum ("max") over the cells of a marginal
+    of |1,024 count_c - a_c|, less 1,024 times a public penalty.
+
+    **Neighbouring relation and sensitivity.** Those of `dpopt.private.selections.candidate_scores.CandidateScores`, by
+    `dpopt.accounting.selections.score_range` records, that is 1,024 times as many units. **Theorem** and distribution:
+    `dpopt.private.mechanisms.selection_distribution.selection_weights`. Privacy: E2, E7 in docs/privacy. Test:
+    `tests/private/test_multiplicative_scores.py`.
+
     Parameters
     ----------
     counts : (cells,) int64 array
@@ -95,17 +100,6 @@ class MarginalDistribution(StaysHere):
         Public size.
     range_ : Decimal
         Range of one selection.
-    relation : NeighbouringRelation
-
-    Notes
-    -----
-    **Score.** With a_c the public answer on cell c: the sum ("l1") or the maximum ("max") over the cells of a marginal
-    of |1,024 count_c - a_c|, less 1,024 times a public penalty.
-
-    **Neighbouring relation and sensitivity.** Those of `dpopt.private.selections.candidate_scores.CandidateScores`, by
-    `dpopt.accounting.selections.score_range` records, that is 1,024 times as many units. **Theorem** and distribution:
-    `dpopt.private.mechanisms.selection_distribution.selection_weights`. Privacy: E2, E7 in docs/privacy. Test:
-    `tests/private/test_multiplicative_scores.py`.
     """
 
     def __init__(

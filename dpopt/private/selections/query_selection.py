@@ -21,6 +21,19 @@ from dpopt.threads import USUAL
 class QuerySelection(SignedDraws):
     """Selects a signed query with probability proportional to exp(eps0 score / units).
 
+    **Score.** For base query i, in units of 1/(n s): s count_i - n c_i, with c_i the number of synthetic records that
+    satisfy it; for its negation, s (rows - n) less that. Exact 64-bit integers.
+
+    **Neighbouring relation and sensitivity.** Replace-one: scores move within [-s, s], a range of 2 s. Add-remove with
+    fixed public n0: all in one direction, by 0 or s, a range of s. `units` is that range, so weights exp(eps0 score /
+    units) have a range of eps0.
+
+    **Theorem.** Exponential mechanism as bounded range (Dong, Durfee and Rogers 2020), with the implemented
+    distribution and the slack of `QueryWeights`; queries that are not held have the weight that they would have.
+    Privacy: E3, E5 in docs/privacy.
+
+    Checked by `tests/private/test_query_selection.py` (exact distribution, held or not; range over all neighbours).
+
     Parameters
     ----------
     held, counts : (h,) int64 arrays
@@ -38,23 +51,6 @@ class QuerySelection(SignedDraws):
         eps0, the range of one selection.
     units : int
         `accounting.selections.units_per_range(s, relation)`.
-    threads : int
-        Threads for the loops over queries.
-
-    Notes
-    -----
-    **Score.** For base query i, in units of 1/(n s): s count_i - n c_i, with c_i the number of synthetic records that
-    satisfy it; for its negation, s (rows - n) less that. Exact 64-bit integers.
-
-    **Neighbouring relation and sensitivity.** Replace-one: scores move within [-s, s], a range of 2 s. Add-remove with
-    fixed public n0: all in one direction, by 0 or s, a range of s. `units` is that range, so weights exp(eps0 score /
-    units) have a range of eps0.
-
-    **Theorem.** Exponential mechanism as bounded range (Dong, Durfee and Rogers 2020), with the implemented
-    distribution and the slack of `QueryWeights`; queries that are not held have the weight that they would have.
-    Privacy: E3, E5 in docs/privacy.
-
-    Checked by `tests/private/test_query_selection.py` (exact distribution, held or not; range over all neighbours).
     """
 
     def __init__(

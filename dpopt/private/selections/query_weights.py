@@ -46,8 +46,6 @@ class SignedDraws(StaysHere):
     ----------
     queries : int
         Number of base queries.
-    threads : int
-        Threads for the loops over queries.
     """
 
     def __init__(self, queries: int, step: Decimal, size: int, threads: int = 1) -> None:
@@ -101,21 +99,6 @@ def whole_of(words: NDArray[np.uint64]) -> int:
 class QueryWeights(SignedDraws):
     """Weights exp(eta sum over past rounds of (q(D) - q(x))) over a workload closed under negation.
 
-    Parameters
-    ----------
-    counts : (m,) int64 array
-        Exact number of records that satisfy each base query. Private.
-    rows : int
-        Exact number of records. Private under add-remove.
-    size : int
-        Public size: n under replace-one (then equal to `rows`), n0 under add-remove.
-    step : Decimal
-        Step eta, an exact decimal, positive.
-    threads : int
-        Threads for the loops over queries.
-
-    Notes
-    -----
     **Score.** Base query i has N_i = sum over observed records x of (count_i - n q_i(x)), its negation (t - 1)(rows -
     n) - N_i after t - 1 observed records, both exact 64-bit integers, in units of eta / n.
 
@@ -131,6 +114,17 @@ class QueryWeights(SignedDraws):
 
     Checked by `tests/private/test_query_weights.py` (exact distribution against rational arithmetic, range over all
     neighbours) and `tests/statistics/test_draws.py` (chi-square with stated power).
+
+    Parameters
+    ----------
+    counts : (m,) int64 array
+        Exact number of records that satisfy each base query. Private.
+    rows : int
+        Exact number of records. Private under add-remove.
+    size : int
+        Public size: n under replace-one (then equal to `rows`), n0 under add-remove.
+    step : Decimal
+        Step eta, an exact decimal, positive.
     """
 
     def __init__(self, counts: NDArray[np.int64], *, rows: int, size: int, step: Decimal, threads: int = USUAL) -> None:
@@ -163,11 +157,6 @@ class QueryWeights(SignedDraws):
         self._observed += 1
         largest, smallest = max(b[0] for b in bounds), min(b[1] for b in bounds)
         self._top = max(largest, self._offset() - smallest)
-
-    @property
-    def table(self) -> ExponentialTable:
-        """The table of exp(-eta D / n)."""
-        return self._table
 
     def draw(self, draws: int, source: RandomWords) -> NDArray[np.int64]:
         """Return `draws` independent signed queries, sorted: 2 i for base query i, 2 i + 1 for its negation."""

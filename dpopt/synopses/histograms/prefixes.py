@@ -42,8 +42,8 @@ from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
 from dpopt.synopses.histograms.released_counts import CONFIDENCE, RangeAnswer, range_answers
 from dpopt.synopses.release import Request, RequestKeywords
 from dpopt.synopses.synopsis import SynopsisPlan, write_rows
-from dpopt.transcript.growing import SEEDED, Grown, read_grown
 from dpopt.transcript.journal import FileJournal, JournalContents, read_journal
+from dpopt.transcript.past import SEEDED, Grown, read_grown
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable

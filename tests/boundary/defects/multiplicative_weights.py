@@ -19,8 +19,9 @@ from dpopt.algorithms.multiplicative_weights.algorithm import MultiplicativeAlgo
 from dpopt.algorithms.multiplicative_weights.plan import MultiplicativePlan
 from dpopt.algorithms.options import MARGINALS, MWEM, PMW, QUERIES, PlanRequest
 from dpopt.private.curators import multiplicative_curator
-from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator, RoundMeasurement
+from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.private.measurements import noisy_counts
+from dpopt.private.measurements.noisy_counts import NamedNoise
 from dpopt.private.selections import multiplicative_scores
 from dpopt.private.selections.multiplicative_scores import SignedQueryDistribution
 from dpopt.queries.workloads.workload import parse_workload
@@ -156,7 +157,7 @@ def less_noise(usual: Any, self: MultiplicativeCurator, *given: Any, **more: Any
     self._scale /= 2
 
 
-def charged_as_usual(usual: Any, self: MultiplicativeCurator, planned: RoundMeasurement) -> Charge:
+def charged_as_usual(usual: Any, self: MultiplicativeCurator, planned: NamedNoise) -> Charge:
     self._scale *= 2
     try:
         charge: Charge = usual(self, replace(planned, scale=self._scale))

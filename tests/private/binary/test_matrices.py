@@ -132,7 +132,8 @@ def test_entries_of_one_record_change_no_other(
 
 
 def test_no_entry_decides_how_others_are_added_up() -> None:
-    assert _summands(np.array([1, -1])).dtype == _summands(np.array([1, -(2**31) - 1])).dtype
+    for value in (-1, -(2**31) - 1):
+        assert getattr(_summands(np.array([1, value])), "dtype", None) == np.float64
 
 
 def test_a_matrix_without_rows_is_refused() -> None:
@@ -306,3 +307,20 @@ def test_a_torn_gzip_file_is_refused(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(f"{HEAD}1 2 1\n1 2 1\n".encode() + b"%" * 999)[:-12])
     with pytest.raises(PrivateDataError, match="damaged or incomplete gzip"):
         read_matrix_market(path, 2)
+
+
+def test_a_sum_of_a_record_does_not_depend_on_whether_another_record_is_in_order() -> None:
+    """Forty entries in one place, whose sum is 0 or not by the order of addition; the other record is in order or is not."""
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        values = rng.permutation(np.append(rng.choice([1e16, -1e16, 1.0, -1.0], 39), 0.5))
+        found = set()
+        for others in ([0, 1, 2], [2, 0, 1]):
+            items = np.array([*others, *[1] * 40])
+            entries = np.array([1.0, -1.0, 1.0, *values])
+            for rows in (2, 100):  # a second time with most records empty, by which only the others are grouped
+                starts = np.append([0, 3], np.full(rows - 1, 43))
+                matrix = sp.csr_array((entries, items, starts), shape=(rows, 3))
+                pairs = sp.coo_array((entries, (np.repeat([0, 1], [3, 40]), items)), shape=(rows, 3))
+                found |= {cells_of(columns_of_matrix(one, 3))[1][1] for one in (matrix, pairs)}
+        assert len(found) == 1

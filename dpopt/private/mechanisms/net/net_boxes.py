@@ -40,26 +40,6 @@ class _Box:
 class BoxSampler(StaysHere):
     """Draws a multiset with probability exactly proportional to its weight.
 
-    Parameters
-    ----------
-    multisets : Multisets
-        What is drawn from. Public.
-    targets : (k,) int64 array
-        m times the exact count of each query. Private.
-    size : int
-        Public size: the distance of a multiset n is max_q |targets_q - size (answers n)_q|.
-    distribution : NetDistribution
-        The weight of a distance.
-    source : RandomWords
-        Where the words come from.
-
-    Attributes
-    ----------
-    rounds, boxes : int
-        How many rounds were played and boxes are held. Private: they depend on the records.
-
-    Notes
-    -----
     **Distribution.** Given all earlier rounds, a round ends with multiset n with probability proportional to weight(n),
     so the multiset has that distribution exactly, whatever boxes and bounds the earlier rounds led to: they decide how
     long it takes. All figures are whole numbers, and no logarithm is taken of a random number. Privacy: E9 in
@@ -82,6 +62,22 @@ class BoxSampler(StaysHere):
     `tests/statistics/test_draws.py` (chi-square against enumeration).
 
     Source of the bounds: weak duality; of the draw: Dymetman, Bouchard and Carter 2012, "The OS* algorithm".
+
+    Parameters
+    ----------
+    multisets : Multisets
+        What is drawn from. Public.
+    targets : (k,) int64 array
+        m times the exact count of each query. Private.
+    size : int
+        Public size: the distance of a multiset n is max_q |targets_q - size (answers n)_q|.
+    distribution : NetDistribution
+        The weight of a distance.
+
+    Attributes
+    ----------
+    rounds, boxes : int
+        How many rounds were played and boxes are held. Private: they depend on the records.
     """
 
     def __init__(

@@ -26,17 +26,6 @@ _DIGITS = 100
 class NetDistribution:
     """Weights exp(-range distance / spread), times one power of two, as whole numbers.
 
-    Parameters
-    ----------
-    range_ : Decimal
-        Range of the mechanism, an exact decimal: its epsilon, without the slack of the sampler.
-    spread : int
-        Largest minus smallest change of the distances over the candidates, for any two neighbours; at least 1.
-    clamp : int
-        Largest distance that is told apart; larger ones count as `clamp`. Public.
-
-    Notes
-    -----
     **Distribution.** With r = range / spread, distance d (at most the clamp), e = floor(r d / ln 2) and D = floor(r
     clamp / ln 2), the weight is floor(2^128 exp(e ln 2 - r d)) 2^(D - e): the exponential times 2^(128 + D), cut off
     after 128 bits.
@@ -50,6 +39,15 @@ class NetDistribution:
     more than the 2^-126 of the cutting (`MOST_DEPTH` and 64-bit distances see to it).
 
     Checked by `tests/private/test_net_distribution.py` against rational arithmetic written apart from this file.
+
+    Parameters
+    ----------
+    range_ : Decimal
+        Range of the mechanism, an exact decimal: its epsilon, without the slack of the sampler.
+    spread : int
+        Largest minus smallest change of the distances over the candidates, for any two neighbours; at least 1.
+    clamp : int
+        Largest distance that is told apart; larger ones count as `clamp`. Public.
     """
 
     __slots__ = ("_known", "_log_of_two", "_rate", "clamp", "depth")

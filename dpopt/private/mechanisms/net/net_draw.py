@@ -23,12 +23,7 @@ _AT_ONCE = 1 << 14
 def draw_listed(distances: NDArray[np.int64], weight: Callable[[int], int], source: RandomWords) -> int:
     """Return the place of a candidate, with probability exactly proportional to the weight of its distance.
 
-    Parameters
-    ----------
-    distances : (K,) int64 array
-        Of each candidate; private.
-    weight
-        The weight of a distance, a whole number.
+    `distances` (K,) are private; `weight` gives whole numbers.
     """
     values, places, numbers = np.unique(distances, return_inverse=True, return_counts=True)
     weights = [weight(value) for value in values.tolist()]

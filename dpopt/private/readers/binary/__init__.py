@@ -9,6 +9,6 @@ new layout is a reader that gives one of the two, a member of `Layout`, and a li
 |---|---|
 | matrices.py | sparse matrices of SciPy, in memory and in npz files; Matrix Market files |
 | item_files.py | baskets, one record on each line; pairs of user and item on each line |
-| listing_kernels.py | items of records to records of items |
+| sparse_columns.py | items of records to records of items |
 | bit_file.py | bits column by column: on file, mapped into memory, and in memory |
 """

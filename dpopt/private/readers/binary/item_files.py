@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError, SchemaError, counted
+from dpopt.private.readers.binary.sparse_columns import columns_of_pairs, columns_of_records
 from dpopt.private.readers.table_problems import shown
 from dpopt.private.readers.text_fields import COMMAS, Faults, Fields, Malformed, TextForm, fields_of, is_packed
 from dpopt.queries.counting.binary_columns import MOST_ROWS, SparseColumns
@@ -125,26 +126,25 @@ def read_baskets(path: Path, items: Items, form: TextForm, *, total: bool = Fals
         Whether what is no item is left out of its record, and a line that cannot be read is a record without items. The
         file may then hold no line at all.
     """
-    from dpopt.private.readers.binary.listing_kernels import columns_of_records
-
-    parts = []
+    upto, found = [np.zeros(1, dtype=np.int64)], [np.zeros(0, dtype=np.int32)]  # items up to each line; their columns
     unknown, malformed = _Unknown(path.name, items), Malformed("items")
-    rows = 0
     for fields in fields_of(path, form, packed=is_packed(path, public_start=False)):
         columns = items.columns(fields)
-        rows += fields.bad.size
-        if total:  # without what is no item; a record that cannot be divided has none
-            known = (columns >= 0) & np.repeat(fields.bad == 0, fields.counts)
-            parts.append((np.concatenate([[0], np.cumsum(known)])[fields.firsts], columns[known]))
-            continue
-        malformed.add_records(fields, np.flatnonzero(fields.bad))
-        unknown.find(fields, np.arange(columns.size), columns)
-        parts.append((fields.firsts, columns))
+        if not total:
+            malformed.add_records(fields, np.flatnonzero(fields.bad))
+            unknown.find(fields, np.arange(columns.size), columns)
+        known = (columns >= 0) & np.repeat(fields.bad == 0, fields.counts)  # a record that cannot be divided has none
+        found.append(columns[known])
+        upto.append(upto[-1][-1] + np.append(0, np.cumsum(known))[fields.firsts[1:]])
+        del fields, columns, known
     malformed.refuse(path.name)
     unknown.refuse()
-    if not (0 if total else 1) <= rows <= MOST_ROWS:
-        raise PrivateDataError(f"{path.name} has {rows:,} lines; expected 1 to {MOST_ROWS:,}, a record on each")
-    return columns_of_records(parts, items.width)
+    starts = np.concatenate(upto)
+    if not (0 if total else 1) <= starts.size - 1 <= MOST_ROWS:
+        raise PrivateDataError(
+            f"{path.name} has {starts.size - 1:,} lines; expected 1 to {MOST_ROWS:,}, a record on each"
+        )
+    return columns_of_records(starts, np.concatenate(found), items.width)
 
 
 def read_pairs(
@@ -173,8 +173,6 @@ def read_pairs(
     """
     import pyarrow as pa
 
-    from dpopt.private.readers.binary.listing_kernels import columns_of_records, records_of_pairs
-
     users: list[pa.Array] = []
     columns: list[NDArray[np.int32]] = []
     unknown, lines = _Unknown(path.name, items), _Lines(path.name, pair_columns, header=header)
@@ -189,7 +187,7 @@ def read_pairs(
         unknown.refuse()
     if not sum(map(len, columns)):
         if total:
-            return columns_of_records([], items.width)
+            return columns_of_records(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), items.width)
         raise PrivateDataError(f"{path.name} holds no pair of user and item; expected one on each line")
     merged = pa.chunked_array(users).unify_dictionaries()
     rows = len(merged.chunk(0).dictionary)
@@ -199,8 +197,7 @@ def read_pairs(
     del merged, users
     found = np.concatenate(columns)
     known = found >= 0
-    part, _ = records_of_pairs(records[known], found[known], rows)
-    return columns_of_records([part], items.width)
+    return columns_of_pairs(records[known], found[known], rows, items.width)
 
 
 class _Lines:

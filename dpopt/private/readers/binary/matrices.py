@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import PrivateDataError
 from dpopt.files.array_files import ArrayFile, open_arrays
+from dpopt.private.readers.binary.sparse_columns import columns_of_pairs, columns_of_records
+from dpopt.private.readers.domain_codes import parse_numbers
 from dpopt.private.readers.table_problems import shown
 from dpopt.private.readers.text_fields import Fields, TextForm, fields_of, is_packed
 from dpopt.queries.counting.binary_columns import MOST_ROWS, SparseColumns
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Arrays = Callable[[str], NDArray[Any]]
 """Gives an array of a sparse matrix by its name in npz files: data, indices, indptr, row, col."""
@@ -101,41 +100,25 @@ def columns_of_arrays(title: str, form: str, shape: tuple[int, int], array: Arra
     if form == "coo":
         records = _whole(title, "row", array("row"), rows, len(values))
         items = _whole(title, "col", array("col"), width, len(values))
-        return _of_pairs(records, items, rows, width, None if _only_ones(values) else values)
+        return columns_of_pairs(records, items, rows, width, _summands(values))
     major, minor = (rows, width) if form == "csr" else (width, rows)
     starts = _starts(title, array("indptr"), major, len(values))
     indices = _whole(title, "indices", array("indices"), minor, len(values))
     end = int(starts[-1])
     indices, values = indices[:end], values[:end]
-    plain = _only_ones(values)
+    summands = _summands(values)
     if form == "csr":
-        from dpopt.private.readers.binary.listing_kernels import ONES, columns_of_records
-
-        return columns_of_records([(starts, indices)], width, ONES if plain else _summands(values))
+        own = None if summands is None else summands.copy()
+        return columns_of_records(starts, indices.astype(np.int32), width, own)
     from dpopt.queries.counting.packing_kernels import lists_increase
 
-    if plain:
+    if summands is None:
         listed = indices.astype(np.uint32)
         if lists_increase(starts, listed, rows):
             return SparseColumns(rows, freeze(starts), freeze(listed))
         del listed
     items = np.repeat(np.arange(width, dtype=np.int32), np.diff(starts))
-    return _of_pairs(indices, items, rows, width, None if plain else values)
-
-
-def _of_pairs(
-    records: NDArray[np.integer], items: NDArray[np.integer], rows: int, width: int, values: NDArray[Any] | None
-) -> SparseColumns:
-    if rows > _MANY_EMPTY * max(records.size, 1):
-        # Nearly all records are empty: only the others are grouped, and get their numbers back. Their order stays.
-        filled, records = np.unique(records, return_inverse=True)
-        columns = _of_pairs(records, items, max(filled.size, 1), width, values)
-        listed = filled.astype(np.uint32)[columns.listed]
-        return SparseColumns(rows, columns.starts, freeze(listed))
-    from dpopt.private.readers.binary.listing_kernels import ONES, columns_of_records, records_of_pairs
-
-    part, carried = records_of_pairs(records, items, rows, ONES if values is None else _summands(values))
-    return columns_of_records([part], width, carried)
+    return columns_of_pairs(indices, items, rows, width, summands)
 
 
 def _checked_shape(title: str, shape: tuple[int, int], width: int) -> int:
@@ -174,27 +157,23 @@ def _values(title: str, data: NDArray[Any]) -> NDArray[Any]:
     return data
 
 
-def _only_ones(values: NDArray[Any]) -> bool:
-    """Return whether every entry is above 0: then each is a one, whether it stands there once or repeatedly."""
-    return bool((values > 0).all())
-
-
 _WIDEST_FLOAT = 8  # bytes
-_MANY_EMPTY = 8
-"""With more records per entry than this, a number for each record would take more memory than the entries."""
 
 
-def _summands(values: NDArray[Any]) -> NDArray[Any]:
+def _summands(values: NDArray[Any]) -> NDArray[Any] | None:
     """Return the entries in a type in which they can be added up, which their own type alone decides.
 
-    In either type a sum of entries above 0 is not 0, as `_only_ones` has it. 64-bit integers are added up as doubles:
-    their sums could pass 64 bits and come out as 0. No entry becomes 0 by it, and sums up to 2^53 are exact.
+    None where every entry is above 0: then each is a one, whether it stands there once or repeatedly. In either type a
+    sum of entries above 0 is not 0, too. 64-bit integers are added up as doubles: their sums could pass 64 bits and
+    come out as 0. No entry becomes 0 by it, and sums up to 2^53 are exact.
     """
+    if (values > 0).all():
+        return None
     kind = values.dtype.kind
     if kind == "f" or (kind == "i" and values.dtype.itemsize > 4):
-        return values.astype(np.float64)
+        return values.astype(np.float64, copy=False)
     if kind == "i":
-        return values.astype(np.int64)
+        return values.astype(np.int64, copy=False)
     return np.asarray(values != 0, dtype=np.int64)  # none is below 0, so that no sum is 0 but that of zeros
 
 
@@ -319,6 +298,8 @@ def _entries(
     title: str, head: _Head, fields: Fields
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.generic]]:
     """Return rows and columns, from 0, and values of the entries of some lines."""
+    import pyarrow as pa
+
     from dpopt.private.readers.text_kernels import numbers_of_fields
 
     wrong = np.flatnonzero((fields.bad > 0) | ((fields.counts > 0) & (fields.counts != head.numbers)))
@@ -335,33 +316,9 @@ def _entries(
         _refuse_entries(title, fields, place[(found < 0) | (found >= most)], f"a whole number from 1 to {most:,}")
     if head.numbers == 2:
         return rows, items, np.ones(rows.size, dtype=np.bool_)
-    return rows, items, _market_values(title, fields, places + 2)
-
-
-def _market_values(title: str, fields: Fields, places: NDArray[np.int64]) -> NDArray[np.float64]:
-    import pyarrow as pa
-
-    texts = fields.arrow().take(pa.array(places))
-    values = _as_numbers(texts)
-    if values is None:  # some of them: the first is looked for by halves
-        low, high = 0, len(texts)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if _as_numbers(texts[low:middle]) is None else (middle, high)
-        values = np.full(len(texts), np.nan)
-        values[:low] = 0.0
-    _refuse_entries(title, fields, places[~np.isfinite(values)], "a finite number")
-    return values
-
-
-def _as_numbers(texts: pa.Array) -> NDArray[np.float64] | None:
-    """Return the numbers that stand in texts; None if some are none."""
-    import pyarrow as pa
-
-    try:
-        return np.asarray(texts.cast(pa.string()).cast(pa.float64()))
-    except pa.ArrowInvalid:
-        return None
+    values, _ = parse_numbers(fields.arrow().take(pa.array(places + 2)).cast(pa.string()))
+    _refuse_entries(title, fields, (places + 2)[~np.isfinite(values)], "a finite number")
+    return rows, items, values
 
 
 def _refuse_entries(title: str, fields: Fields, places: NDArray[np.int64], expected: str) -> None:
