@@ -20,7 +20,7 @@ import sys
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import cast
 
 from dpopt.errors import PlanError, SolverUnavailableError
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Solver
@@ -28,14 +28,6 @@ from dpopt.solvers.process.adapter import Adapter, remove_left_folders
 
 LICENCE_SECONDS = 30.0
 """How long a library may look for its licence."""
-
-
-class Requirement(Protocol):
-    """Something that can be there or not."""
-
-    def availability(self) -> Availability:
-        """Look up a solver; the error for a missing one names the command that installs it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +103,10 @@ class Licence:
         if problem is None:
             return Availability(AvailabilityStatus.AVAILABLE, "with a licence")
         return Availability(AvailabilityStatus.NO_LICENCE, f"{self.library} finds no licence: {problem}")
+
+
+Requirement = Library | ProgramOnPath | Licence
+"""Something that can be there or not; the error for a missing one names the command that installs it."""
 
 
 def availability_of(requirements: Sequence[Requirement]) -> Availability:
