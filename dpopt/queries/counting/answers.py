@@ -91,7 +91,7 @@ class UniformAnswers:
 Answers: TypeAlias = NDArray[np.float64] | RecordAnswers | UniformAnswers
 
 
-def uniform_answers(clauses: Clauses, sizes: NDArray[np.int32]) -> NDArray[np.float64]:
+def uniform_answers(clauses: Clauses, sizes: NDArray[np.integer]) -> NDArray[np.float64]:
     """Return each clause's probability, (m,), under the uniform distribution over records: attributes are independent.
 
     The number of true literals of a clause is a sum of independent indicators with probability 1 / size or 1 - 1 /

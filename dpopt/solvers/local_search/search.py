@@ -150,12 +150,13 @@ def _smaller(program: MaxCsp, hint: Point | None) -> Presolve:
 def warm_up(*, with_rules: bool = False) -> None:
     """Compile the kernels, so that no time limit is spent on that: seconds the first time, then read from disk."""
     clauses = Clauses.conjunctions([[0, 1], [0, 1]], [[0, 1], [0, 1]], [[True, False], [False, True]])
-    rules = _code_1_of_attribute_0() if with_rules else NO_RULES
+    rules = code_1_of_attribute_0(3) if with_rules else NO_RULES
     tiny = MaxCsp(np.array([3, 2], dtype=np.int32), clauses, np.array([1, 1], dtype=np.int64), rules)
     _search(reduce_max_csp(tiny), SolveLimits(work=1), None, hinted=False)
 
 
-def _code_1_of_attribute_0() -> ThresholdCircuit:
+def code_1_of_attribute_0(size: int) -> ThresholdCircuit:
+    """Return a rule for tiny problems, whose first attribute has so many codes."""
     one, none = np.ones(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
     return ThresholdCircuit(
         ("code 1",),
@@ -164,8 +165,8 @@ def _code_1_of_attribute_0() -> ThresholdCircuit:
         np.zeros(1, dtype=np.int32),
         starts(one),
         np.zeros(1, dtype=np.int32),
-        starts(3 * one),
-        np.array([0, 1, 0], dtype=np.int64),
+        starts(size * one),
+        (np.arange(size) == 1).astype(np.int64),
         starts(0 * one),
         none.astype(np.int32),
         none,
