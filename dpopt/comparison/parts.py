@@ -197,10 +197,7 @@ DEFECT = "DEFECT OF DPOPT: "
 def judged(row: Row, facts: CaseFacts) -> Row:
     """Return the row with its remarks: false claims, and other facts that a reader must know.
 
-    Parameters
-    ----------
-    facts
-        What is known of the case, with the best value that any solver reached or that was known beforehand.
+    `facts` has the best value of the case that any solver reached or that was known beforehand.
     """
     remarks = [f"{FALSE}{claim}; its answer is worth {shown(row.value)}" for claim in row.contradicted]
     best, value, proven, behind = facts.best_value, row.value, facts.proven_bound, facts.behind

@@ -264,16 +264,8 @@ def quadratic_bound(
     point, the objective is at least a linear function, whose minimum `dual_bound`'s theorem bounds from below. At an
     optimal point with optimal multipliers the bound is the optimum. Where rounding leaves a reduced cost that pushes a
     variable towards an infinite side, p of a square of that variable alone, with coefficient 1 or -1, is changed by it,
-    so that it is 0.
-
-    Parameters
-    ----------
-    point : (n,) float64
-        Where the tangents touch; any finite point.
-    duals : (r,) float64
-        Row multipliers, as for `dual_bound`.
-    objective : (n,) Dyadic, optional
-        Stands in for the linear coefficients.
+    so that it is 0. The tangents touch at `point` (n,), any finite one; `duals` (r,) are as for `dual_bound`;
+    `objective` (n,) stands in for the linear coefficients.
     """
     if point.shape != program.objective.shape or not np.isfinite(point).all():
         raise ProgramError(f"the point must hold {program.number_of_variables} finite numbers")
@@ -309,12 +301,8 @@ def conic_bound(program: ConicProgram, point: NDArray[np.float64], duals: NDArra
     With z in the dual of the cones, z . (F x + constants) >= 0 for every feasible x, so that the objective is at least
     itself less that product: a quadratic program without cones, with c - F'z for c, less z . constants.
 
-    Parameters
-    ----------
-    point : (n,) float64
-        Where the tangents of squares touch; any finite point.
-    duals : (r + m,) float64
-        Multipliers of the rows, then of the members of cones; these are moved into the duals of their cones.
+    Squares are touched by tangents at `point` (n,), any finite one. `duals` (r + m,) are multipliers of the rows, then
+    of the members of cones; these are moved into the duals of their cones.
     """
     rows, members = program.linear.number_of_rows, program.constants.size
     if duals.shape != (rows + members,):
@@ -355,12 +343,8 @@ def _halved_squares(pulls: Dyadic, weights: NDArray[np.float64], grid: int) -> F
 def dual_violation(program: MixedIntegerProgram, objective: NDArray[np.float64], duals: NDArray[np.float64]) -> float:
     """Return by how much multipliers and reduced costs push towards a side that is infinite; 0 if none does.
 
-    Parameters
-    ----------
-    objective : (n,) float64
-        Coefficients whose reduced costs are meant: c, or a quadratic objective's gradient at the point.
-    duals : (r,) float64
-        Row multipliers, finite.
+    `objective` (n,) are the coefficients whose reduced costs are meant: c, or a quadratic objective's gradient at the
+    point. `duals` (r,) are finite.
     """
     sense = 1.0 if program.maximize else -1.0
     y = sense * duals

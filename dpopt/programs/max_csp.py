@@ -62,13 +62,7 @@ class MaxCsp:
         return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(self.sizes, dtype=np.int64)))
 
     def objective(self, record: NDArray[np.int32]) -> int:
-        """Return the weight of the clauses that are true of the record: exact integer arithmetic.
-
-        Parameters
-        ----------
-        record : (d,) int32
-            A code for every attribute.
-        """
+        """Return the weight of the clauses that are true of a record (d,) of existing codes: exact integer arithmetic."""
         from dpopt.queries.counting.kernels import satisfied  # imports numba
 
         self.require_record(record)

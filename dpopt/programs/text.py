@@ -51,12 +51,7 @@ def formula(
 ) -> list[str]:
     """Return objective and rows as formulas, one per line: `IR-3[1]: - s[1] + s[2] >= 0`.
 
-    Parameters
-    ----------
-    program, variables, rows, squares, cones
-        The program and the blocks that name its parts.
-    shown
-        Rows, squares and cones of each block, at most; None for all. Where it is given, long sums end with "...".
+    At most `shown` rows, squares and cones of each block, all for None; where it is given, long sums end with "...".
     """
     linear = program.linear
     names = np.array([name for block in variables.values() for name in block.names()], dtype=np.object_)

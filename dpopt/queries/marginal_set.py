@@ -252,10 +252,7 @@ class MarginalSet:
     def position_tables(self, sizes: NDArray[np.integer] | None = None) -> list[NDArray[np.int32]]:
         """Return for each attribute the position of every code in its domain, -1 for codes that the domain leaves out.
 
-        Parameters
-        ----------
-        sizes : (d,) integers, optional
-            Number of codes of each attribute; up to the largest code of the domain if left out.
+        `sizes` (d,) are the numbers of codes of each attribute; up to the largest code of the domain if left out.
         """
         tables = []
         for attribute, (start, count) in enumerate(

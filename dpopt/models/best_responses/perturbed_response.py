@@ -72,16 +72,9 @@ def selected_so_far(
 ) -> SelectedSoFar:
     """Return the data that all perturbed best responses of a round share.
 
-    Parameters
-    ----------
-    sizes : (d,) int32
-    clauses, weights : Clauses and (r,) int64
-        Base queries over these attributes and their net numbers of selections.
-    possible : (columns,) bool
-        Which codes a record may take where no query names them, attribute by attribute, flat; at least one of each
-        attribute.
-    rules
-        Hard rules on records, public.
+    Base queries over attributes of these `sizes` (d,) have net numbers of selections (r,). `possible` (columns,) says
+    which codes a record may take where no query names them, attribute by attribute, flat; at least one of each
+    attribute.
     """
     sizes = frozen(sizes, np.int32)
     offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
@@ -129,10 +122,7 @@ class Perturbations:
 def perturbations(selected: SelectedSoFar, uniforms: NDArray[np.float64], scale: float) -> Perturbations:
     """Return the rewards of s perturbed best responses.
 
-    Parameters
-    ----------
-    uniforms : (s, u + 2 d) float64
-        Independent, uniform in [0, 1): one for each code that competes, two for each attribute.
+    `uniforms` (s, u + 2 d) are independent, uniform in [0, 1): one for each code that competes, two for each attribute.
     """
     d, u = selected.sizes.size, selected.codes.size
     if uniforms.ndim != 2 or uniforms.shape[1] != u + 2 * d:

@@ -58,16 +58,8 @@ def candidates(
 ) -> list[NDArray[np.float64]]:
     """Return coefficients to choose from: the best constant, least squares in the first columns, the search's result.
 
-    Parameters
-    ----------
-    points : (m, c) float64
-        P, whose first column is 1.
-    values : (m,) float64
-        v.
-    weights : (c,) float64
-        w >= 0.
-    prefixes
-        Numbers of columns for which least squares are solved; all if left out.
+    `points` (m, c) is P, whose first column is 1, `values` (m,) v, `weights` (c,) w >= 0. Least squares are solved for
+    these numbers of columns (`prefixes`), for all if left out.
     """
     found = []
     for degree in prefixes or range(1, points.shape[1] + 1):
@@ -175,16 +167,8 @@ def best_answer(
 ) -> AnswerPolynomial:
     """Return the polynomial of least bound for a query all of whose conditions are counted as they are asked for.
 
-    Parameters
-    ----------
-    target : (k + 1,) Fractions
-        f(0), ..., f(k); None where so many true literals cannot occur.
-    deviations : (t,) float64
-        u_1, ..., u_t, above 0; inf where no conjunction of a size was counted.
-    zeta
-        Above 0.
-    solver
-        As of `best_mixed_answer`.
+    `target` is f(0), ..., f(k), None where so many true literals cannot occur; `deviations` (t,) are u_1, ..., u_t,
+    above 0, inf where no conjunction of a size was counted; zeta is above 0; the solver as of `best_mixed_answer`.
     """
     k, sizes = len(target) - 1, min(len(target) - 1, deviations.size)
     each = np.full((k + 1, 1), inf)
@@ -202,16 +186,9 @@ def best_mixed_answer(
 ) -> AnswerPolynomial:
     """Return the polynomial of least bound.
 
-    Parameters
-    ----------
-    target : (k + 1, l + 1) Fractions
-        f(s, u); None where a pair cannot occur.
-    deviations : (k + 1, l + 1) float64
-        u_ij, above 0; inf where conjunctions of i + j literals were not counted. That of (0, 0) is not used.
-    zeta
-        Above 0.
-    solver
-        Solves the model in place of Newton's method; its coefficients are rounded, and gamma is exact for these, too.
+    `target` (k + 1, l + 1) is f(s, u), None where a pair cannot occur; `deviations` (k + 1, l + 1) are u_ij, above 0,
+    inf where conjunctions of i + j literals were not counted (that of (0, 0) is not used); zeta is above 0. A solver
+    solves the model in place of Newton's method; its coefficients are rounded, and gamma is exact for these, too.
     """
     k, l = len(target) - 1, len(target[0]) - 1  # noqa: E741  the page's letter
     occurring = [(s, u) for s, row in enumerate(target) for u, value in enumerate(row) if value is not None]

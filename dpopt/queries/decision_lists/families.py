@@ -85,14 +85,8 @@ class ListFamily:
     ) -> ListFamily:
         """Return the family for names as a person gives them.
 
-        Parameters
-        ----------
-        variables
-            Names; in a text with commas between them, x1..x30 for a range.
-        rows
-            "lists", "disjunctions" or "conjunctions".
-        changes
-            As many as can be if left out.
+        In a text, names of variables have commas between them, and x1..x30 is a range. `rows` are "lists",
+        "disjunctions" or "conjunctions", with as many changes as can be if left out.
         """
         try:
             kind = RowKind(rows)

@@ -123,20 +123,8 @@ class Projections:
     ) -> Projections:
         """Return random projections that a public seed determines.
 
-        Parameters
-        ----------
-        columns
-            d.
-        dimension
-            T.
-        number
-            m.
-        directions
-            h; half of |U|, since antipodes are left out.
-        seed
-            Public; 0 to 2^64 - 1.
-        copies
-            1 to 63: how many signs an entry adds up.
+        `columns` is d, `dimension` T, `number` m; `directions` is h, half of |U|, since antipodes are left out. The
+        seed is public, 0 to 2^64 - 1. An entry adds up `copies` signs, 1 to 63.
         """
         if not 1 <= dimension <= LARGEST_DIMENSION or columns < 2 or columns * dimension > MOST_COORDINATES:
             raise PlanError(

@@ -219,15 +219,8 @@ def count_sensitivity(clauses: Clauses, sizes: NDArray[np.integer], *, replaced:
     Sensitivity and theorem: the head of this file. Checked by `tests/queries/test_sensitivity.py`: never below the
     truth on tiny universes, equal to it on whole marginals.
 
-    Parameters
-    ----------
-    clauses
-        m clauses; equal ones count as often as they occur.
-    sizes : (d,) integers
-        Number of codes of each attribute, at least 1.
-    replaced
-        Whether to look for the best bound for one record replaced, which takes as long again; else it is twice the
-        other one.
+    Equal clauses count as often as they occur; `sizes` (d,) are the numbers of codes, at least 1. With `replaced` the
+    best bound for one record replaced is looked for, which takes as long again; else it is twice the other one.
     """
     codes: NDArray[np.int64] = np.asarray(sizes, dtype=np.int64)
     clauses.check_against(codes)

@@ -45,28 +45,10 @@ def popular_conjunctions(
     on every machine and for ever. Each sign is "=" or "!=" with probability 1/2, independent of everything else; "="
     always, if `positive`. The same clause can occur more than once.
 
-    Parameters
-    ----------
-    width
-        Literals of each clause, k >= 1.
-    count
-        Number of clauses m.
-    seed
-        Public seed, below 2^64.
-    ranks : (number of items,) int64
-        Positions of binary attributes, the most popular first, all different. Attributes left out are never asked
-        about. Public knowledge: counted in the table, they would reveal something about records.
-    schema
-        The public schema.
-    twice_exponent
-        2 a: 0 for items that are all alike, 2 for weights 1 / rank.
-    positive
-        Whether all signs are "=".
-
-    Returns
-    -------
-    Clauses
-        Attributes increase within a clause.
+    `ranks` (items,) int64 holds the positions of binary attributes, the most popular first, all different: public
+    knowledge, as counts of the table would reveal something about records. Attributes left out are never asked about.
+    `seed` is public, below 2^64, and `twice_exponent` is 2 a: 0 for items that are all alike, 2 for weights 1 / rank.
+    Attributes increase within a clause.
     """
     check_width(width, schema)
     if count < 1:

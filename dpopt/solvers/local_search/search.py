@@ -290,15 +290,8 @@ FIRST_WALK, LAST = 2**31, 2**31 + 1  # numbers of random generators; anneals hav
 def search_under_rules(reduction: Reduction, limits: SolveLimits, deadline: float | None) -> Found | None:
     """Return the best record found that obeys the rules; None if none was found.
 
-    Parameters
-    ----------
-    reduction
-        The reduced problem; the search starts from its background record. If that one obeys the rules, the answer is at
-        least as good.
-    limits
-        Work (sweeps), threads and seed.
-    deadline
-        Reading of `time.perf_counter` at which to stop, or None.
+    The search starts from the background record of the reduced problem; if that one obeys the rules, the answer is at
+    least as good. The deadline, if any, is a reading of `time.perf_counter`.
     """
     problem = reduction.problem
     schedule = Schedule(problem, limits, limits.work or SWEEPS_UNDER_RULES, deadline)
