@@ -147,21 +147,12 @@ def linear_relaxation(program: MixedIntegerProgram) -> MixedIntegerProgram:
 def dual_bound(program: MixedIntegerProgram, duals: NDArray[np.float64]) -> Fraction | None:
     """Return a bound on the optimum of the linear relaxation, hence of the program, that holds for any multipliers.
 
-    Parameters
-    ----------
-    program
-        The program; an upper bound results for a maximization, a lower bound for a minimization.
-    duals : (r,) float64
-        Row multipliers: the change of the optimum per unit of the row's active side. Not trusted. What is not finite
-        counts as 0.
-
-    Returns
-    -------
-    Fraction or None
-        The exact right-hand side of the theorem above. Where rounding leaves reduced costs that push variables towards
-        an infinite side, as many multipliers are changed, so that these costs are exactly 0 (project and shift: Steffy
-        and Wolter 2013, "Valid linear programming bounds for exact mixed-integer programming"). None where that fails,
-        so that these multipliers prove nothing.
+    It is an upper bound for a maximization, a lower one for a minimization: the exact right-hand side of the theorem
+    above. `duals` (r,) are the changes of the optimum per unit of each row's active side; they are not trusted, and
+    what is not finite counts as 0. Where rounding leaves reduced costs that push variables towards an infinite side, as
+    many multipliers are changed, so that these costs are exactly 0 (project and shift: Steffy and Wolter 2013, "Valid
+    linear programming bounds for exact mixed-integer programming"). None where that fails, so that these multipliers
+    prove nothing.
 
     Source: weak duality; the statement and its proof are at the top of this file.
     """

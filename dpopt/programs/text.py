@@ -157,10 +157,7 @@ def lp_text(
 ) -> bytes:
     """Return the program as an LP file, ASCII; squares multiplied out.
 
-    Parameters
-    ----------
-    columns, rows
-        Names; left out: x0, x1, ... and r0, r1, ... Signs that the format does not allow are replaced.
+    Names that are left out are x0, x1, ... and r0, r1, ...; signs that the format does not allow are replaced.
     """
     linear, goal = program.linear, MultipliedOut.of(program)
     titles = unlike(columns or [f"x{number}" for number in range(linear.number_of_variables)], LP_REPLACES)

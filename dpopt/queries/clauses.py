@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpopt.arrays import Hash, freeze
+from dpopt.arrays import Hash, Rebuilt, freeze
 from dpopt.constraints import constrain
 from dpopt.errors import WorkloadError
 from dpopt.schema.schema import Schema
@@ -35,7 +35,7 @@ class ClauseArrays(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Clauses:
+class Clauses(Rebuilt):
     """m clauses of at most k literals each, in a fixed order.
 
     Arrays are kept read-only and C-contiguous; writable input is copied.
@@ -72,10 +72,6 @@ class Clauses:
     def __len__(self) -> int:
         """Return the number of clauses."""
         return int(self.attributes.shape[0])
-
-    def __reduce__(self) -> tuple[type[Clauses], tuple[NDArray[np.generic], ...]]:
-        # Unpickled arrays are writable: going through the constructor freezes and checks them again.
-        return Clauses, (self.attributes, self.values, self.signs, self.accepted)
 
     @property
     def width(self) -> int:

@@ -37,19 +37,14 @@ LARGEST_PATTERN = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PatternRows:
-    """The rows of CR-3 and CR-4, and the numbers of literals that hold for each pattern.
-
-    Attributes
-    ----------
-    pairs : tuple of pairs of int
-        (i, j) of each row of CR-4.
-    """
+    """The rows of CR-3 and CR-4, and the numbers of literals that hold for each pattern."""
 
     held: NDArray[np.int64]
     """Shape (P, 2). s(z) and u(z): how many literals of the two kinds hold."""
     sets: tuple[tuple[int, ...], ...]
     """The conditions of each row of CR-3."""
     pairs: tuple[tuple[int, int], ...]
+    """(i, j) of each row of CR-4."""
     units: NDArray[np.float64]
     """Shape (R,). The divisor of each row, a power of two: entries are at most 1, and exact."""
     matrix: NDArray[np.float64]

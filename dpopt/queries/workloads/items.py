@@ -15,7 +15,7 @@ from dpopt.errors import WorkloadError
 from dpopt.files.reading import read_text
 from dpopt.public_random import PublicRandom
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.workloads.families import BATCH, check_count, check_width
+from dpopt.queries.workloads.families import BATCH, check_drawn, check_width
 from dpopt.schema.schema import Schema
 
 EXPONENTS = {"0": 0, "0.5": 1, "1": 2, "1.5": 3, "2": 4}
@@ -51,9 +51,7 @@ def popular_conjunctions(
     Attributes increase within a clause.
     """
     check_width(width, schema)
-    if count < 1:
-        raise WorkloadError(f"{count} conjunctions were asked for; 'count' is at least 1")
-    check_count(count, "conjunctions were asked for", "ask for fewer")
+    check_drawn(count, "conjunctions")
     items = _checked_items(ranks, width, schema)
     weights = popularity_weights(items.size, twice_exponent)
     _refuse_repetition(weights, width, twice_exponent)

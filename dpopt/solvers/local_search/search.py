@@ -31,8 +31,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import ProgramError
-from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.max_csp import MaxCsp, require_max_csp
 from dpopt.programs.presolve import Presolve, presolve_reduced
 from dpopt.programs.reduction import Reduction, reduce_max_csp
 from dpopt.programs.results import NO_LIMITS, Limit, Point, Progress, SolveLimits, SolveResult, Termination
@@ -111,8 +110,7 @@ class LocalSearch:
 
     def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         """Search for a record of high weight; see `dpopt.programs.solver.Solver`."""
-        if not isinstance(program, MaxCsp):
-            raise ProgramError(f"{NAME} takes a MaxCsp, not a {type(program).__name__}; use highs or cbc for those")
+        program = require_max_csp(program, NAME)
         ruled = program.rules.number_of_rules > 0
         warm_up()
         if ruled:
