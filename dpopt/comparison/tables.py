@@ -50,11 +50,6 @@ class Profile:
     cases: int
     """Number of cases; each point is a step of 1 / cases."""
 
-    def share(self, label: str, at: float) -> float:
-        """Return the share of cases that a solver has reached at a time or distance."""
-        points = self.points[self.labels.index(label)]
-        return float(np.searchsorted(points, at, side="right")) / max(1, self.cases)
-
 
 def profile_over_time(comparison: Comparison, within: float = WITHIN) -> Profile:
     """Return for each solver when it came within a number of per cent of the best known value."""

@@ -305,9 +305,7 @@ class Model:
         if ending == ".lp":
             return lp_text(program, name=self.name, columns=names, rows=labels)
         if ending == ".pbtxt":
-            from dpopt.solvers.cp_sat import cp_sat_text
-
-            return cp_sat_text(self._whole(program), *self._blocks(), name=self.name)
+            return str(self.to_cp_sat().proto).encode()
         if ending == ".opb":
             if isinstance(program, QuadraticProgram):
                 raise ProgramError(f"{self.name} has squares, which .opb files cannot hold; write .lp or .mps")

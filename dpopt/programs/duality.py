@@ -331,25 +331,6 @@ def _halved_squares(pulls: Dyadic, weights: NDArray[np.float64], grid: int) -> F
     return Dyadic.of(shares).total() / 2 if np.isfinite(shares).all() else None
 
 
-def dual_violation(program: MixedIntegerProgram, objective: NDArray[np.float64], duals: NDArray[np.float64]) -> float:
-    """Return by how much multipliers and reduced costs push towards a side that is infinite; 0 if none does.
-
-    `objective` (n,) are the coefficients whose reduced costs are meant: c, or a quadratic objective's gradient at the
-    point. `duals` (r,) are finite.
-    """
-    sense = 1.0 if program.maximize else -1.0
-    y = sense * duals
-    terms = program.coefficients * y[program.row_of_entry()]
-    reduced = sense * objective - np.bincount(program.columns, weights=terms, minlength=program.number_of_variables)
-    pushes = (
-        y[np.isposinf(program.row_upper)],
-        -y[np.isneginf(program.row_lower)],
-        reduced[np.isposinf(program.upper)],
-        -reduced[np.isneginf(program.lower)],
-    )
-    return max([0.0, *(float(push.max()) for push in pushes if push.size)])
-
-
 def _reduced_costs(
     program: MixedIntegerProgram, objective: Dyadic, duals: NDArray[np.float64], grid: int
 ) -> tuple[Dyadic, Dyadic]:

@@ -177,10 +177,8 @@ def _names(text: str) -> tuple[str, ...]:
         if span is None and ".." not in given:
             found.append(given)
             continue
-        if span is None:
-            raise WorkloadError(f"{given!r} names no range of variables; expected one such as x1..x30")
-        first, last = int(span[2]), int(span[3])
-        if not 0 <= last - first < MOST_VARIABLES:
+        first, last = (int(span[2]), int(span[3])) if span is not None else (1, 0)
+        if span is None or not 0 <= last - first < MOST_VARIABLES:
             raise WorkloadError(f"{given!r} names no range of variables; expected one such as x1..x30")
         found += [f"{span[1]}{number}" for number in range(first, last + 1)]
     return tuple(found)
