@@ -36,17 +36,12 @@ WITHIN = 1.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Profile:
-    """A step curve for each solver.
-
-    Attributes
-    ----------
-    points : tuple of (k,) float64 arrays
-        For each solver, in rising order: the seconds, or the per cent, at which one more case is reached.
-    """
+    """A step curve for each solver."""
 
     labels: tuple[str, ...]
     """Solvers, in order."""
     points: tuple[NDArray[np.float64], ...]
+    """For each solver, (k,), in rising order: the seconds, or the per cent, at which one more case is reached."""
     cases: int
     """Number of cases; each point is a step of 1 / cases."""
 

@@ -66,15 +66,10 @@ def computed_by(path: str, *arguments: object, **options: object) -> Callable[[]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """A solver's answer to a model, checked outside the solver.
-
-    Attributes
-    ----------
-    value : mapping of str to array
-        The values of each block of variables, in its shape; empty where there is no solution.
-    """
+    """A solver's answer to a model, checked outside the solver."""
 
     value: Mapping[str, NDArray[np.float64]]
+    """The values of each block of variables, in its shape; empty where there is no solution."""
     objective: float | None
     """Objective of the values, evaluated anew."""
     termination: Termination

@@ -38,27 +38,20 @@ _LARGEST_REWARD = 2.0**40
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SelectedSoFar:
-    """The selected queries as weighted clauses, and the values that they name.
-
-    Attributes
-    ----------
-    clauses, weights : Clauses and (r,) int64
-        Base queries with net numbers of selections, none 0.
-    codes, starts : (u,) int32 and (d + 1,) int64
-        Codes that compete with rewards of their own, attribute by attribute: named by a clause, or all codes of an
-        attribute that a rule names.
-    others, other_starts : (v,) int32 and (d + 1,) int64
-        The other codes that a record may take, attribute by attribute.
-    """
+    """The selected queries as weighted clauses, and the values that they name."""
 
     sizes: NDArray[np.int32]
     """Shape (d,). Number of codes of each attribute."""
     clauses: Clauses
     weights: NDArray[np.int64]
+    """Base queries with net numbers of selections, (r,), none 0."""
     codes: NDArray[np.int32]
     starts: NDArray[np.int64]
+    """Shapes (u,) and (d + 1,). Codes that compete with rewards of their own, attribute by attribute: named by a clause, or
+    all codes of an attribute that a rule names."""
     others: NDArray[np.int32]
     other_starts: NDArray[np.int64]
+    """Shapes (v,) and (d + 1,). The other codes that a record may take, attribute by attribute."""
     rules: ThresholdCircuit = NO_RULES
     """Hard rules on records."""
 

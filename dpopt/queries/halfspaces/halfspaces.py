@@ -54,17 +54,12 @@ class Scaling(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class PointColumns:
-    """The columns that hold the coordinates of points, and how they are scaled. Public.
-
-    Attributes
-    ----------
-    bounds : tuple of (low, high)
-        One pair for each column if the scaling is `BOUNDS`; else empty.
-    """
+    """The columns that hold the coordinates of points, and how they are scaled. Public."""
 
     names: tuple[str, ...]
     scaling: Scaling
     bounds: tuple[tuple[float, float], ...] = ()
+    """A low and a high number for each column if the scaling is `BOUNDS`; else empty."""
 
     def __post_init__(self) -> None:
         if len(self.names) < 2 or len(set(self.names)) < len(self.names):
