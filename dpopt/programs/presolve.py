@@ -42,13 +42,8 @@ from dpopt.programs.reduction import (
     with_codes,
 )
 from dpopt.programs.results import Point
-from dpopt.queries.clauses import Clauses
+from dpopt.queries.clauses import Clauses, full_masks
 from dpopt.schema.rules.threshold_circuit import NO_RULES
-
-
-def full_masks(widths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the mask that accepts every number of true literals, for each width; (m,) int64."""
-    return (np.int64(2) << widths) - 1
 
 
 def without_literals(clauses: Clauses, true: NDArray[np.bool_], false: NDArray[np.bool_]) -> Clauses:

@@ -28,7 +28,7 @@ from dpopt.models.best_responses.column_pricing import joined_clauses
 from dpopt.models.model import Model
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.queries.clauses import Clauses
-from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
+from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit, starts
 
 UNITS = 1024
 """Units per query: rewards are rounded to this part of one query."""
@@ -70,7 +70,7 @@ def selected_so_far(
     attribute.
     """
     sizes = frozen(sizes, np.int32)
-    offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    offsets = starts(sizes)
     if weights.shape != (len(clauses),) or possible.shape != (int(offsets[-1]),):
         raise ProgramError(
             f"{len(clauses)} clauses with weights of shape {weights.shape}, {int(offsets[-1])} codes of which "
@@ -93,9 +93,9 @@ def selected_so_far(
         clauses.take(kept),
         freeze(weights[kept].astype(np.int64)),
         freeze(code[competes]),
-        _starts(owner[competes], sizes.size),
+        starts(np.bincount(owner[competes], minlength=sizes.size)),
         freeze(code[others]),
-        _starts(owner[others], sizes.size),
+        starts(np.bincount(owner[others], minlength=sizes.size)),
         rules,
     )
 
@@ -216,7 +216,3 @@ def constant(shaken: Perturbations, number: int) -> int:
 
 def _whole(rewards: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.rint(np.clip(rewards * UNITS, -_LARGEST_REWARD, _LARGEST_REWARD)).astype(np.int64)
-
-
-def _starts(owner: NDArray[np.int64], attributes: int) -> NDArray[np.int64]:
-    return freeze(np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=attributes)))).astype(np.int64))
