@@ -207,4 +207,6 @@ def _proven(program: PointProgram, point: NDArray[np.float64], duals: NDArray[np
     """Return the bound that the duals prove at the point."""
     if isinstance(program, MixedIntegerProgram):
         return dual_bound(program, duals)
-    return (conic_bound if isinstance(program, ConicProgram) else quadratic_bound)(program, point, duals)
+    if isinstance(program, ConicProgram):
+        return conic_bound(program, point, duals)
+    return quadratic_bound(program, point, duals)
