@@ -5,7 +5,8 @@ Nobody who is handed such an array can change what somebody else holds.
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from dataclasses import fields
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,16 @@ class Hash(Protocol):
 
     def update(self, data: memoryview, /) -> None:
         """Add bytes."""
+
+
+class Rebuilt:
+    """A dataclass that goes through its constructor when it is unpickled: arrays would be writable, and unchecked."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
+        parts: Any = self
+        return type(self), tuple(getattr(self, part.name) for part in fields(parts) if part.init)
 
 
 def frozen(values: ArrayLike, dtype: type[Scalar]) -> NDArray[Scalar]:

@@ -37,11 +37,8 @@ from dpopt.solvers.registry import AUTO, BREAKDOWNS, DEFAULT, SOLVERS, get_solve
 def cases_from_instances(places: Sequence[Path], *, note: Callable[[str], None] = lambda text: None) -> list[Case]:
     """Return the instances in files and folders (with all below them), by path; or by their names in the catalogue.
 
-    Parameters
-    ----------
-    note
-        Called with a note on each file below a folder that is no instance of a best response; a file that is named must
-        be one.
+    `note` is called on each file below a folder that is no instance of a best response; a file that is named must be
+    one.
     """
     cases: dict[str, Case] = {}
     seen, known = set[Path](), instances()
@@ -296,12 +293,8 @@ def run_comparison(
 ) -> Comparison:
     """Run every contestant on every case.
 
-    Parameters
-    ----------
-    limits
-        The same for all; `seconds` is set.
-    on_row
-        Called after each row with everything so far; whoever interrupts the run has what was passed last.
+    Limits are the same for all; `seconds` is set. `on_row` is called after each row with everything so far; whoever
+    interrupts the run has what was passed last.
     """
     found = Comparison(limits, tuple(contestant.label for contestant in contestants))
     for case in cases:

@@ -30,7 +30,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,13 +100,44 @@ def _clauses(parsed: Sequence[_Parsed]) -> tuple[Clauses, NDArray[np.int64]]:
     return Clauses(attributes, values, signs, np.array(masks, dtype=np.uint32)), weights
 
 
-_RELATIONS = ("=", "!=")
-_CLAUSE_KEYS = {"weight", "literals", "negated", "accepted"}
-_PROBLEM_KEYS = {"sizes", "clauses"}
-_FURTHER_KEYS = {"accepted", "rules"}
 LARGEST_TOTAL = 10_000_000
 """Codes of all attributes together."""
 _SIZES = re.compile(r"(?:(\d{1,9})\*)?(\d{1,9})")
+
+
+@dataclass(frozen=True, slots=True)
+class _ClauseTable:
+    """A clause as a file states it in a table."""
+
+    weight: int
+    literals: tuple[tuple[int, Literal["=", "!="], int], ...]
+    negated: bool | None = None
+    accepted: tuple[int, ...] | None = None
+
+    def parsed(self, number: int) -> _Parsed:
+        """Return weight, literals and accepted numbers of true literals; `number` of the clause, for messages."""
+        if self.negated is not None and self.accepted is not None:
+            raise ProgramError(f"clause {number}: accepted stands in place of negated; give one of them")
+        if abs(self.weight) >= LARGEST_TOTAL_WEIGHT:
+            raise ProgramError(f"clause {number}: the weight is 2**62 or more; scale the weights down")
+        for attribute, _, code in self.literals:
+            if not (0 <= attribute < LARGEST_TOTAL and 0 <= code < LARGEST_TOTAL):
+                raise ProgramError(
+                    f"clause {number}: attributes and codes are numbered from 0 to less than {LARGEST_TOTAL:,}; found "
+                    f"{attribute} and {code}"
+                )
+        literals = [(attribute, relation == "=", code) for attribute, relation, code in self.literals]
+        return self.weight, literals, range(len(literals)) if self.negated else self.accepted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ProblemTable:
+    """The problem as a file states it."""
+
+    sizes: str | tuple[int, ...]
+    clauses: str | tuple[_ClauseTable, ...]
+    accepted: tuple[int, ...] | None = None
+    rules: ThresholdCircuit = NO_RULES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,7 +177,7 @@ def read_instance(path: Path) -> Instance:
     except ValueError as problem:  # no TOML, or a number of thousands of digits
         raise ProgramError(f"{path} is no TOML file: {problem}") from problem
     try:
-        program = _problem(stated.pop("problem", None))
+        program = _problem(stated.pop("problem", {}))
         optimum, best, bound = _known(stated)
         record = checked_record(stated.pop("record", None), program, best)
     except (ProgramError, SchemaError, WorkloadError, ValueError, TypeError, OverflowError) as problem:
@@ -157,23 +188,14 @@ def read_instance(path: Path) -> Instance:
 
 
 def _problem(stated: object) -> MaxCsp:
-    if not isinstance(stated, dict) or not set(stated) >= _PROBLEM_KEYS:
-        raise ProgramError("an instance states problem.sizes and problem.clauses")
-    unknown = sorted(set(stated) - _PROBLEM_KEYS - _FURTHER_KEYS)
-    if unknown:
-        raise ProgramError(
-            f"problem has the unknown keys {', '.join(unknown)}; expected sizes, clauses, accepted and rules"
-        )
-    rows, accepted = stated["clauses"], stated.get("accepted")
-    if isinstance(rows, str):
-        if accepted is not None and not _whole_numbers(accepted):
-            raise ProgramError("problem.accepted is a list of whole numbers")
-        clauses, weights = clauses_from_text(rows, accepted)
-    elif isinstance(rows, list) and accepted is None:
-        clauses, weights = _clauses([_clause(row, number) for number, row in enumerate(rows)])
+    given = decode(_ProblemTable, stated, "problem", ProgramError, partial=True)
+    if isinstance(given.clauses, str):
+        clauses, weights = clauses_from_text(given.clauses, given.accepted)
+    elif given.accepted is None:
+        clauses, weights = _clauses([row.parsed(number) for number, row in enumerate(given.clauses)])
     else:
-        raise ProgramError("problem.clauses is a list of tables, or text; only with text there is problem.accepted")
-    return MaxCsp(_sizes(stated["sizes"]), clauses, weights, _rules(stated.get("rules")))
+        raise ProgramError("problem.accepted goes with clauses as text only")
+    return MaxCsp(_sizes(given.sizes), clauses, weights, given.rules)
 
 
 def _known(stated: dict[str, object]) -> tuple[int | None, int | None, int | None]:
@@ -187,11 +209,11 @@ def _known(stated: dict[str, object]) -> tuple[int | None, int | None, int | Non
     return None, best, bound
 
 
-def _sizes(stated: object) -> NDArray[np.int32]:
-    if isinstance(stated, list) and _whole_numbers(stated):
+def _sizes(stated: str | tuple[int, ...]) -> NDArray[np.int32]:
+    if not isinstance(stated, str):
         _check_total(sum(max(1, size) for size in stated))
         return np.array(stated, dtype=np.int32)
-    parts = [_SIZES.fullmatch(part) for part in stated.split()] if isinstance(stated, str) else [None]
+    parts = [_SIZES.fullmatch(part) for part in stated.split()]
     if None in parts:
         raise ProgramError("problem.sizes is a list of whole numbers, or text such as '20 3 8*2'")
     numbers = [match.groups("1") for match in parts if match is not None]
@@ -203,13 +225,6 @@ def _check_total(codes: int) -> None:
     """Refuse, before anything is allocated, more codes than any solver could take."""
     if codes > LARGEST_TOTAL:
         raise ProgramError(f"problem.sizes gives {codes:,} codes in all; an instance has at most {LARGEST_TOTAL:,}")
-
-
-def _rules(stated: object) -> ThresholdCircuit:
-    """Return the circuit whose parameters a table holds."""
-    if stated is None:
-        return NO_RULES
-    return decode(ThresholdCircuit, stated, "problem.rules", ProgramError)
 
 
 def checked_record(stated: object, program: MaxCsp, best: int | None) -> NDArray[np.int32] | None:
@@ -226,42 +241,6 @@ def checked_record(stated: object, program: MaxCsp, best: int | None) -> NDArray
     if objective != best:
         raise ProgramError(f"the record has objective {objective}; stated is {best}")
     return record
-
-
-def _clause(row: object, number: int) -> _Parsed:
-    """Return weight, literals and accepted numbers of true literals of a clause that is a table."""
-    where = f"clause {number}"
-    if not isinstance(row, dict) or not {"weight", "literals"} <= set(row) <= _CLAUSE_KEYS:
-        raise ProgramError(f"{where} has weight, literals and at most one of negated and accepted")
-    weight, listed = row["weight"], row["literals"]
-    if not _whole_numbers([weight]) or not isinstance(listed, list):
-        raise ProgramError(f"{where}: weight is a whole number, literals a list")
-    if abs(weight) >= LARGEST_TOTAL_WEIGHT:
-        raise ProgramError(f"{where}: the weight is 2**62 or more; scale the weights down")
-    literals = [_literal(literal, where) for literal in listed]
-    negated, accepted = row.get("negated", False), row.get("accepted")
-    if not isinstance(negated, bool):
-        raise ProgramError(f"{where}: negated is true or false")
-    if "accepted" in row and ("negated" in row or not _whole_numbers(accepted)):
-        raise ProgramError(f"{where}: accepted is a list of whole numbers, in place of negated")
-    return weight, literals, list(range(len(literals))) if negated else accepted
-
-
-def _literal(literal: object, where: str) -> tuple[int, bool, int]:
-    if isinstance(literal, list) and len(literal) == 3:
-        attribute, relation, value = literal
-        if relation in _RELATIONS and _whole_numbers([attribute, value]):
-            if not (0 <= attribute < LARGEST_TOTAL and 0 <= value < LARGEST_TOTAL):
-                raise ProgramError(
-                    f"{where}: attributes and codes are numbered from 0 to less than {LARGEST_TOTAL:,}; found "
-                    f"{literal!r:.60}"
-                )
-            return attribute, relation == "=", value
-    raise ProgramError(f'{where}: a literal is [attribute, "=" or "!=", code]; found {literal!r:.60}')
-
-
-def _whole_numbers(numbers: object) -> bool:
-    return isinstance(numbers, list) and all(type(number) is int for number in numbers)
 
 
 def _whole_or_none(stated: dict[str, object], key: str) -> int | None:

@@ -55,15 +55,7 @@ class Contestant:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The result of one solver on one problem.
-
-    Attributes
-    ----------
-    at_mark : tuple of (seconds, value)
-        Value at each mark.
-    trajectory : tuple of (seconds, value)
-        Improving values over time, from the same source.
-    """
+    """The result of one solver on one problem."""
 
     case: str
     solver: str
@@ -81,10 +73,12 @@ class Row:
     peak_memory_mb: float | None = None
     """Largest memory of the child process, as it states."""
     at_mark: tuple[tuple[float, float | None], ...] = ()
+    """Seconds and value at each mark."""
     values_from: str | None = None
     """"history" (incumbents as the solver states them, none better than the final value, which is exact) or "separate
     runs" with these limits (all values exact)."""
     trajectory: tuple[tuple[float, float], ...] = ()
+    """Seconds and improving values over time, from the same source."""
     remarks: tuple[str, ...] = ()
     """Findings about the row; see `dpopt.comparison.parts`."""
     contradicted: tuple[str, ...] = ()
@@ -105,16 +99,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class CaseFacts:
-    """The facts about a case after its rows.
-
-    Attributes
-    ----------
-    size : mapping of str to int
-        How large the problem is: attributes and clauses, or variables and rows.
-    """
+    """The facts about a case after its rows."""
 
     name: str
     size: Mapping[str, int]
+    """How large the problem is: attributes and clauses, or variables and rows."""
     proven_bound: float | None
     """Bound on every objective, proven here, without any solver's word; None where nothing proves one."""
     proven_by: str
@@ -197,10 +186,7 @@ DEFECT = "DEFECT OF DPOPT: "
 def judged(row: Row, facts: CaseFacts) -> Row:
     """Return the row with its remarks: false claims, and other facts that a reader must know.
 
-    Parameters
-    ----------
-    facts
-        What is known of the case, with the best value that any solver reached or that was known beforehand.
+    `facts` has the best value of the case that any solver reached or that was known beforehand.
     """
     remarks = [f"{FALSE}{claim}; its answer is worth {shown(row.value)}" for claim in row.contradicted]
     best, value, proven, behind = facts.best_value, row.value, facts.proven_bound, facts.behind

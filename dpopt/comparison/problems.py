@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-import numpy as np
-
 from dpopt.errors import DpoptError, ProgramError, SolverUnavailableError
 from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip
 from dpopt.models.best_responses.relaxation_bound import relaxation_bound
@@ -21,7 +19,7 @@ from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program, why_refused
 from dpopt.releases.solver_choice import formulation_named, solver_with_duals
-from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
+from dpopt.solvers.local_search.search import code_1_of_attribute_0
 from dpopt.solvers.outside import answer, tiny_clauses, tiny_problem, warm_up
 from dpopt.solvers.registry import BREAKDOWNS
 
@@ -87,7 +85,7 @@ class _Weighted:
         """
         tiny, formulation = tiny_clauses(), contestant.formulation
         if self.problem.rules.number_of_rules:
-            tiny = replace(tiny, rules=_tiny_rule())
+            tiny = replace(tiny, rules=code_1_of_attribute_0(2))
         program = tiny if formulation is None else max_csp_as_mip(tiny, formulation)
         warm_up(contestant.inner, program, limits)
 
@@ -190,20 +188,3 @@ Problem = _Weighted | _Posed  # handed out as a copy, which solvers may write to
 def posed(problem: MaxCsp | Model) -> Problem:
     """Return a problem as a comparison needs it."""
     return _Weighted(problem) if isinstance(problem, MaxCsp) else _Posed(problem)
-
-
-def _tiny_rule() -> ThresholdCircuit:
-    """Return a rule on the attributes of `tiny_clauses`, which have 2 and 3 codes: the first is 1, or the second is 0."""
-    return ThresholdCircuit(
-        ("one of the two",),
-        np.array([1]),
-        np.array([True]),
-        np.array([0]),
-        np.array([0, 2]),
-        np.array([0, 1]),
-        np.array([0, 2, 5]),
-        np.array([0, 1, 1, 0, 0]),
-        np.array([0, 0]),
-        np.empty(0, dtype=np.int32),
-        np.empty(0, dtype=np.int64),
-    )

@@ -49,10 +49,7 @@ class Submission:
 def check_submission(path: Path, file: Path | None = None) -> list[str]:
     """Return the findings about a submission in a JSON file; raise ProgramError with the reason if a claim is false.
 
-    Parameters
-    ----------
-    file
-        The instance; left out, that of the catalogue with the name that is submitted.
+    The instance is that of the catalogue with the name that is submitted, if no file of one is given.
     """
     what, header = f"the submission {path}", {"dpopt_submission": 1}
     sent = decode(

@@ -36,24 +36,14 @@ WITHIN = 1.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Profile:
-    """A step curve for each solver.
-
-    Attributes
-    ----------
-    points : tuple of (k,) float64 arrays
-        For each solver, in rising order: the seconds, or the per cent, at which one more case is reached.
-    """
+    """A step curve for each solver."""
 
     labels: tuple[str, ...]
     """Solvers, in order."""
     points: tuple[NDArray[np.float64], ...]
+    """For each solver, (k,), in rising order: the seconds, or the per cent, at which one more case is reached."""
     cases: int
     """Number of cases; each point is a step of 1 / cases."""
-
-    def share(self, label: str, at: float) -> float:
-        """Return the share of cases that a solver has reached at a time or distance."""
-        points = self.points[self.labels.index(label)]
-        return float(np.searchsorted(points, at, side="right")) / max(1, self.cases)
 
 
 def profile_over_time(comparison: Comparison, within: float = WITHIN) -> Profile:

@@ -65,10 +65,6 @@ def least_worst_combination(responses: NDArray[np.float64]) -> NDArray[np.float6
     Lawson's method for Chebyshev approximation: each round multiplies the weight of a record by its error. It is
     stopped early, so that the combination is no slave of a few records of the sample; the best round counts. Errors of
     what it returns are measured on other records anyway.
-
-    Parameters
-    ----------
-    responses : (s, J) float64
     """
     records, estimates = responses.shape
     weights = np.full(records, 1.0 / records)

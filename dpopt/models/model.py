@@ -66,15 +66,10 @@ def computed_by(path: str, *arguments: object, **options: object) -> Callable[[]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """A solver's answer to a model, checked outside the solver.
-
-    Attributes
-    ----------
-    value : mapping of str to array
-        The values of each block of variables, in its shape; empty where there is no solution.
-    """
+    """A solver's answer to a model, checked outside the solver."""
 
     value: Mapping[str, NDArray[np.float64]]
+    """The values of each block of variables, in its shape; empty where there is no solution."""
     objective: float | None
     """Objective of the values, evaluated anew."""
     termination: Termination
@@ -305,9 +300,7 @@ class Model:
         if ending == ".lp":
             return lp_text(program, name=self.name, columns=names, rows=labels)
         if ending == ".pbtxt":
-            from dpopt.solvers.cp_sat import cp_sat_text
-
-            return cp_sat_text(self._whole(program), *self._blocks(), name=self.name)
+            return str(self.to_cp_sat().proto).encode()
         if ending == ".opb":
             if isinstance(program, QuadraticProgram):
                 raise ProgramError(f"{self.name} has squares, which .opb files cannot hold; write .lp or .mps")

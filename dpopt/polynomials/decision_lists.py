@@ -76,14 +76,8 @@ def certified_coefficients(
 ) -> tuple[ListCoefficients, Callable[[], Solution]]:
     """Return rounded coefficients with about the least E + sum_j w_j S_j (DL-1), and a bound on the distance to it.
 
-    Parameters
-    ----------
-    weights : (t + 1,) float64
-        w_j >= 0; inf for sizes that are not counted.
-    gaussian, replaced, negations
-        As for `decision_lists`.
-    solver
-        A solver of linear programs; one that is no name was looked at by `linear_solver` before.
+    `weights` (t + 1,) are w_j >= 0, inf for sizes that are not counted; the rest as for `decision_lists`. A solver of
+    linear programs that is no name was looked at by `linear_solver` before.
     """
     chosen = linear_solver(solver) if isinstance(solver, str) else solver
     stated = decision_lists(

@@ -54,14 +54,7 @@ class ExactOptimum:
 class ExactProgram:
     """A dictionary of the program; variables 0..n-1 are x, n..n+r-1 the slacks A x - b.
 
-    Parameters
-    ----------
-    cost : (n,) Fractions
-        c, >= 0.
-    rows : (r, n) Fractions
-        A.
-    right : (r,) Fractions
-        b.
+    c (n,) is >= 0, A (r, n), b (r,).
     """
 
     cost: Sequence[Fraction]

@@ -201,14 +201,7 @@ def levelled_optimum(target: Target, reference: Sequence[int], *, keeps_zero: bo
 def level(target: Target, reference: Sequence[int], *, keeps_zero: bool) -> Levelled:
     """Return the levelled polynomial of a reference, in exact arithmetic.
 
-    Parameters
-    ----------
-    target
-        f.
-    reference
-        t + 2 increasing points of 0..k where errors count, or t + 1 of 1..k where the value at 0 is kept.
-    keeps_zero
-        Whether p(0) = f(0).
+    The reference has t + 2 increasing points of 0..k where errors count, or t + 1 of 1..k where the value at 0 is kept.
     """
     nodes = [0, *reference] if keeps_zero else list(reference)
     common = lcm(*(value.denominator for value in target.values))
@@ -305,16 +298,8 @@ def degree_table(
 ) -> Iterator[DegreeEntry]:
     """Yield the least degree for each error and each k, in this order, checked by `verify_least_degree`.
 
-    Parameters
-    ----------
-    predicate
-        "or", "and" or "atleast:R"; values of k below R are left out.
-    widths
-        Values of k. The degree at one k is where the search begins at the next, so that increasing values are fast.
-    errors
-        Largest errors allowed, >= 0.
-    free_constant, solver
-        As of `best_polynomial`.
+    Predicates are "or", "and" or "atleast:R", where values of k below R are left out. The degree at one k is where the
+    search begins at the next, so that increasing `widths` are fast. Errors are >= 0, options as of `best_polynomial`.
     """
     least = int(predicate.removeprefix(AT_LEAST)) if predicate[len(AT_LEAST) :].isdecimal() else 1
     if not any(width >= least for width in widths):

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.programs.conic import ConicProgram, PointProgram
-from dpopt.programs.duality import Dyadic, conic_bound, dual_bound, dual_violation, linear_relaxation, quadratic_bound
+from dpopt.programs.duality import Dyadic, conic_bound, dual_bound, linear_relaxation, quadratic_bound
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
-from dpopt.programs.quadratic import QuadraticProgram
 from dpopt.programs.results import SolveResult
 
 TOLERANCE = 1e-6
@@ -157,8 +156,6 @@ class PointCertificate:
     """Largest distance of a variable that must be whole from a whole number."""
     objective: Fraction
     """Objective of the point as it is, exactly."""
-    dual_violation: float | None
-    """By how much the duals push towards an infinite side; None where the result holds none."""
     proven_bound: Fraction | None
     """Bound on the optimum by weak duality in exact arithmetic; None where there are no duals or they prove nothing."""
     proven_gap: Fraction | None
@@ -180,13 +177,12 @@ def certify_point(program: PointProgram, result: SolveResult) -> PointCertificat
     relaxed = linear_relaxation(program) if isinstance(program, MixedIntegerProgram) else program
     objective = exact_objective(program, point)
     sense = 1 if program.maximize else -1
-    proven, pushed = _proven(program, point, result.duals)
+    proven = None if result.duals is None else _proven(program, point, result.duals)
     reported = result.bound
     return PointCertificate(
         primal_violation=relaxed.violation(point),
         integrality_violation=float(np.abs(whole - np.round(whole)).max(initial=0.0)),
         objective=objective,
-        dual_violation=pushed,
         proven_bound=proven,
         proven_gap=None if proven is None else sense * (proven - objective),
         reported_bound=reported,
@@ -207,27 +203,10 @@ def exact_objective(program: PointProgram, point: NDArray[np.float64]) -> Fracti
     return linear + Dyadic.of(program.weights).times(residual).times(residual).total() / 2
 
 
-def _proven(
-    program: PointProgram, point: NDArray[np.float64], duals: NDArray[np.float64] | None
-) -> tuple[Fraction | None, float | None]:
-    """Return the bound that the duals prove at the point, and by how much they push towards infinite sides."""
-    if duals is None:
-        return None, None
+def _proven(program: PointProgram, point: NDArray[np.float64], duals: NDArray[np.float64]) -> Fraction | None:
+    """Return the bound that the duals prove at the point."""
     if isinstance(program, MixedIntegerProgram):
-        return dual_bound(program, duals), dual_violation(program, program.objective, duals)
+        return dual_bound(program, duals)
     if isinstance(program, ConicProgram):
-        rows = program.linear.number_of_rows
-        pushed = program.proving(duals[rows:])[program.member_of_entry()] * program.member_coefficients
-        gradient = _gradient(program.quadratic, point) - _by_variable(program, program.member_columns, pushed)
-        return conic_bound(program, point, duals), dual_violation(program.linear, gradient, duals[:rows])
-    gradient = _gradient(program, point)
-    return quadratic_bound(program, point, duals), dual_violation(program.linear, gradient, duals)
-
-
-def _gradient(program: QuadraticProgram, point: NDArray[np.float64]) -> NDArray[np.float64]:
-    pulls = (program.weights * program.residuals(point))[program.square_of_entry()]
-    return program.objective + _by_variable(program, program.square_columns, pulls * program.square_coefficients)
-
-
-def _by_variable(program: PointProgram, columns: NDArray[np.int32], terms: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(np.bincount(columns, weights=terms, minlength=program.number_of_variables), np.float64)
+        return conic_bound(program, point, duals)
+    return quadratic_bound(program, point, duals)

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from dpopt.constraints import constrain
 from dpopt.errors import ProgramError
 from dpopt.programs.mixed_integer import FiniteNumbers, MixedIntegerProgram, check_entries, with_arrays
-from dpopt.programs.quadratic import QuadraticProgram
+from dpopt.programs.quadratic import OverRows, QuadraticProgram
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -87,7 +87,7 @@ class ConeBlock:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ConicProgram:
+class ConicProgram(OverRows):
     """Minimize the objective of a quadratic program over its polyhedron and over cones."""
 
     quadratic: QuadraticProgram
@@ -122,40 +122,10 @@ class ConicProgram:
                     f"10, ..."
                 )
 
-    def __reduce__(self) -> tuple[type[ConicProgram], tuple[object, ...]]:
-        # Unpickled arrays are writable: going through the constructor freezes and checks them again.
-        columns = (self.member_columns, self.member_coefficients, self.constants)
-        return ConicProgram, (self.quadratic, self.blocks, self.member_starts, *columns)
-
     @property
     def linear(self) -> MixedIntegerProgram:
         """Rows, bounds and the linear part of the objective."""
         return self.quadratic.linear
-
-    @property
-    def maximize(self) -> bool:
-        """False: programs with cones minimize."""
-        return False
-
-    @property
-    def number_of_variables(self) -> int:
-        """Number of variables n."""
-        return self.linear.number_of_variables
-
-    @property
-    def objective(self) -> Numbers:
-        """Linear coefficients, (n,)."""
-        return self.linear.objective
-
-    @property
-    def lower(self) -> Numbers:
-        """Lower bounds of the variables, (n,)."""
-        return self.linear.lower
-
-    @property
-    def upper(self) -> Numbers:
-        """Upper bounds of the variables, (n,)."""
-        return self.linear.upper
 
     def evaluate(self, point: Numbers) -> float:
         """Return the objective at a point (n,)."""

@@ -147,21 +147,12 @@ def linear_relaxation(program: MixedIntegerProgram) -> MixedIntegerProgram:
 def dual_bound(program: MixedIntegerProgram, duals: NDArray[np.float64]) -> Fraction | None:
     """Return a bound on the optimum of the linear relaxation, hence of the program, that holds for any multipliers.
 
-    Parameters
-    ----------
-    program
-        The program; an upper bound results for a maximization, a lower bound for a minimization.
-    duals : (r,) float64
-        Row multipliers: the change of the optimum per unit of the row's active side. Not trusted. What is not finite
-        counts as 0.
-
-    Returns
-    -------
-    Fraction or None
-        The exact right-hand side of the theorem above. Where rounding leaves reduced costs that push variables towards
-        an infinite side, as many multipliers are changed, so that these costs are exactly 0 (project and shift: Steffy
-        and Wolter 2013, "Valid linear programming bounds for exact mixed-integer programming"). None where that fails,
-        so that these multipliers prove nothing.
+    It is an upper bound for a maximization, a lower one for a minimization: the exact right-hand side of the theorem
+    above. `duals` (r,) are the changes of the optimum per unit of each row's active side; they are not trusted, and
+    what is not finite counts as 0. Where rounding leaves reduced costs that push variables towards an infinite side, as
+    many multipliers are changed, so that these costs are exactly 0 (project and shift: Steffy and Wolter 2013, "Valid
+    linear programming bounds for exact mixed-integer programming"). None where that fails, so that these multipliers
+    prove nothing.
 
     Source: weak duality; the statement and its proof are at the top of this file.
     """
@@ -264,16 +255,8 @@ def quadratic_bound(
     point, the objective is at least a linear function, whose minimum `dual_bound`'s theorem bounds from below. At an
     optimal point with optimal multipliers the bound is the optimum. Where rounding leaves a reduced cost that pushes a
     variable towards an infinite side, p of a square of that variable alone, with coefficient 1 or -1, is changed by it,
-    so that it is 0.
-
-    Parameters
-    ----------
-    point : (n,) float64
-        Where the tangents touch; any finite point.
-    duals : (r,) float64
-        Row multipliers, as for `dual_bound`.
-    objective : (n,) Dyadic, optional
-        Stands in for the linear coefficients.
+    so that it is 0. The tangents touch at `point` (n,), any finite one; `duals` (r,) are as for `dual_bound`;
+    `objective` (n,) stands in for the linear coefficients.
     """
     if point.shape != program.objective.shape or not np.isfinite(point).all():
         raise ProgramError(f"the point must hold {program.number_of_variables} finite numbers")
@@ -309,12 +292,8 @@ def conic_bound(program: ConicProgram, point: NDArray[np.float64], duals: NDArra
     With z in the dual of the cones, z . (F x + constants) >= 0 for every feasible x, so that the objective is at least
     itself less that product: a quadratic program without cones, with c - F'z for c, less z . constants.
 
-    Parameters
-    ----------
-    point : (n,) float64
-        Where the tangents of squares touch; any finite point.
-    duals : (r + m,) float64
-        Multipliers of the rows, then of the members of cones; these are moved into the duals of their cones.
+    Squares are touched by tangents at `point` (n,), any finite one. `duals` (r + m,) are multipliers of the rows, then
+    of the members of cones; these are moved into the duals of their cones.
     """
     rows, members = program.linear.number_of_rows, program.constants.size
     if duals.shape != (rows + members,):
@@ -350,29 +329,6 @@ def _halved_squares(pulls: Dyadic, weights: NDArray[np.float64], grid: int) -> F
         # Four roundings of half a unit in the last place each, less than 2^-50 together; the last term is for underflow.
         shares = sizes / weights * sizes * (1.0 + 2.0**-50) + 1e-323
     return Dyadic.of(shares).total() / 2 if np.isfinite(shares).all() else None
-
-
-def dual_violation(program: MixedIntegerProgram, objective: NDArray[np.float64], duals: NDArray[np.float64]) -> float:
-    """Return by how much multipliers and reduced costs push towards a side that is infinite; 0 if none does.
-
-    Parameters
-    ----------
-    objective : (n,) float64
-        Coefficients whose reduced costs are meant: c, or a quadratic objective's gradient at the point.
-    duals : (r,) float64
-        Row multipliers, finite.
-    """
-    sense = 1.0 if program.maximize else -1.0
-    y = sense * duals
-    terms = program.coefficients * y[program.row_of_entry()]
-    reduced = sense * objective - np.bincount(program.columns, weights=terms, minlength=program.number_of_variables)
-    pushes = (
-        y[np.isposinf(program.row_upper)],
-        -y[np.isneginf(program.row_lower)],
-        reduced[np.isposinf(program.upper)],
-        -reduced[np.isneginf(program.lower)],
-    )
-    return max([0.0, *(float(push.max()) for push in pushes if push.size)])
 
 
 def _reduced_costs(

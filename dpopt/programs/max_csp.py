@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import frozen
+from dpopt.arrays import Rebuilt, frozen
 from dpopt.constraints import constrain
 from dpopt.errors import ProgramError
 from dpopt.queries.clauses import Clauses
@@ -18,7 +18,7 @@ LARGEST_TOTAL_WEIGHT = 2**62
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MaxCsp:
+class MaxCsp(Rebuilt):
     """Choose a code for every attribute so that the clauses that come true weigh most and every rule holds.
 
     maximize  sum_j weights[j] * [clause j is true of x]
@@ -48,10 +48,6 @@ class MaxCsp:
             self.clauses.check_against(self.sizes)
         self.rules.check_against(self.sizes)
 
-    def __reduce__(self) -> tuple[type[MaxCsp], tuple[object, ...]]:
-        # Unpickled arrays are writable: going through the constructor freezes and checks them again.
-        return MaxCsp, (self.sizes, self.clauses, self.weights, self.rules)
-
     @property
     def number_of_attributes(self) -> int:
         """Number of attributes d."""
@@ -62,13 +58,7 @@ class MaxCsp:
         return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(self.sizes, dtype=np.int64)))
 
     def objective(self, record: NDArray[np.int32]) -> int:
-        """Return the weight of the clauses that are true of the record: exact integer arithmetic.
-
-        Parameters
-        ----------
-        record : (d,) int32
-            A code for every attribute.
-        """
+        """Return the weight of the clauses that are true of a record (d,) of existing codes: exact integer arithmetic."""
         from dpopt.queries.counting.kernels import satisfied  # imports numba
 
         self.require_record(record)
@@ -113,3 +103,12 @@ class MaxCsp:
         if self.rules.number_of_rules:
             self.rules.update(digest)
         return digest.hexdigest()
+
+
+def require_max_csp(program: object, solver: str) -> MaxCsp:
+    """Return the program; ProgramError if it is of a kind that this solver of weighted clauses does not take."""
+    if not isinstance(program, MaxCsp):
+        raise ProgramError(
+            f"{solver} takes a MaxCsp, not a {type(program).__name__}; hand that to a solver of such programs itself"
+        )
+    return program

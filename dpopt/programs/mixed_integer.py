@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.arrays import Rebuilt
 from dpopt.constraints import Array, constrain
 from dpopt.errors import ProgramError
 
@@ -24,7 +25,7 @@ FiniteNumbers = Annotated[NDArray[np.float64], Array(dimensions=1, finite=True)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MixedIntegerProgram:
+class MixedIntegerProgram(Rebuilt):
     """Optimize c . x subject to row_lower <= A x <= row_upper, lower <= x <= upper, x_j whole where marked.
 
     With `maximize` the problem is max c . x, otherwise min c . x. A is held row by row (CSR) in three arrays.
@@ -54,10 +55,6 @@ class MixedIntegerProgram:
         self._check_shapes()
         self._check_values()
         self._check_matrix()
-
-    def __reduce__(self) -> tuple[type[MixedIntegerProgram], tuple[object, ...]]:
-        # Unpickled arrays are writable: going through the constructor freezes and checks them again.
-        return MixedIntegerProgram, tuple(getattr(self, field.name) for field in fields(self))
 
     @property
     def number_of_variables(self) -> int:

@@ -37,12 +37,7 @@ def mps_text(
 ) -> bytes:
     """Return the program as free MPS, ASCII, in minimization form; squares multiplied out, in a section QUADOBJ.
 
-    Parameters
-    ----------
-    program
-        The program. Its objective is negated if it maximizes.
-    columns, rows
-        Names, without blanks; left out: x0, x1, ... and r0, r1, ...
+    The objective of a program that maximizes is negated. Names have no blanks; left out: x0, x1, ... and r0, r1, ...
 
     Source: the free MPS format as read by CBC, HiGHS, CPLEX and Gurobi.
     """

@@ -42,26 +42,15 @@ from dpopt.programs.reduction import (
     with_codes,
 )
 from dpopt.programs.results import Point
-from dpopt.queries.clauses import Clauses
+from dpopt.queries.clauses import Clauses, full_masks
 from dpopt.schema.rules.threshold_circuit import NO_RULES
-
-
-def full_masks(widths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the mask that accepts every number of true literals, for each width; (m,) int64."""
-    return (np.int64(2) << widths) - 1
 
 
 def without_literals(clauses: Clauses, true: NDArray[np.bool_], false: NDArray[np.bool_]) -> Clauses:
     """Return the same clauses without the literals that are known.
 
-    With t known true literals, j further ones must be true where t + j had to be: the mask is shifted by t.
-
-    Parameters
-    ----------
-    clauses
-        m clauses of up to k literals.
-    true, false : (m, k) bool
-        Which literals are known to be true, and which to be false; none in padding.
+    With t known true literals, j further ones must be true where t + j had to be: the mask is shifted by t. Of m
+    clauses of up to k literals, `true` and `false` (m, k) say which literals are known to be so; none in padding.
     """
     gone = true | false
     if not gone.any():
@@ -112,15 +101,8 @@ def pulls(program: MaxCsp) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
 def dominators(program: MaxCsp, record: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return for each flat column one that may take its place: itself, or one that dominates it.
 
-    Parameters
-    ----------
-    record : (d,) int32
-        Among columns that may take each other's place, its own comes first.
-
-    Returns
-    -------
-    places : (columns,) int64
-        A column that takes another one's place keeps its own.
+    Among columns that may take each other's place, that of the record (d,) comes first. A column that takes another
+    one's place keeps its own.
     """
     offsets, columns = program.offsets(), int(program.offsets()[-1])
     for_it, against = pulls(program)
@@ -430,12 +412,7 @@ def is_small(program: MaxCsp) -> bool:
 def best_record(program: MaxCsp, record: NDArray[np.int32]) -> NDArray[np.int32] | None:
     """Return an optimal record (d,): the given one if it is optimal, else the first; None if no record is feasible.
 
-    Parameters
-    ----------
-    program
-        A small problem: its records are written down one by one.
-    record : (d,) int32
-        Preferred among equals.
+    The records of a small problem are written down one by one.
     """
     grid = np.indices(program.sizes.tolist(), dtype=np.int32)
     records = np.ascontiguousarray(grid.reshape(program.sizes.size, -1).T)

@@ -10,13 +10,13 @@ Source: Ruiz 2001 (columns and rows are divided by the roots of their largest en
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import freeze
+from dpopt.arrays import Rebuilt, freeze
 from dpopt.constraints import constrain
 from dpopt.errors import ProgramError
 from dpopt.programs.mixed_integer import FiniteNumbers, MixedIntegerProgram, check_entries, with_arrays
@@ -25,8 +25,44 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
+class OverRows(Rebuilt):
+    """A minimization over the rows and bounds of a linear program."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+
+        @property
+        def linear(self) -> MixedIntegerProgram:
+            """Rows, bounds and the linear part of the objective."""
+
+    @property
+    def maximize(self) -> bool:
+        """False: such programs minimize."""
+        return False
+
+    @property
+    def number_of_variables(self) -> int:
+        """Number of variables n."""
+        return self.linear.number_of_variables
+
+    @property
+    def objective(self) -> NDArray[np.float64]:
+        """Linear coefficients c, (n,)."""
+        return self.linear.objective
+
+    @property
+    def lower(self) -> NDArray[np.float64]:
+        """Lower bounds of the variables, (n,)."""
+        return self.linear.lower
+
+    @property
+    def upper(self) -> NDArray[np.float64]:
+        """Upper bounds of the variables, (n,)."""
+        return self.linear.upper
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class QuadraticProgram:
+class QuadraticProgram(OverRows):
     """Minimize sum_i weights[i] (f_i . x - targets[i])^2 / 2 + c . x over a polyhedron.
 
     The polyhedron, c and the direction come from `linear`, a `MixedIntegerProgram` that minimizes and has no integer
@@ -61,35 +97,6 @@ class QuadraticProgram:
         )
         if (self.weights < 0).any():
             raise ProgramError("a square has a negative weight; the program would not be convex")
-
-    def __reduce__(self) -> tuple[type[QuadraticProgram], tuple[object, ...]]:
-        # Unpickled arrays are writable: going through the constructor freezes and checks them again.
-        return QuadraticProgram, tuple(getattr(self, field.name) for field in fields(self))
-
-    @property
-    def maximize(self) -> bool:
-        """False: quadratic programs minimize."""
-        return False
-
-    @property
-    def number_of_variables(self) -> int:
-        """Number of variables n."""
-        return self.linear.number_of_variables
-
-    @property
-    def objective(self) -> NDArray[np.float64]:
-        """Linear coefficients c, (n,)."""
-        return self.linear.objective
-
-    @property
-    def lower(self) -> NDArray[np.float64]:
-        """Lower bounds of the variables, (n,)."""
-        return self.linear.lower
-
-    @property
-    def upper(self) -> NDArray[np.float64]:
-        """Upper bounds of the variables, (n,)."""
-        return self.linear.upper
 
     def square_of_entry(self) -> NDArray[np.int64]:
         """Return the square of each entry, (e,)."""

@@ -40,23 +40,10 @@ def distinguished_codes(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the classes of codes to which every term gives the same value, among the codes that no clause names.
 
-    Parameters
-    ----------
-    rules
-        A circuit; only attributes that it looks at are considered.
-    offsets : (d + 1,) int64
-        First flat column of each attribute.
-    record : (d,) int32
-        Its codes stand for their classes.
-    named : (n,) int64
-        Flat columns that are not to be merged, increasing.
-
-    Returns
-    -------
-    owners : (classes,) int64
-        Attribute of each class, not decreasing; classes of one attribute in the order of their smallest codes.
-    codes : (classes,) int32
-        The code that stands for the class: the record's if it is in the class, else the smallest.
+    Only attributes that the circuit looks at are considered. `offsets` (d + 1,) are the first flat columns of
+    attributes, `named` (n,) the flat columns that are not to be merged, increasing. Returned are the attribute of each
+    class, not decreasing, classes of one attribute in the order of their smallest codes; and the code that stands for
+    the class, int32: that of `record` (d,) if it is in the class, else the smallest.
     """
     lengths = np.diff(rules.value_starts)
     term, code = np.repeat(np.arange(lengths.size), lengths), ranges(lengths)
@@ -102,16 +89,8 @@ def with_codes(
 ) -> ThresholdCircuit:
     """Return the rules over some of the attributes, and over some of the codes of each.
 
-    Parameters
-    ----------
-    rules
-        A circuit over d attributes.
-    number : (d,) int32
-        New number of each attribute that the rules look at, increasing.
-    sizes : (d',) int32
-        New number of codes of each new attribute.
-    codes : (sum of sizes,) int32
-        Old code of each new flat column.
+    `number` (d,) is the new number of each attribute that the rules look at, increasing, `sizes` (d',) the new numbers
+    of codes, `codes` (sum of sizes,) the old code of each new flat column.
     """
     if not rules.number_of_rules:
         return rules
@@ -145,18 +124,9 @@ def part_of(
 ) -> ThresholdCircuit:
     """Return the circuit of some gates with some of their terms and children; rules without a required gate are gone.
 
-    Parameters
-    ----------
-    rules
-        A circuit of g gates with t terms and c entries of children.
-    bounds : (g,) int64
-        New bounds.
-    required : (g,) bool
-        Which gates are required from now on.
-    gates : (g,) bool
-        Which gates stay.
-    terms, entries : (t,) bool, (c,) bool
-        Which terms and children of gates that stay remain; such children are themselves among the gates that stay.
+    Of a circuit of g gates with t terms and c entries of children: `bounds` (g,) are the new bounds, `required` (g,)
+    says which gates are required from now on, `gates` (g,) which stay, and `terms` (t,) and `entries` (c,) which terms
+    and children of gates that stay remain; such children are themselves among the gates that stay.
     """
     alive = np.zeros(rules.number_of_rules, dtype=np.bool_)
     alive[rules.rule_of[gates & required]] = True

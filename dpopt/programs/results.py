@@ -7,15 +7,14 @@ it left. Nothing here is trusted: `certify` recomputes what can be recomputed.
 from __future__ import annotations
 
 import enum
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Annotated, SupportsFloat
+from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import frozen
+from dpopt.arrays import Rebuilt, frozen
 from dpopt.constraints import Number, Whole, constrain
 from dpopt.errors import NoSolutionError, ProgramError
 
@@ -98,7 +97,7 @@ _WITHOUT_SOLUTION = frozenset(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SolveResult:
+class SolveResult(Rebuilt):
     """Outcome of one solve, as plain values."""
 
     termination: Termination
@@ -106,9 +105,9 @@ class SolveResult:
     """Why the solver stopped; `limit` is set if and only if `termination` is LIMIT."""
     solution: Point | None = None
     """Codes (d,) int32 for a MaxCsp, values (n,) float64 for a MixedIntegerProgram, or None."""
-    objective: float | None = None
+    objective: Annotated[float | None, Number()] = None
     """Objective of `solution` as the solver (or its adapter) evaluates it; None if and only if `solution` is."""
-    bound: float | None = None
+    bound: Annotated[float | None, Number()] = None
     """Proven bound on the optimum as the solver claims it, or None. Never an infinity."""
     solver: str = ""
     version: str = ""
@@ -127,6 +126,7 @@ class SolveResult:
 
     def __post_init__(self) -> None:
         self._check_types()
+        constrain(self, ProgramError)
         if (self.limit is not None) != (self.termination is Termination.LIMIT):
             raise ProgramError(f"limit is {self.limit} with termination {self.termination}; set it for LIMIT only")
         if (self.solution is None) != (self.objective is None):
@@ -135,18 +135,13 @@ class SolveResult:
             raise ProgramError(f"a result that ended {self.termination.value} holds no solution")
         if self.solution is None and self.termination is Termination.OPTIMAL:
             raise ProgramError("an optimal result holds a solution")
-        for name, value in (("objective", self.objective), ("bound", self.bound)):
-            if value is not None and not math.isfinite(value):
-                raise ProgramError(f"{name} is {value}; use None where there is no figure")
         if self.solution is not None:
             object.__setattr__(self, "solution", _read_only(self.solution))
-        if self.duals is not None:
-            object.__setattr__(self, "duals", frozen(self.duals, np.float64))
         object.__setattr__(self, "report", dict(self.report))
         object.__setattr__(self, "history", tuple(self.history))
 
     def _check_types(self) -> None:
-        """Refuse invalid values from a foreign solver, and keep plain texts and numbers only."""
+        """Refuse words from a foreign solver that are none, and keep plain texts only."""
         if not isinstance(self.termination, Termination) or not isinstance(self.limit, Limit | None):
             raise ProgramError(f"termination {self.termination!r} or limit {self.limit!r} is none of dpopt's")
         for name in ("solver", "version", "native_status"):
@@ -154,16 +149,6 @@ class SolveResult:
             if not isinstance(text, str):
                 raise ProgramError(f"{name} is a {type(text).__name__}; give text")
             object.__setattr__(self, name, str.__str__(text))
-        for name in ("objective", "bound"):
-            value = getattr(self, name)
-            if value is not None:
-                if not isinstance(value, int | float | np.floating | np.integer) or isinstance(value, bool):
-                    raise ProgramError(f"{name} is a {type(value).__name__}; give a number, or None")
-                object.__setattr__(self, name, _as_float(name, value))
-
-    def __reduce__(self) -> tuple[type[SolveResult], tuple[object, ...]]:
-        # Unpickled arrays are writable: going through the constructor freezes and checks them again.
-        return SolveResult, tuple(getattr(self, field.name) for field in fields(self))
 
     def require_solution(self) -> Point:
         """Return the solution."""
@@ -177,13 +162,6 @@ class SolveResult:
     def require_record(self) -> NDArray[np.int32]:
         """Return the solution of a MaxCsp, codes (d,) int32."""
         return as_record(self.require_solution())
-
-
-def _as_float(name: str, value: SupportsFloat) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        raise ProgramError(f"{name} is beyond every float; use None where there is no figure") from None
 
 
 def as_record(point: Point) -> NDArray[np.int32]:

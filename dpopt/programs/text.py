@@ -51,12 +51,7 @@ def formula(
 ) -> list[str]:
     """Return objective and rows as formulas, one per line: `IR-3[1]: - s[1] + s[2] >= 0`.
 
-    Parameters
-    ----------
-    program, variables, rows, squares, cones
-        The program and the blocks that name its parts.
-    shown
-        Rows, squares and cones of each block, at most; None for all. Where it is given, long sums end with "...".
+    At most `shown` rows, squares and cones of each block, all for None; where it is given, long sums end with "...".
     """
     linear = program.linear
     names = np.array([name for block in variables.values() for name in block.names()], dtype=np.object_)
@@ -162,10 +157,7 @@ def lp_text(
 ) -> bytes:
     """Return the program as an LP file, ASCII; squares multiplied out.
 
-    Parameters
-    ----------
-    columns, rows
-        Names; left out: x0, x1, ... and r0, r1, ... Signs that the format does not allow are replaced.
+    Names that are left out are x0, x1, ... and r0, r1, ...; signs that the format does not allow are replaced.
     """
     linear, goal = program.linear, MultipliedOut.of(program)
     titles = unlike(columns or [f"x{number}" for number in range(linear.number_of_variables)], LP_REPLACES)

@@ -88,15 +88,8 @@ def correlation(one: Attribute, other: Attribute, shares: Numbers) -> float | No
 def group_sums(values: Numbers, weights: Numbers, groups: Sequence[NDArray[np.integer]], size: int) -> Numbers:
     """Return the number of records with a number in each group, and their sums, for all columns at once, (2, p, g).
 
-    Parameters
-    ----------
-    values : (p, n)
-        Numbers of p columns; NaN is left aside.
-    weights : (n,)
-    groups
-        Each (n,): the group of every record by one more column, numbered from 0 over all of them.
-    size
-        Number g of groups.
+    `values` (p, n) are the numbers of p columns, where NaN is left aside, `weights` (n,) those of records. Each of
+    `groups` (n,) has the group of every record by one more column, numbered from 0 over all of them, g (`size`) in all.
 
     Examples
     --------

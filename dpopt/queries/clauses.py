@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpopt.arrays import Hash, freeze
+from dpopt.arrays import Hash, Rebuilt, freeze
 from dpopt.constraints import constrain
 from dpopt.errors import WorkloadError
 from dpopt.schema.schema import Schema
@@ -35,7 +35,7 @@ class ClauseArrays(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Clauses:
+class Clauses(Rebuilt):
     """m clauses of at most k literals each, in a fixed order.
 
     Arrays are kept read-only and C-contiguous; writable input is copied.
@@ -73,10 +73,6 @@ class Clauses:
         """Return the number of clauses."""
         return int(self.attributes.shape[0])
 
-    def __reduce__(self) -> tuple[type[Clauses], tuple[NDArray[np.generic], ...]]:
-        # Unpickled arrays are writable: going through the constructor freezes and checks them again.
-        return Clauses, (self.attributes, self.values, self.signs, self.accepted)
-
     @property
     def width(self) -> int:
         """Number of literals of the widest row that the arrays can hold (k)."""
@@ -103,7 +99,12 @@ class Clauses:
 
     def negated(self) -> Clauses:
         """Return the negations: the same literals with the complement of each mask over 0 .. width."""
-        return Clauses(self.attributes, self.values, self.signs, freeze(self.accepted ^ _full_masks(self.widths())))
+        return Clauses(
+            self.attributes,
+            self.values,
+            self.signs,
+            freeze(self.accepted ^ full_masks(self.widths()).astype(np.uint32)),
+        )
 
     def check_against(self, sizes: NDArray[np.integer]) -> None:
         """Check that every literal names one of d attributes and one of its `sizes` (d,) codes."""
@@ -191,7 +192,7 @@ class Clauses:
         _refuse(~used & ((self.values != 0) | self.signs), "has padding with a value or a sign; use 0 and False there")
 
     def _check_accepted(self) -> None:
-        beyond = self.accepted & ~_full_masks(self.widths())
+        beyond = self.accepted & ~full_masks(self.widths()).astype(np.uint32)
         _refuse(beyond[:, None] != 0, "accepts more true literals than it has; clear the mask's bits above its width")
 
     def _check_distinct(self) -> None:
@@ -228,5 +229,6 @@ def _numbers(mask: int, width: int) -> str:
     return f"number of true literals in {{{numbers}}} of"
 
 
-def _full_masks(widths: NDArray[np.int64]) -> NDArray[np.uint32]:
-    return (np.left_shift(np.int64(2), widths) - 1).astype(np.uint32)
+def full_masks(widths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the mask that accepts every number of true literals, for each width, (m,)."""
+    return (np.int64(2) << widths) - 1

@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import freeze, frozen
+from dpopt.arrays import Rebuilt, freeze, frozen
 from dpopt.errors import WorkloadError
 from dpopt.public_random import permutation, public_stream
 from dpopt.queries.clauses import LARGEST_WIDTH, Clauses
@@ -129,7 +129,7 @@ LARGEST_WRITTEN = 50_000_000  # cells that are written out as clauses, or hashed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MarginalSet:
+class MarginalSet(Rebuilt):
     """M marginals, each over up to k attributes, and the place of every cell in one flat array.
 
     The cells of a marginal are the combinations of the codes that its attributes may take (`domains`), the last
@@ -173,9 +173,6 @@ class MarginalSet:
         strides = np.where(used, after // shapes, 0)
         object.__setattr__(self, "strides", freeze(strides.astype(np.int64)))
         object.__setattr__(self, "starts", freeze(np.concatenate(([0], np.cumsum(cells, dtype=np.int64)))))
-
-    def __reduce__(self) -> tuple[type[MarginalSet], tuple[Domains, NDArray[np.int32]]]:
-        return MarginalSet, (self.domains, self.attributes)
 
     def __len__(self) -> int:
         """Return the number of marginals M."""
@@ -252,10 +249,7 @@ class MarginalSet:
     def position_tables(self, sizes: NDArray[np.integer] | None = None) -> list[NDArray[np.int32]]:
         """Return for each attribute the position of every code in its domain, -1 for codes that the domain leaves out.
 
-        Parameters
-        ----------
-        sizes : (d,) integers, optional
-            Number of codes of each attribute; up to the largest code of the domain if left out.
+        `sizes` (d,) are the numbers of codes of each attribute; up to the largest code of the domain if left out.
         """
         tables = []
         for attribute, (start, count) in enumerate(

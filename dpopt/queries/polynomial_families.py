@@ -192,7 +192,12 @@ class SymmetricFamily:
     @property
     def norm(self) -> float:
         """The largest L1 norm of the coefficients of a record."""
-        return self._sum(len(self.literals.groups.sizes), abs)
+        groups = len(self.literals.groups.sizes)
+        return sum(
+            comb(groups, size) * abs(self.coefficient(one))
+            for size in self._supports
+            for one in self.monomials.exponents(size)
+        )
 
     @property
     def largest(self) -> float:
@@ -242,13 +247,6 @@ class SymmetricFamily:
     def _supports(self) -> range:
         return range(1, min(self.monomials.degree, self.monomials.variables) + 1)
 
-    def _sum(self, literals: int, size_of: Callable[[float], float]) -> float:
-        return sum(
-            comb(literals, size) * size_of(self.coefficient(one))
-            for size in self._supports
-            for one in self.monomials.exponents(size)
-        )
-
 
 _ABOVE = 1.0 + 2.0**-29  # half of what `UP` adds
 
@@ -283,8 +281,8 @@ class FunctionFamily:
     """The largest L1 norm of the coefficients of a record; larger vectors are shrunk to it."""
     root_norm: float = inf
     """The same in L2; the L1 norm if left out."""
-    low: NDArray[np.float64] | None = None
-    high: NDArray[np.float64] | None = None
+    low: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    high: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     constant: float = 0.0
     width: int | None = None
     approximation: float = 0.0
@@ -299,7 +297,7 @@ class FunctionFamily:
             given = getattr(self, bound)
             each = (
                 np.full(self.monomials.count, self.norm)
-                if given is None
+                if not np.size(given)
                 else sign * np.asarray(given, dtype=np.float64)
             )
             if each.shape != (self.monomials.count,) or not (each >= 0).all():
@@ -314,7 +312,7 @@ class FunctionFamily:
     @property
     def largest(self) -> float:
         """T: the largest absolute coefficient."""
-        return float(max(self._high.max(), -self._low.min()))
+        return float(max(self.high.max(), -self.low.min()))
 
     @property
     def can_be_tabulated(self) -> bool:
@@ -329,7 +327,7 @@ class FunctionFamily:
         sizes = self.schema.sizes
         codes = np.stack(np.unravel_index(np.arange(prod(sizes.tolist())), sizes.tolist()), axis=1)
         table = np.concatenate([self.coefficients(one[None, :]) for one in codes.astype(np.int64)])
-        table = np.clip(np.where(np.isfinite(table).all(axis=1, keepdims=True), table, 0.0), self._low, self._high)
+        table = np.clip(np.where(np.isfinite(table).all(axis=1, keepdims=True), table, 0.0), self.low, self.high)
         table *= np.minimum(1.0, self.norm / np.maximum(np.abs(table).sum(axis=1, keepdims=True), self.norm))
         return TableFamily(self.name, self.schema, self.monomials, table, self.constant, self.width, self.approximation)
 
@@ -356,7 +354,7 @@ class FunctionFamily:
         """
         norm, root = self._limits(unit)
         usable = np.isfinite(coefficients).all(axis=1, keepdims=True)
-        bounded = np.clip(np.where(usable, coefficients, 0.0), self._low, self._high)
+        bounded = np.clip(np.where(usable, coefficients, 0.0), self.low, self.high)
         found = np.trunc(bounded / unit)
         lengths = np.abs(found).sum(axis=1, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -371,7 +369,7 @@ class FunctionFamily:
         Privacy: C9 in docs/privacy. Test: `tests/queries/test_polynomial_families.py`.
         """
         norm, root = self._limits(unit)
-        low, high = (np.trunc(one / unit) for one in (self._low, self._high))
+        low, high = (np.trunc(one / unit) for one in (self.low, self.high))
         sides, widths = np.maximum(-low, high), high - low
         added = min(norm, upward(sides.sum()))
         replaced = min(2 * norm, upward(widths.sum()))
@@ -388,16 +386,6 @@ class FunctionFamily:
         check_norm(self.name, self.norm, unit)
         norm = int(self.norm / unit)
         return norm, min(float(norm), self.root_norm / unit) ** 2
-
-    @property
-    def _low(self) -> NDArray[np.float64]:
-        assert self.low is not None  # noqa: S101  set by __post_init__
-        return self.low
-
-    @property
-    def _high(self) -> NDArray[np.float64]:
-        assert self.high is not None  # noqa: S101
-        return self.high
 
 
 PolynomialFamily = SymmetricFamily | TableFamily | FunctionFamily

@@ -207,18 +207,10 @@ def subsets_of(
 ) -> tuple[MarginalSet, NDArray[np.int64], NDArray[np.int64]]:
     """Return the sets of attributes whose residuals the marginals consist of, and which lie in which marginal.
 
-    Parameters
-    ----------
-    smallest
-        Attributes of fewer codes than this are left aside: 1 keeps those of one code, whose residuals are 0.
-
-    Returns
-    -------
-    sets : MarginalSet
-        The non-empty subsets of the marginals' attributes: each once, by number of attributes, then in lexicographic
-        order; attributes increase within each.
-    wholes, parts : (e,) int64
-        A marginal and a set within it, for each such pair.
+    These are the non-empty subsets of the marginals' attributes, each once, by number of attributes, then in
+    lexicographic order; attributes increase within each. For each pair of a marginal and a set within it, (e,) int64,
+    follow the numbers of both. Attributes of fewer codes than `smallest` are left aside: 1 keeps those of one code,
+    whose residuals are 0.
     """
     rows = marginals.attributes
     rows = np.sort(np.where((rows >= 0) & (marginals.domains.counts[rows] >= smallest), rows, _NONE), axis=1)
@@ -275,19 +267,9 @@ def marginals_from_residuals(
 ) -> NDArray[np.float64]:
     """Return the marginals whose residuals are given: with estimates of least variance, those of least squares.
 
-    Parameters
-    ----------
-    residuals
-        Sets of attributes, increasing within each.
-    values : (..., cells) float64
-        Their residuals, in records. Sets that are not given have the residual 0.
-    size
-        The number of records: the residual of no attributes.
-
-    Returns
-    -------
-    (..., cells of the marginals) float64
-        In records.
+    `residuals` are sets of attributes, increasing within each, `values` (..., cells) their residuals, and `size`, that
+    of no attributes, the number of records; all in records, and so are the marginals, (..., cells). Sets that are not
+    given have the residual 0.
     """
     rows, order = _sorted_rows(residuals, marginals)
     lead = values.shape[:-1]
@@ -318,11 +300,7 @@ def marginals_from_residuals(
 def summed_over_subsets(sets: MarginalSet, values: NDArray[np.float64], marginals: MarginalSet) -> NDArray[np.float64]:
     """Return for each cell of the marginals the sum of the values of the cells that it lies in, one of each set within.
 
-    Parameters
-    ----------
-    sets
-        Sets of attributes, increasing within each.
-    values : (..., cells of the sets) float64
+    `sets` are sets of attributes, increasing within each, `values` (..., cells of the sets).
     """
     spread = marginals_from_residuals(sets, values / np.repeat(sets.cells(), sets.cells()), marginals, 0.0)
     return np.asarray(spread * np.repeat(marginals.cells(), marginals.cells()))
@@ -331,10 +309,8 @@ def summed_over_subsets(sets: MarginalSet, values: NDArray[np.float64], marginal
 def independent_shares(marginals: MarginalSet, columns: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the shares of all cells if attributes are independent.
 
-    Parameters
-    ----------
-    columns : (..., sum of codes) float64
-        Shares of the codes of each attribute, one attribute after the other, in the order of the marginals' domains.
+    `columns` (..., sum of codes) are the shares of the codes of each attribute, one attribute after the other, in the
+    order of the marginals' domains.
 
     Examples
     --------

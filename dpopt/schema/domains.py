@@ -8,14 +8,14 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import freeze
+from dpopt.arrays import Rebuilt, freeze
 from dpopt.constraints import constrain
 from dpopt.errors import WorkloadError
 from dpopt.schema.schema import Schema
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Domains:
+class Domains(Rebuilt):
     """The codes that queries may name: attribute a has the codes codes[starts[a]], ..., counts[a] of them."""
 
     counts: NDArray[np.int64]
@@ -25,9 +25,6 @@ class Domains:
 
     def __post_init__(self) -> None:
         constrain(self, WorkloadError)
-
-    def __reduce__(self) -> tuple[type[Domains], tuple[NDArray[np.generic], ...]]:
-        return Domains, (self.counts, self.starts, self.codes)  # unpickled arrays would be writable
 
     @classmethod
     def of(cls, schema: Schema, *, occurring: bool) -> Domains:

@@ -335,14 +335,3 @@ def own_values(model: CpModel, names: Sequence[str], limits: SolveLimits) -> Own
     if native in {"OPTIMAL", "FEASIBLE"}:
         values = np.array(solver.response_proto.solution, dtype=np.float64)[[place[name] for name in names]]
     return OwnValues(values, STATUS.get(native, UNKNOWN_STATUS), native, f"CP-SAT {_version()}")
-
-
-def cp_sat_text(
-    program: MixedIntegerProgram | QuadraticProgram,
-    variables: Sequence[Block] = (),
-    rows: Sequence[Block] = (),
-    *,
-    name: str,
-) -> bytes:
-    """Return the program as the text of CP-SAT's protocol buffer; errors as of `cp_sat_model`."""
-    return str(cp_sat_model(program, variables, rows, name=name).proto).encode()

@@ -58,33 +58,26 @@ CLARABEL = status_table(
 )
 """Every name of clarabel.SolverStatus."""
 
-OSQP: dict[str, Verdict] = {
-    "1": Means.OPTIMAL,  # solved
-    "2": Means.IMPRECISE,  # solved inaccurate
-    "3": Means.INFEASIBLE,  # primal infeasible
-    "4": Means.IMPRECISE,  # primal infeasible inaccurate
-    "5": Means.EITHER,  # dual infeasible
-    "6": Means.IMPRECISE,  # dual infeasible inaccurate
-    "7": Means.WORK,  # max iter reached
-    "8": Means.TIME,  # time limit reached
-    "9": Means.FAILED,  # non cvx
-    "10": Means.INTERRUPTED,  # sigint
-    "11": Means.FAILED,  # unsolved
-}
+OSQP = status_table(
+    (Means.OPTIMAL, "1"),
+    (Means.INFEASIBLE, "3"),
+    (Means.EITHER, "5"),
+    (Means.IMPRECISE, "2 4 6"),  # the same three, inaccurate
+    (Means.WORK, "7"),
+    (Means.TIME, "8"),
+    (Means.INTERRUPTED, "10"),
+    (Means.FAILED, "9 11"),  # not convex, unsolved
+)
 """Every number of osqp.SolverStatus."""
 
-SCS: dict[str, Verdict] = {
-    "0": Means.FAILED,  # unfinished
-    "1": Means.OPTIMAL,  # solved
-    "2": Means.IMPRECISE,  # solved inaccurate, or a limit, see `SCS_LIMITS`
-    "-2": Means.INFEASIBLE,  # infeasible
-    "-7": Means.IMPRECISE,  # infeasible inaccurate
-    "-1": Means.EITHER,  # unbounded
-    "-6": Means.IMPRECISE,  # unbounded inaccurate
-    "-3": Means.FAILED,  # indeterminate
-    "-4": Means.FAILED,  # failed
-    "-5": Means.INTERRUPTED,  # sigint
-}
+SCS = status_table(
+    (Means.OPTIMAL, "1"),
+    (Means.INFEASIBLE, "-2"),
+    (Means.EITHER, "-1"),
+    (Means.IMPRECISE, "2 -7 -6"),  # the same three, inaccurate; or a limit, see `SCS_LIMITS`
+    (Means.INTERRUPTED, "-5"),
+    (Means.FAILED, "0 -3 -4"),  # unfinished, indeterminate, failed
+)
 """Every number of a status in the module scs."""
 
 SCS_LIMITS: dict[str, Verdict] = {"reached time_limit_secs": Means.TIME, "reached max_iters": Means.WORK}

@@ -73,7 +73,8 @@ class Gurobi:
             if isinstance(program, QuadraticProgram):
                 # Its presolve gives wrong duals where two rows are multiples of each other (Gurobi 13.0).
                 model.Params.Presolve = 0
-            x = _variables(model, linear)
+            kinds = np.where(linear.integrality, "I", "C")
+            x = model.addMVar(linear.number_of_variables, lb=linear.lower, ub=linear.upper, vtype=kinds)
             rows = _rows(model, linear, x)
             _set_objective(model, program, x)
             if hint is not None:
@@ -147,11 +148,6 @@ def _set_parameters(model: gurobipy.Model, limits: SolveLimits) -> None:
         parameters.TimeLimit = limits.seconds
     if limits.work is not None:
         parameters.WorkLimit = float(limits.work)
-
-
-def _variables(model: gurobipy.Model, program: MixedIntegerProgram) -> gurobipy.MVar:
-    kinds = np.where(program.integrality, "I", "C")
-    return model.addMVar(program.number_of_variables, lb=program.lower, ub=program.upper, vtype=kinds)
 
 
 def _rows(model: gurobipy.Model, program: MixedIntegerProgram, x: gurobipy.MVar) -> _Rows:

@@ -163,18 +163,11 @@ def _words(termination: mathopt.Termination) -> str:
     return f"{termination.reason.name}{limit}" + (f": {termination.detail}" if termination.detail else "")
 
 
-def _solved(
-    model: mathopt.Model,
-    kind: mathopt.SolverType,
-    *,
-    params: mathopt.SolveParameters,
-    model_params: mathopt.ModelSolveParameters,
-    msg_cb: object,
-) -> mathopt.SolveResult:
+def _solved(model: mathopt.Model, kind: mathopt.SolverType, **options: object) -> mathopt.SolveResult:
     from ortools.math_opt.python import mathopt
 
     try:
-        return mathopt.solve(model, kind, params=params, model_params=model_params, msg_cb=msg_cb)
+        return mathopt.solve(model, kind, **options)
     except AttributeError as problem:
         # OR-Tools 9.15 stumbles over its own error; what the solver said is behind it.
         if problem.__context__ is None:
@@ -274,9 +267,7 @@ def own_values(model: mathopt.Model, names: Sequence[str], limits: SolveLimits) 
     parameters = mathopt.SolveParameters(random_seed=limits.seed, relative_gap_tolerance=0.0)
     if limits.seconds is not None:
         parameters.time_limit = dt.timedelta(seconds=limits.seconds)
-    answer = _solved(
-        model, mathopt.SolverType.GSCIP, params=parameters, model_params=mathopt.ModelSolveParameters(), msg_cb=None
-    )
+    answer = _solved(model, mathopt.SolverType.GSCIP, params=parameters)
     values = None
     if answer.has_primal_feasible_solution():
         values = np.array(answer.variable_values([by_name[name] for name in names]), dtype=np.float64)

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from dpopt.errors import ProgramError
-from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.max_csp import require_max_csp
 from dpopt.programs.reduction import reduce_max_csp
 from dpopt.programs.results import Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
@@ -48,8 +47,7 @@ class Rc2:
         """Solve a MaxCsp."""
         import pysat
 
-        if not isinstance(program, MaxCsp):
-            raise ProgramError("rc2 takes a MaxCsp")
+        program = require_max_csp(program, self.name)
         history = History()
         reduction = reduce_max_csp(program, hint)
         problem = reduction.problem

@@ -20,7 +20,7 @@ import sys
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import cast
 
 from dpopt.errors import PlanError, SolverUnavailableError
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Solver
@@ -28,14 +28,6 @@ from dpopt.solvers.process.adapter import Adapter, remove_left_folders
 
 LICENCE_SECONDS = 30.0
 """How long a library may look for its licence."""
-
-
-class Requirement(Protocol):
-    """Something that can be there or not."""
-
-    def availability(self) -> Availability:
-        """Look up a solver; the error for a missing one names the command that installs it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +103,10 @@ class Licence:
         if problem is None:
             return Availability(AvailabilityStatus.AVAILABLE, "with a licence")
         return Availability(AvailabilityStatus.NO_LICENCE, f"{self.library} finds no licence: {problem}")
+
+
+Requirement = Library | ProgramOnPath | Licence
+"""Something that can be there or not; the error for a missing one names the command that installs it."""
 
 
 def availability_of(requirements: Sequence[Requirement]) -> Availability:
@@ -313,30 +309,28 @@ def _of_entry_point(point: importlib.metadata.EntryPoint) -> Solver:
     registered = f"the solver {point.name!r} is registered as {point.value!r}"
     try:
         solver: Solver = point.load()()
-        missing = [name for name in _MEMBERS if not hasattr(solver, name)]
-        wrong = [] if missing else _wrong_members(solver)
+        fault = _fault(solver)
     except BREAKDOWNS as problem:
         raise SolverUnavailableError(
             f"{registered}, which does not load: {type(problem).__name__}: {problem}"
         ) from problem
-    if missing:
-        raise SolverUnavailableError(
-            f"{registered}, which gives a {type(solver).__name__} without {', '.join(missing)}; a solver has "
-            f"{', '.join(_MEMBERS)} (dpopt.programs.Solver)"
-        )
-    if wrong:
-        raise SolverUnavailableError(f"{registered}, which gives a {type(solver).__name__} {wrong[0]}")
+    if fault is not None:
+        raise SolverUnavailableError(f"{registered}, which gives a {type(solver).__name__} {fault}")
     return solver
 
 
-def _wrong_members(solver: Solver) -> list[str]:
-    """Return the fault in the name and capabilities of a foreign solver; nothing of it has been checked."""
+def _fault(solver: Solver) -> str | None:
+    """Return the fault in the members, name and capabilities of a foreign solver; nothing of it has been checked."""
+    missing = [name for name in _MEMBERS if not hasattr(solver, name)]
+    if missing:
+        return f"without {', '.join(missing)}; a solver has {', '.join(_MEMBERS)} (dpopt.programs.Solver)"
     name: object = solver.name
     capabilities: object = solver.capabilities
-    found = [] if isinstance(name, str) else [f"whose name is {name!r:.40}, and no text"]
+    if not isinstance(name, str):
+        return f"whose name is {name!r:.40}, and no text"
     if not isinstance(capabilities, frozenset) or not all(isinstance(one, Capability) for one in capabilities):
-        found.append(f"whose capabilities are {capabilities!r:.40}, and no frozenset of Capability")
-    return found
+        return f"whose capabilities are {capabilities!r:.40}, and no frozenset of Capability"
+    return None
 
 
 _MEMBERS = ("name", "capabilities", "availability", "solve")

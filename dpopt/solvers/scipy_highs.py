@@ -12,30 +12,20 @@ from numpy.typing import NDArray
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.results import Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program
-from dpopt.solvers.process.adapter import SIMPLEX_UP_TO, UNKNOWN_STATUS, Means, Verdict, mixed_integer
+from dpopt.solvers.process.adapter import SIMPLEX_UP_TO, UNKNOWN_STATUS, Means, mixed_integer, status_table
 
-STATUS: dict[int, Verdict] = {
-    0: Means.FAILED,  # not set
-    1: Means.FAILED,  # load error
-    2: Means.FAILED,  # model error; SciPy calls it infeasible
-    3: Means.FAILED,  # presolve error
-    4: Means.FAILED,  # solve error
-    5: Means.FAILED,  # postsolve error
-    6: Means.FAILED,  # model empty
-    7: Means.OPTIMAL,
-    8: Means.INFEASIBLE,
-    9: Means.EITHER,
-    10: Means.UNBOUNDED,
-    11: Means.FAILED,  # objective bound: never set here
-    12: Means.FAILED,  # objective target: never set here
-    13: Means.TIME,
-    14: Means.WORK,  # iterations
-    15: Means.FAILED,  # unknown
-    16: Means.WORK,  # solutions or nodes
-    17: Means.INTERRUPTED,
-    18: Means.MEMORY,
-    19: Means.INTERRUPTED,  # HiGHS interrupted itself
-}
+STATUS = status_table(
+    (Means.OPTIMAL, "7"),
+    (Means.INFEASIBLE, "8"),
+    (Means.EITHER, "9"),
+    (Means.UNBOUNDED, "10"),
+    (Means.TIME, "13"),
+    (Means.WORK, "14 16"),  # iterations; solutions or nodes
+    (Means.INTERRUPTED, "17 19"),  # by others; by HiGHS itself
+    (Means.MEMORY, "18"),
+    (Means.FAILED, "0 1 2 3 4 5 6 15"),  # not set; errors (SciPy calls a model's infeasible); empty; unknown
+    (Means.FAILED, "11 12"),  # bounds and targets of the objective: never set here
+)
 """Every number of HighsModelStatus. SciPy's own five codes say less, and call a model error infeasible."""
 
 _NATIVE = re.compile(r"HiGHS Status (\d+)")
@@ -62,7 +52,7 @@ class ScipyHighs:
         program = mixed_integer(program, self.name)
         found = (_mixed_integer if program.integrality.any() else _linear)(program, limits)
         native = _NATIVE.search(found.words)
-        termination, limit = STATUS.get(int(native.group(1)) if native else -1, UNKNOWN_STATUS)
+        termination, limit = STATUS.get(native.group(1) if native else "", UNKNOWN_STATUS)
         usable = termination in {Termination.OPTIMAL, Termination.LIMIT}
         point = found.point if usable else None
         sign = -1.0 if program.maximize else 1.0

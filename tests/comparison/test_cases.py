@@ -58,7 +58,7 @@ def test_a_file_in_a_folder_that_is_no_instance_is_left_out_and_reported(tmp_pat
     assert [case.name for case in cases_from_instances([tmp_path], note=claimed.append)] == ["one"]
     assert len(claimed) == 1
     assert claimed[0].startswith(f"left out: {other}")
-    with pytest.raises(ProgramError, match="problem.sizes and problem.clauses"):
+    with pytest.raises(ProgramError, match="problem: missing the key sizes"):
         cases_from_instances([other])
 
 

@@ -16,15 +16,7 @@ from dpopt.errors import NoSolutionError, ProgramError
 from dpopt.programs import MixedIntegerProgram, SolveResult, Termination
 from dpopt.programs.building import Builder
 from dpopt.programs.certificate import certify_point, exact_objective
-from dpopt.programs.duality import (
-    GRID,
-    LARGEST_MULTIPLIER,
-    Dyadic,
-    dual_bound,
-    dual_violation,
-    linear_relaxation,
-    quadratic_bound,
-)
+from dpopt.programs.duality import GRID, LARGEST_MULTIPLIER, Dyadic, dual_bound, linear_relaxation, quadratic_bound
 from tests.programs.mixed_integer_programs import INFINITY, dense, squares
 
 FLOATS = st.one_of(
@@ -256,14 +248,6 @@ def test_a_quadratic_program_refuses_a_point_that_does_not_fit() -> None:
             quadratic_bound(SQUARE, point, np.array([0.0]))
 
 
-def test_a_push_towards_an_infinite_side_is_a_dual_violation() -> None:
-    program = dense([1, 1], [[1, 2]], [(-INFINITY, 5)], [(0, INFINITY), (-INFINITY, 4)], [False, False])
-    assert dual_violation(program, program.objective, np.array([1.0])) == 1.0  # r = (0, -1), y = 0 wants r2 >= 0
-    assert dual_violation(program, program.objective, np.array([0.25])) == 0.75
-    assert dual_violation(program, program.objective, np.array([-2.0])) == 3.0
-    assert dual_violation(THIRDS, THIRDS.objective, np.array([4.0, 4.0])) == 0.0
-
-
 def answer(point: ArrayLike | None, *, duals: ArrayLike | None = None, bound: float | None = None) -> SolveResult:
     empty = SolveResult(Termination.FAILED, None, None, None, bound, "s", "", "", 0.0)
     if point is None:
@@ -274,7 +258,7 @@ def answer(point: ArrayLike | None, *, duals: ArrayLike | None = None, bound: fl
 
 def test_an_optimal_point_with_its_duals_has_no_gap() -> None:
     found = certify_point(THIRDS, answer([1, 1], duals=[0.25, 0.25], bound=2.5))
-    assert (found.primal_violation, found.integrality_violation, found.dual_violation) == (0.0, 0.0, 0.0)
+    assert (found.primal_violation, found.integrality_violation) == (0.0, 0.0)
     assert (found.objective, found.proven_bound, found.proven_gap) == (Fraction(2), Fraction(2), Fraction(0))
     assert (found.reported_bound, found.reported_gap) == (2.5, Fraction(1, 2))
 
@@ -283,7 +267,7 @@ def test_a_point_that_was_moved_shows_where() -> None:
     found = certify_point(THIRDS, answer([1.5, 1]))
     assert (found.primal_violation, found.integrality_violation) == (1.5, 0.5)
     assert found.objective == Fraction(5, 2)
-    assert (found.dual_violation, found.proven_bound, found.proven_gap) == (None, None, None)
+    assert (found.proven_bound, found.proven_gap) == (None, None)
     assert (found.reported_bound, found.reported_gap) == (None, None)
 
 

@@ -61,12 +61,8 @@ def pricing_program(
 ) -> PricingProgram:
     """Return the record of least slope as a program.
 
-    Parameters
-    ----------
-    queries, slopes
-        Queries, and the slope of each of them; one clause for every cell results, so small sets of queries only.
-    sizes : (d,) int32
-        Number of codes of each attribute.
+    Queries have one slope each; one clause for every cell results, so small sets of queries only. `sizes` (d,) are the
+    numbers of codes.
     """
     parts = [one.clauses() if isinstance(one, MarginalSet) else one for one in queries]
     if len(parts) != len(slopes) or any(len(a) != b.size for a, b in zip(parts, slopes, strict=True)):

@@ -51,7 +51,7 @@ from dpopt.models.best_responses.rows.clause_rows import (
 from dpopt.models.best_responses.rows.clique_rows import clique_rows
 from dpopt.models.best_responses.rows.rule_rows import gate_variables, rule_rows
 from dpopt.programs.building import RowBlock, Variables, assembled
-from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.max_csp import MaxCsp, require_max_csp
 from dpopt.programs.mixed_integer import MixedIntegerProgram
 from dpopt.programs.reduction import Reduction, reduce_max_csp
 from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult, Termination
@@ -208,8 +208,7 @@ class AsMip(Handing):
     def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         """Solve a MaxCsp as a mixed-integer program; see `dpopt.programs.solver.Solver`."""
         started = time.perf_counter()
-        if not isinstance(program, MaxCsp):
-            raise ProgramError(f"AsMip takes a MaxCsp, not a {type(program).__name__}; call the inner solver directly")
+        program = require_max_csp(program, "AsMip")
         reduction = reduce_max_csp(program, hint)
         problem = reduction.problem
         if problem.sizes.size == 0:

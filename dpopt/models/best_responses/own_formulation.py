@@ -18,7 +18,7 @@ from dpopt.errors import DpoptError, PlanError, ProgramError
 from dpopt.models.best_responses.best_response import best_response
 from dpopt.models.best_responses.max_csp_as_mip import record_from_point
 from dpopt.models.model import Model
-from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.max_csp import MaxCsp, require_max_csp
 from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
 from dpopt.programs.verification import verified
@@ -65,8 +65,7 @@ class OwnFormulation:
 
     def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         """Solve a MaxCsp; see `dpopt.programs.solver.Solver`. Hints are not passed on."""
-        if not isinstance(program, MaxCsp):
-            raise ProgramError(f"{self.name} takes a MaxCsp, not a {type(program).__name__}")
+        program = require_max_csp(program, self.name)
         started = time.perf_counter()
         model = best_response(program, names=self.titles)
         found = own_values(self.build(model), model.variables["x"].names(), limits)

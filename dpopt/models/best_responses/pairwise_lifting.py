@@ -51,13 +51,7 @@ from dpopt.programs.mixed_integer import MixedIntegerProgram
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairTables:
-    """Tables of some pairs of attributes, each with its named columns on both sides.
-
-    Parameters
-    ----------
-    left, right : (l,) and (r,) int64
-        number of the pair * columns + named column of a (of b), increasing.
-    """
+    """Tables of some pairs of attributes, each with its named columns on both sides."""
 
     columns: int
     """Number of flat columns of x."""
@@ -65,6 +59,7 @@ class PairTables:
     """Shape (p,). a * d + b of each pair of attributes a < b, increasing."""
     left: Indices
     right: Indices
+    """Shapes (l,) and (r,). Number of the pair * columns + named column of a (of b), increasing."""
     left_starts: Indices
     right_starts: Indices
     """Shape (p + 1,). Where the named columns of each pair begin."""

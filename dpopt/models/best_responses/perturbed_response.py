@@ -28,7 +28,7 @@ from dpopt.models.best_responses.column_pricing import joined_clauses
 from dpopt.models.model import Model
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.queries.clauses import Clauses
-from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
+from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit, starts
 
 UNITS = 1024
 """Units per query: rewards are rounded to this part of one query."""
@@ -38,27 +38,20 @@ _LARGEST_REWARD = 2.0**40
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SelectedSoFar:
-    """The selected queries as weighted clauses, and the values that they name.
-
-    Attributes
-    ----------
-    clauses, weights : Clauses and (r,) int64
-        Base queries with net numbers of selections, none 0.
-    codes, starts : (u,) int32 and (d + 1,) int64
-        Codes that compete with rewards of their own, attribute by attribute: named by a clause, or all codes of an
-        attribute that a rule names.
-    others, other_starts : (v,) int32 and (d + 1,) int64
-        The other codes that a record may take, attribute by attribute.
-    """
+    """The selected queries as weighted clauses, and the values that they name."""
 
     sizes: NDArray[np.int32]
     """Shape (d,). Number of codes of each attribute."""
     clauses: Clauses
     weights: NDArray[np.int64]
+    """Base queries with net numbers of selections, (r,), none 0."""
     codes: NDArray[np.int32]
     starts: NDArray[np.int64]
+    """Shapes (u,) and (d + 1,). Codes that compete with rewards of their own, attribute by attribute: named by a clause, or
+    all codes of an attribute that a rule names."""
     others: NDArray[np.int32]
     other_starts: NDArray[np.int64]
+    """Shapes (v,) and (d + 1,). The other codes that a record may take, attribute by attribute."""
     rules: ThresholdCircuit = NO_RULES
     """Hard rules on records."""
 
@@ -72,19 +65,12 @@ def selected_so_far(
 ) -> SelectedSoFar:
     """Return the data that all perturbed best responses of a round share.
 
-    Parameters
-    ----------
-    sizes : (d,) int32
-    clauses, weights : Clauses and (r,) int64
-        Base queries over these attributes and their net numbers of selections.
-    possible : (columns,) bool
-        Which codes a record may take where no query names them, attribute by attribute, flat; at least one of each
-        attribute.
-    rules
-        Hard rules on records, public.
+    Base queries over attributes of these `sizes` (d,) have net numbers of selections (r,). `possible` (columns,) says
+    which codes a record may take where no query names them, attribute by attribute, flat; at least one of each
+    attribute.
     """
     sizes = frozen(sizes, np.int32)
-    offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    offsets = starts(sizes)
     if weights.shape != (len(clauses),) or possible.shape != (int(offsets[-1]),):
         raise ProgramError(
             f"{len(clauses)} clauses with weights of shape {weights.shape}, {int(offsets[-1])} codes of which "
@@ -107,9 +93,9 @@ def selected_so_far(
         clauses.take(kept),
         freeze(weights[kept].astype(np.int64)),
         freeze(code[competes]),
-        _starts(owner[competes], sizes.size),
+        starts(np.bincount(owner[competes], minlength=sizes.size)),
         freeze(code[others]),
-        _starts(owner[others], sizes.size),
+        starts(np.bincount(owner[others], minlength=sizes.size)),
         rules,
     )
 
@@ -129,10 +115,7 @@ class Perturbations:
 def perturbations(selected: SelectedSoFar, uniforms: NDArray[np.float64], scale: float) -> Perturbations:
     """Return the rewards of s perturbed best responses.
 
-    Parameters
-    ----------
-    uniforms : (s, u + 2 d) float64
-        Independent, uniform in [0, 1): one for each code that competes, two for each attribute.
+    `uniforms` (s, u + 2 d) are independent, uniform in [0, 1): one for each code that competes, two for each attribute.
     """
     d, u = selected.sizes.size, selected.codes.size
     if uniforms.ndim != 2 or uniforms.shape[1] != u + 2 * d:
@@ -233,7 +216,3 @@ def constant(shaken: Perturbations, number: int) -> int:
 
 def _whole(rewards: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.rint(np.clip(rewards * UNITS, -_LARGEST_REWARD, _LARGEST_REWARD)).astype(np.int64)
-
-
-def _starts(owner: NDArray[np.int64], attributes: int) -> NDArray[np.int64]:
-    return freeze(np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=attributes)))).astype(np.int64))

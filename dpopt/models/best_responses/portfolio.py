@@ -14,10 +14,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from dpopt.errors import ProgramError
 from dpopt.models.best_responses.presolved import SHORTEST, Handing
 from dpopt.programs.certificate import credible_bound
-from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.max_csp import require_max_csp
 from dpopt.programs.results import NO_LIMITS, Point, Progress, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Capability, Program, Solver
 from dpopt.programs.verification import verified
@@ -42,10 +41,7 @@ class Portfolio(Handing):
 
     def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         """Solve a MaxCsp; see `dpopt.programs.solver.Solver`. A failure of the inner solver is its own answer."""
-        if not isinstance(program, MaxCsp):
-            raise ProgramError(
-                f"Portfolio takes a MaxCsp, not a {type(program).__name__}; call the inner solver directly"
-            )
+        program = require_max_csp(program, "Portfolio")
         started, seconds = time.perf_counter(), limits.seconds
         begin = None if seconds is None else max(SHORTEST, SEARCH_SHARE * seconds)
         found = self.search.solve(program, SolveLimits(begin, threads=limits.threads, seed=limits.seed), hint=hint)

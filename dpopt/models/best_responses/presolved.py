@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
 from dpopt.errors import ProgramError
-from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.max_csp import require_max_csp
 from dpopt.programs.presolve import Component, Presolve, best_record, components, is_small, presolve
 from dpopt.programs.results import NO_LIMITS, Limit, Point, Progress, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Availability, Capability, Program, Solver, why_refused
@@ -190,10 +190,7 @@ class Presolved(Handing):
     def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         """Solve a MaxCsp; see `dpopt.programs.solver.Solver`."""
         started = time.perf_counter()
-        if not isinstance(program, MaxCsp):
-            raise ProgramError(
-                f"Presolved takes a MaxCsp, not a {type(program).__name__}; call the inner solver directly"
-            )
+        program = require_max_csp(program, "Presolved")
         refusal = why_refused(self.inner, program)  # not only where presolve leaves what it refuses
         if refusal is not None:
             raise ProgramError(refusal)

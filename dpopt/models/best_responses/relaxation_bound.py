@@ -52,13 +52,7 @@ _LOWER = np.array([0.0, 0.0, 0.0, -1.0])
 
 
 def violated_triangles(tables: PairTables, point: Numbers) -> RowBlock:
-    """Return the `MOST` rows of PB-11 and PB-12 that a point violates most, at most one of each three codes.
-
-    Parameters
-    ----------
-    point : (n,) float64
-        A point of the lifting, as a solver left it.
-    """
+    """Return the `MOST` rows of PB-11 and PB-12 that a point (n,) violates most, at most one of each three codes."""
     from scipy.sparse import coo_array
 
     size = tables.columns
@@ -120,17 +114,9 @@ def relaxation_bound(
 ) -> RelaxationBound:
     """Return the bound that a linear program proves.
 
-    Parameters
-    ----------
-    solver
-        Takes linear programs and gives duals (`Capability.LP`, `Capability.DUALS`). It is not trusted.
-    formulation
-        Whose relaxation to solve; None: the pairwise lifting, which is tighter and many times larger, then with
-        triangles.
-    limits
-        Limits of the linear programs, of all of them together.
-    enough
-        No further linear program is solved once the bound, rounded down, is at most this.
+    The solver takes linear programs and gives duals; it is not trusted. None as formulation stands for the pairwise
+    lifting, which is tighter and many times larger, then with triangles. The limits are of all linear programs
+    together, of which no further one is solved once the bound, rounded down, is at most `enough`.
     """
     relaxation = "pairwise lifting" if formulation is None else f"{formulation.value} relaxation"
     reduction = reduce_max_csp(program)

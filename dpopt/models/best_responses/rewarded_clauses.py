@@ -49,13 +49,6 @@ class RewardedClauses:
 
     Literal i of clause j, i < widths[j], is  constants[j, i] + sides[j, i] * x[columns[j, i]]; beyond the width of a
     clause all three are 0.
-
-    Parameters
-    ----------
-    columns : (m, k) int64
-    sides : (m, k) float64, 1 or -1
-    constants : (m, k) float64, 0 or 1
-        The literals.
     """
 
     kinds: NDArray[np.int8]
@@ -74,6 +67,7 @@ class RewardedClauses:
     columns: Indices
     sides: Numbers
     constants: Numbers
+    """The literals, (m, k) each: columns, sides of 1 or -1, and constants of 0 or 1."""
 
     def of_kind(self, kind: int) -> Indices:
         """Return the numbers of the clauses of one kind."""

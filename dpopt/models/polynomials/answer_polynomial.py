@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import comb, inf, isnan, log, nan, sqrt
 
@@ -58,16 +58,8 @@ def candidates(
 ) -> list[NDArray[np.float64]]:
     """Return coefficients to choose from: the best constant, least squares in the first columns, the search's result.
 
-    Parameters
-    ----------
-    points : (m, c) float64
-        P, whose first column is 1.
-    values : (m,) float64
-        v.
-    weights : (c,) float64
-        w >= 0.
-    prefixes
-        Numbers of columns for which least squares are solved; all if left out.
+    `points` (m, c) is P, whose first column is 1, `values` (m,) v, `weights` (c,) w >= 0. Least squares are solved for
+    these numbers of columns (`prefixes`), for all if left out.
     """
     found = []
     for degree in prefixes or range(1, points.shape[1] + 1):
@@ -146,16 +138,25 @@ DENOMINATORS = 2**60, 2**20
 class AnswerPolynomial:
     """How noisy counts become an answer."""
 
-    coefficients: tuple[float, ...]
-    """a_0, ..., a_t, each exact as a Fraction; t is the largest size that was counted."""
+    table: tuple[tuple[float, ...], ...]
+    """a_ij, rows i and columns j, each exact as a Fraction; the last row is that of the largest size that was counted."""
     approximation: float
-    """gamma, the largest difference to f over the numbers that occur, rounded up."""
+    """gamma, the largest difference to f over the numbers or pairs that occur, rounded up."""
     deviation: float
     """The standard deviation of the answer's noise."""
 
+    @property
+    def coefficients(self) -> tuple[float, ...]:
+        """a_0, ..., a_t where no condition is counted with its negation."""
+        return tuple(row[0] for row in self.table)
+
     def bound(self, zeta: float) -> float:
-        """Return AQ-1."""
+        """Return AQ-1, or AQ-3."""
         return self.approximation + zeta * self.deviation
+
+    def terms(self) -> list[tuple[int, int, float]]:
+        """Return i, j and a_ij where that is not 0, without the constant."""
+        return [(i, j, value) for i, row in enumerate(self.table) for j, value in enumerate(row) if i + j and value]
 
 
 def best_answer(
@@ -166,52 +167,15 @@ def best_answer(
 ) -> AnswerPolynomial:
     """Return the polynomial of least bound for a query all of whose conditions are counted as they are asked for.
 
-    Parameters
-    ----------
-    target : (k + 1,) Fractions
-        f(0), ..., f(k); None where so many true literals cannot occur.
-    deviations : (t,) float64
-        u_1, ..., u_t, above 0; inf where no conjunction of a size was counted.
-    zeta
-        Above 0.
-    solver
-        As of `best_mixed_answer`.
+    `target` is f(0), ..., f(k), None where so many true literals cannot occur; `deviations` (t,) are u_1, ..., u_t,
+    above 0, inf where no conjunction of a size was counted; zeta is above 0; the solver as of `best_mixed_answer`.
     """
     k, sizes = len(target) - 1, min(len(target) - 1, deviations.size)
     each = np.full((k + 1, 1), inf)
     each[1 : sizes + 1, 0] = deviations[:sizes]
     found = best_mixed_answer(tuple((value,) for value in target), each, zeta, solver)
     last = max([0, *(j for j in range(1, sizes + 1) if np.isfinite(deviations[j - 1]))])
-    coefficients = tuple(row[0] for row in found.coefficients[: last + 1])
-    return AnswerPolynomial(coefficients, found.approximation, found.deviation)
-
-
-@dataclass(frozen=True, slots=True)
-class MixedAnswerPolynomial:
-    """The same where some conditions are counted with their negations."""
-
-    coefficients: tuple[tuple[float, ...], ...]
-    """a_ij, rows i and columns j, each exact as a Fraction."""
-    approximation: float
-    """gamma, the largest difference to f over the pairs that occur, rounded up."""
-    deviation: float
-    """The standard deviation of the answer's noise."""
-
-    @classmethod
-    def of(cls, polynomial: AnswerPolynomial) -> MixedAnswerPolynomial:
-        """Return a polynomial in one number as one in two, where the second number is always 0."""
-        rows = tuple((one,) for one in polynomial.coefficients)
-        return cls(rows, polynomial.approximation, polynomial.deviation)
-
-    def bound(self, zeta: float) -> float:
-        """Return AQ-3."""
-        return self.approximation + zeta * self.deviation
-
-    def terms(self) -> list[tuple[int, int, float]]:
-        """Return i, j and a_ij where that is not 0, without the constant."""
-        return [
-            (i, j, value) for i, row in enumerate(self.coefficients) for j, value in enumerate(row) if i + j and value
-        ]
+    return replace(found, table=found.table[: last + 1])
 
 
 def best_mixed_answer(
@@ -219,19 +183,12 @@ def best_mixed_answer(
     deviations: NDArray[np.float64],
     zeta: float,
     solver: str | Solver | None = None,
-) -> MixedAnswerPolynomial:
+) -> AnswerPolynomial:
     """Return the polynomial of least bound.
 
-    Parameters
-    ----------
-    target : (k + 1, l + 1) Fractions
-        f(s, u); None where a pair cannot occur.
-    deviations : (k + 1, l + 1) float64
-        u_ij, above 0; inf where conjunctions of i + j literals were not counted. That of (0, 0) is not used.
-    zeta
-        Above 0.
-    solver
-        Solves the model in place of Newton's method; its coefficients are rounded, and gamma is exact for these, too.
+    `target` (k + 1, l + 1) is f(s, u), None where a pair cannot occur; `deviations` (k + 1, l + 1) are u_ij, above 0,
+    inf where conjunctions of i + j literals were not counted (that of (0, 0) is not used); zeta is above 0. A solver
+    solves the model in place of Newton's method; its coefficients are rounded, and gamma is exact for these, too.
     """
     k, l = len(target) - 1, len(target[0]) - 1  # noqa: E741  the page's letter
     occurring = [(s, u) for s, row in enumerate(target) for u, value in enumerate(row) if value is not None]
@@ -295,7 +252,7 @@ def _stated(
     exact: NDArray[np.object_],
     wanted: list[Fraction],
     noise: NDArray[np.float64],
-) -> MixedAnswerPolynomial:
+) -> AnswerPolynomial:
     whole = np.array([int(one * 2.0**_BITS) for one in rounded], dtype=np.object_)  # without remainder
     reached = (exact @ whole).tolist()
     worst = max(abs(Fraction(value, 2**_BITS) - one) for value, one in zip(reached, wanted, strict=True))
@@ -303,7 +260,7 @@ def _stated(
     for (i, j), value in zip(used, rounded, strict=True):
         table[i][j] = value
     variance = sum((value * float(noise[pair])) ** 2 for pair, value in zip(used[1:], rounded[1:], strict=True))
-    return MixedAnswerPolynomial(tuple(tuple(row) for row in table), float(worst) * (1 + 2**-50), sqrt(variance))
+    return AnswerPolynomial(tuple(tuple(row) for row in table), float(worst) * (1 + 2**-50), sqrt(variance))
 
 
 def answer_polynomial(target: ArrayLike, deviations: ArrayLike, zeta: float) -> Model:
@@ -380,7 +337,7 @@ def answer_polynomial(target: ArrayLike, deviations: ArrayLike, zeta: float) -> 
     def by_newton() -> Answer:
         exact = tuple(tuple(None if isnan(one) else Fraction(one) for one in row) for row in wanted.tolist())
         found = best_mixed_answer(exact, limits, zeta)
-        best = np.array(found.coefficients)[tuple(used.T)]
+        best = np.array(found.table)[tuple(used.T)]
         return np.concatenate(([found.approximation, found.deviation], best)), None
 
     return Model.of("answer_polynomial", build, closed_form=by_newton, method="newton")

@@ -66,18 +66,8 @@ def noise_weights(
 ) -> NDArray[np.float64]:
     """Return zeta w_j for j = 0, ..., k, (k + 1,) (AN-3).
 
-    Parameters
-    ----------
-    width
-        k, from 1 to d.
-    attributes, records
-        d, and n >= 1.
-    rho
-        Budget in zCDP, > 0.
-    queries
-        Q, how many answers are to be within the error together, >= 1.
-    beta
-        Probability that one of them is not, in (0, 1).
+    k is `width`, from 1 to d, the number of attributes; n is the number of records, at least 1; rho, above 0, the
+    budget in zCDP; Q, at least 1, how many answers are within the error together but for probability beta, in (0, 1).
     """
     if not (1 <= width <= attributes and records >= 1 and 0 < rho < np.inf and queries >= 1 and 0 < beta < 1):
         raise ProgramError(

@@ -37,19 +37,14 @@ LARGEST_PATTERN = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PatternRows:
-    """The rows of CR-3 and CR-4, and the numbers of literals that hold for each pattern.
-
-    Attributes
-    ----------
-    pairs : tuple of pairs of int
-        (i, j) of each row of CR-4.
-    """
+    """The rows of CR-3 and CR-4, and the numbers of literals that hold for each pattern."""
 
     held: NDArray[np.int64]
     """Shape (P, 2). s(z) and u(z): how many literals of the two kinds hold."""
     sets: tuple[tuple[int, ...], ...]
     """The conditions of each row of CR-3."""
     pairs: tuple[tuple[int, int], ...]
+    """(i, j) of each row of CR-4."""
     units: NDArray[np.float64]
     """Shape (R,). The divisor of each row, a power of two: entries are at most 1, and exact."""
     matrix: NDArray[np.float64]
@@ -60,15 +55,8 @@ class PatternRows:
 def pattern_rows(counted: int, negated: int, sizes: tuple[int, ...], always: int = 0) -> PatternRows:
     """Return the rows for this number of literals that represent conditions and negations of conditions.
 
-    Parameters
-    ----------
-    counted, negated
-        k and l.
-    sizes
-        The sizes of conjunctions that are counted.
-    always
-        Of the k, so many at their end hold for every record that satisfies any literal; a pattern without any is kept,
-        too.
+    Of k `counted` and l `negated` literals, conjunctions of these `sizes` are counted. Of the k, `always` at their end
+    hold for every record that satisfies any literal; a pattern without any is kept, too.
     """
     total = counted + negated
     if total < 1 or not 0 <= always <= counted:
@@ -136,12 +124,7 @@ def consistent_records(
 def proven_end(program: MixedIntegerProgram, duals: NDArray[np.float64]) -> float | None:
     """Return CR-5: an upper (or lower) bound on CR-1 from any multipliers; None if they are no numbers.
 
-    Parameters
-    ----------
-    program
-        That of `consistent_records`.
-    duals : (R + 1,) float64
-        Multipliers; not trusted. The last one is replaced.
+    The program is that of `consistent_records`. Multipliers (R + 1,) are not trusted; the last one is replaced.
     """
     if duals.shape != program.row_lower.shape or not (np.abs(duals) <= LARGEST_MULTIPLIER).all():
         return None

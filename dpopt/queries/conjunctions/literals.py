@@ -152,13 +152,8 @@ class Condition:
 class ChosenLiterals:
     """Literals of some attributes of a schema.
 
-    Parameters
-    ----------
-    schema : Schema
-        With the chosen attributes alone, in the order of the groups.
-    which : str
-        "all": every value of each attribute. "positive": of attributes with two values only the second one, such as 1
-        or true.
+    The schema has the chosen attributes alone, in the order of the groups. Literals are "all", every value of each
+    attribute, or "positive": of attributes with two values only the second one, such as 1 or true.
     """
 
     def __init__(self, schema: Schema, which: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -164,19 +165,10 @@ class Monomials:
             raise WorkloadError("found a monomial twice; list each once")
 
     def _too_many(self) -> str:
-        degree = max(
-            (t for t in range(1, self.degree) if number_of_monomials(self.kind, self.variables, t) <= MOST_MONOMIALS),
-            default=0,
-        )
-        low, high = 1, self.variables
-        while low < high:  # the largest m that is possible
-            middle = (low + high + 1) // 2
-            low, high = (
-                (middle, high)
-                if number_of_monomials(self.kind, middle, self.degree) <= MOST_MONOMIALS
-                else (low, middle - 1)
-            )
-        instead = f"degree {self.degree} in at most {low:,} variables is possible"
+        degrees, variables = range(1, self.degree), range(1, self.variables)
+        degree = bisect_right(degrees, MOST_MONOMIALS, key=lambda t: number_of_monomials(self.kind, self.variables, t))
+        most = bisect_right(variables, MOST_MONOMIALS, key=lambda m: number_of_monomials(self.kind, m, self.degree))
+        instead = f"degree {self.degree} in at most {max(1, most):,} variables is possible"
         if degree:
             instead += f", or degree {degree} in {self.variables:,}"
         return (

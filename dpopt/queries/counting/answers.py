@@ -39,12 +39,8 @@ class SparseAnswers:
 class RecordAnswers:
     """The share of records, or of their weight, in each cell.
 
-    Parameters
-    ----------
-    records : (r, d) int32, or BitRecords
-        Codes, one record per row; r >= 1.
-    weights : (r,) float64, optional
-        Nonnegative, not all zero; 1 each if left out. Their sum is divided by.
+    `records` (r, d) are codes, one record per row, r >= 1, or bits. `weights` (r,) are nonnegative, not all zero, 1
+    each if left out; they are divided by their sum.
     """
 
     records: NDArray[np.int32] | BitRecords
@@ -91,7 +87,7 @@ class UniformAnswers:
 Answers: TypeAlias = NDArray[np.float64] | RecordAnswers | UniformAnswers
 
 
-def uniform_answers(clauses: Clauses, sizes: NDArray[np.int32]) -> NDArray[np.float64]:
+def uniform_answers(clauses: Clauses, sizes: NDArray[np.integer]) -> NDArray[np.float64]:
     """Return each clause's probability, (m,), under the uniform distribution over records: attributes are independent.
 
     The number of true literals of a clause is a sum of independent indicators with probability 1 / size or 1 - 1 /
@@ -124,12 +120,7 @@ def trivial_answers(queries: MarginalSet | Clauses, sizes: NDArray[np.int32]) ->
 def shares_of_cells(cells: NDArray[np.int64], weights: NDArray[np.float64] | None = None) -> SparseAnswers:
     """Return the share of records, or of their weight, in each cell, given the cell of each record.
 
-    Parameters
-    ----------
-    cells : (r,) int64
-        The cell of each record; -1 for none.
-    weights : (r,) float64, optional
-        1 each if left out.
+    `cells` (r,) int64 has -1 for records in none; `weights` (r,) are 1 each if left out.
     """
     inside = cells >= 0
     found, places, counts = np.unique(cells[inside], return_inverse=True, return_counts=True)

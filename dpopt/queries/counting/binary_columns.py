@@ -106,10 +106,8 @@ class SparseColumns(BinaryColumns):
 class BitColumns(BinaryColumns):
     """Columns as bits: bit r % 64 of words[i, r // 64] is record r of column i.
 
-    Parameters
-    ----------
-    words : (d, W) uint64, little-endian, read-only
-        W = ceil(n / 64), or more; the bits from n on are zero. May be a file in memory (`numpy.memmap`).
+    `words` (d, W) is little-endian, W = ceil(n / 64) or more, the bits from n on are zero. It may be a file in memory
+    (`numpy.memmap`).
     """
 
     rows: int = field(repr=False)

@@ -40,16 +40,9 @@ def count_on_columns(
 ) -> NDArray[np.int64]:
     """Count the records for which each clause is true, (m,), exactly.
 
-    Parameters
-    ----------
-    columns
-        The table: one array of codes (n,) per attribute, or columns of zeros and ones.
-    sizes : (d,) integers
-        Number of codes of each attribute; 2 each where the columns are of zeros and ones.
-    clauses
-        m clauses.
-    progress
-        Called in the caller's thread with the shares 1/20, 2/20, ..., 1 of the work once they are done.
+    `columns` is one array of codes (n,) for each attribute, or columns of zeros and ones, `sizes` (d,) the numbers of
+    codes; 2 each where the columns are of zeros and ones. `progress` is called in the caller's thread with the shares
+    1/20, 2/20, ..., 1 of the work once they are done.
     """
     steps = Progress(progress)
     offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))

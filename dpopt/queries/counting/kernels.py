@@ -34,14 +34,8 @@ def count_on_records(
 ) -> NDArray[np.int64]:
     """Count the given records for which each clause is true, (m,).
 
-    Parameters
-    ----------
-    clauses
-        m clauses.
-    records : (r, d) int32, or BitRecords where every attribute has two codes
-        Codes, one record per row. Of many attributes only the columns that clauses name are taken.
-    sizes : (d,) integers
-        Number of codes of each attribute.
+    `records` (r, d) are codes, one record per row, or bits where every attribute has two codes; of many attributes only
+    the columns that clauses name are taken. `sizes` (d,) are the numbers of codes.
     """
     if len(records.shape) != 2 or records.shape[1] != len(sizes):
         raise SchemaError(f"records of shape {records.shape} do not fit a schema of {len(sizes)} attributes")
@@ -112,22 +106,10 @@ def shares_on_records(
 ) -> NDArray[np.float64]:
     """Return the share of the records, or of their weight, for which each query is true.
 
-    Parameters
-    ----------
-    queries
-        m clauses, or marginals with m cells.
-    records : (r, d) int32, or BitRecords
-        Codes, one record per row; r >= 1. Of records over many attributes of two codes only those are unpacked that
-        queries name, and no loop runs over the attributes.
-    sizes : (d,) integers
-        Number of codes of each attribute.
-    weights : (r,) float64, optional
-        Nonnegative, not all zero; 1 each if left out. Their sum is divided by.
-
-    Returns
-    -------
-    answers : (m,) float64
-        In [0, 1]. With weights, sums of floating-point numbers in the order of the records.
+    Of m clauses, or of marginals with m cells, (m,) float64 in [0, 1]. `records` (r, d) are codes, one record per row,
+    at least one; of records over many attributes of two codes only those are unpacked that queries name, and no loop
+    runs over the attributes. `sizes` (d,) are the numbers of codes. `weights` (r,) are nonnegative, not all zero, 1
+    each if left out, and divided by their sum; sums of weights are made in the order of the records.
     """
     table = _fitting(records, sizes)
     if weights is None and isinstance(queries, Clauses):
@@ -183,20 +165,8 @@ def weigh_on_records(
 ) -> NDArray[np.float64]:
     """Return the weight of the records for which each clause is true.
 
-    Parameters
-    ----------
-    clauses
-        m clauses.
-    records : (r, d) int32, or BitRecords where every attribute has two codes
-        Codes, one record per row.
-    sizes : (d,) integers
-        Number of codes of each attribute.
-    weights : (r,) float64
-        Any finite numbers, added in the order of the records.
-
-    Returns
-    -------
-    weight : (m,) float64
+    Of m clauses, (m,), given codes (r, d), one record per row, or bits where every attribute has two codes; `sizes`
+    (d,), the numbers of codes; and `weights` (r,), any finite numbers, added in the order of the records.
     """
     given = frozen(weights, np.float64)
     if len(records.shape) != 2 or records.shape[1] != len(sizes) or given.shape != records.shape[:1]:

@@ -36,21 +36,10 @@ def count_cells(
 ) -> NDArray[np.int64] | NDArray[np.float64]:
     """Return how many records, or how much of their weight, lie in every cell.
 
-    Parameters
-    ----------
-    marginals
-        M marginals over d attributes.
-    columns
-        One (n,) array of codes per attribute, of any whole-number type; a code that the domain leaves out puts the
-        record in no cell of the marginals over that attribute.
-    weights : (n,) float64, optional
-        The weight of each record; 1 each if left out.
-
-    Returns
-    -------
-    counts : (cells,) int64 without weights, float64 with weights
-        In the order of the cells. One number per cell is held: for very large sets, count some marginals at a time.
-        Weights are added in the order of the records.
+    `columns` has one (n,) array of codes for each of d attributes, of any whole-number type; a code that the domain
+    leaves out puts the record in no cell of the marginals over that attribute. The counts, (cells,), are int64, or
+    float64 with `weights` (n,), which are added in the order of the records. One number for each cell is held: of very
+    large sets, count some marginals at a time.
     """
     given = _checked(columns, marginals)
     rows = given[0].size if given else 0
@@ -97,12 +86,7 @@ def cells_of_records(marginals: MarginalSet, records: NDArray[np.integer]) -> ND
 def cells_of_columns(marginals: MarginalSet, columns: Sequence[NDArray[np.integer]]) -> NDArray[np.int64]:
     """Return the cell of each marginal in which each record lies, (n, M), as `cells_of_records` does.
 
-    Parameters
-    ----------
-    marginals
-        M marginals over d attributes.
-    columns
-        One (n,) array of codes per attribute, of any whole-number type.
+    `columns` has one (n,) array of codes for each attribute, of any whole-number type.
     """
     given = _checked(columns, marginals)
     rows = given[0].size if given else 0

@@ -21,16 +21,9 @@ def pack_codes(
 ) -> tuple[NDArray[np.uint64], int]:
     """Return flat columns f with positions[f] >= 0 as bits, in row positions[f] of (c, W), and the number of records.
 
-    Bit r of a column is bit r % 64 of its word r // 64; bits beyond the last record are zero.
-
-    Parameters
-    ----------
-    codes
-        One array of shape (n,) per attribute, of any integer type, with codes 0 .. size - 1.
-    sizes : (d,) integers
-        Number of codes of each attribute.
-    positions : (number of flat columns,) int32
-        Row of each flat column (an attribute and a code); below 0: none.
+    Bit r of a column is bit r % 64 of its word r // 64; bits beyond the last record are zero. `codes` has one array
+    (n,) of any integer type for each attribute, with codes 0 .. size - 1, `sizes` (d,) their numbers, `positions` the
+    row of each flat column (an attribute and a code); below 0: none.
     """
     bounds = [int(size) for size in sizes]
     if len(codes) != len(bounds):

@@ -34,13 +34,8 @@ def count_subsets(
 ) -> list[NDArray[np.int64]]:
     """Count the records of each conjunction of 1, ..., `size` literals, in the order of `LiteralGroups.numbers`.
 
-    Parameters
-    ----------
-    words : (d, W) uint64, C-contiguous
-        Bit r of literal l: whether record r satisfies it; bits beyond the last record are 0.
-    progress
-        Called with the share of the first literals that are done, in the caller's thread; how often depends on the
-        groups.
+    `words` (d, W) is C-contiguous: bit r of literal l says whether record r satisfies it; bits beyond the last record
+    are 0. `progress` is called, in the caller's thread, with the share of the first literals that are done.
     """
     if words.ndim != 2 or len(words) != groups.literals:
         raise WorkloadError(f"expected packed columns of {groups.literals} literals, found shape {words.shape}")

@@ -85,14 +85,8 @@ class ListFamily:
     ) -> ListFamily:
         """Return the family for names as a person gives them.
 
-        Parameters
-        ----------
-        variables
-            Names; in a text with commas between them, x1..x30 for a range.
-        rows
-            "lists", "disjunctions" or "conjunctions".
-        changes
-            As many as can be if left out.
+        In a text, names of variables have commas between them, and x1..x30 is a range. `rows` are "lists",
+        "disjunctions" or "conjunctions", with as many changes as can be if left out.
         """
         try:
             kind = RowKind(rows)
@@ -183,10 +177,8 @@ def _names(text: str) -> tuple[str, ...]:
         if span is None and ".." not in given:
             found.append(given)
             continue
-        if span is None:
-            raise WorkloadError(f"{given!r} is not a range of variables; expected one such as x1..x30")
-        first, last = int(span[2]), int(span[3])
-        if not 0 <= last - first < MOST_VARIABLES:
+        first, last = (int(span[2]), int(span[3])) if span is not None else (1, 0)
+        if span is None or not 0 <= last - first < MOST_VARIABLES:
             raise WorkloadError(f"{given!r} is not a range of variables; expected one such as x1..x30")
         found += [f"{span[1]}{number}" for number in range(first, last + 1)]
     return tuple(found)

@@ -36,16 +36,9 @@ def normalised(
     A literal that stood before can not be the first true one: it is left out. One whose opposite stood before is true
     wherever it is reached: the list ends there.
 
-    Parameters
-    ----------
-    variables : (n, k) int32
-        Of each literal.
-    positive : (n, k) bool
-        Whether the literal is the variable itself.
-    bits : (n, k + 1) uint8
-        b_1, ..., and after the last literal the bit of the end. What follows is filled with it.
-    lengths : (n,) int64
-        How many literals there are.
+    `variables` (n, k) and `positive` (n, k), whether the literal is the variable itself, are of the first `lengths`
+    (n,) literals of each row; `bits` (n, k + 1) are b_1, ..., and after the last literal that of the end, with which
+    what follows is filled.
     """
     found = lengths.copy()
     _normalise(variables, positive, bits, found)
@@ -87,16 +80,8 @@ def count_in_lists(
 ) -> list[Integers]:
     """Return the sums of all rows over the conjunctions of 0, ..., t literals, in their order.
 
-    Parameters
-    ----------
-    variables, positive, bits :
-        Rows after `normalised`.
-    coefficients : (k + 1, t + 1, t + 1) int64
-        `ListCoefficients.values`.
-    unit
-        2^g.
-    number
-        m.
+    Rows are those of `normalised`, `coefficients` (k + 1, t + 1, t + 1) are `ListCoefficients.values`, `unit` is 2^g,
+    and `number` m.
     """
     size = coefficients.shape[-1] - 1
     starts = starts_of(number, size, signed=True)
@@ -175,14 +160,8 @@ def polynomial_in_bits(counts: list[Integers], number: int) -> list[Integers]:
     """Return the coefficients of the sum of all counts with conjunctions true at y, as a polynomial in y_1, ..., y_m.
 
     Of each set of variables of size 0, ..., t, in the combinatorial number system: a conjunction with negations is a
-    product of bits and of (1 - bit).
-
-    Parameters
-    ----------
-    counts
-        Of all conjunctions of 0, ..., t literals, noise and all; empty where a size was not counted.
-    number
-        m.
+    product of bits and of (1 - bit). `counts` are those of all conjunctions of 0, ..., t literals, noise and all, empty
+    where a size was not counted; `number` is m.
     """
     size = len(counts) - 1
     starts = starts_of(number, size, signed=False)

@@ -54,17 +54,12 @@ class Scaling(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class PointColumns:
-    """The columns that hold the coordinates of points, and how they are scaled. Public.
-
-    Attributes
-    ----------
-    bounds : tuple of (low, high)
-        One pair for each column if the scaling is `BOUNDS`; else empty.
-    """
+    """The columns that hold the coordinates of points, and how they are scaled. Public."""
 
     names: tuple[str, ...]
     scaling: Scaling
     bounds: tuple[tuple[float, float], ...] = ()
+    """A low and a high number for each column if the scaling is `BOUNDS`; else empty."""
 
     def __post_init__(self) -> None:
         if len(self.names) < 2 or len(set(self.names)) < len(self.names):
@@ -102,16 +97,9 @@ class Projections:
         if self.matrices.ndim != 3 or self.directions.ndim != 2:
             raise PlanError("projections are three-dimensional, canonical directions two-dimensional arrays")
         m, t, d = self.matrices.shape
-        if self.directions.shape[1] != t or not 1 <= t <= LARGEST_DIMENSION or t * d > MOST_COORDINATES:
-            raise PlanError(
-                f"found projections of R^{d} to R^{t} and directions of R^{self.directions.shape[1]}; expected T from "
-                f"1 to {LARGEST_DIMENSION}, the same for both, and d T up to {MOST_COORDINATES:,}"
-            )
-        h = len(self.directions)
-        if not (m and h and m * h <= MOST_FEATURES):
-            raise PlanError(
-                f"found {m:,} projections with {h:,} directions each; expected 1 to {MOST_FEATURES:,} in all"
-            )
+        if self.directions.shape[1] != t:
+            raise PlanError(f"found projections to R^{t} and directions of R^{self.directions.shape[1]}")
+        _check_shape(d, t, m, len(self.directions))
         if np.abs(self.matrices).max() > COPIES or np.abs(self.directions).max() > DIRECTION_UNIT:
             raise PlanError("projections or canonical directions are out of range")
         if not (self.directions != 0).any(axis=1).all():
@@ -123,33 +111,12 @@ class Projections:
     ) -> Projections:
         """Return random projections that a public seed determines.
 
-        Parameters
-        ----------
-        columns
-            d.
-        dimension
-            T.
-        number
-            m.
-        directions
-            h; half of |U|, since antipodes are left out.
-        seed
-            Public; 0 to 2^64 - 1.
-        copies
-            1 to 63: how many signs an entry adds up.
+        `columns` is d, `dimension` T, `number` m; `directions` is h, half of |U|, since antipodes are left out. The
+        seed is public, 0 to 2^64 - 1. An entry adds up `copies` signs, 1 to 63.
         """
-        if not 1 <= dimension <= LARGEST_DIMENSION or columns < 2 or columns * dimension > MOST_COORDINATES:
-            raise PlanError(
-                f"found d = {columns} and T = {dimension}; expected d from 2, T from 1 to {LARGEST_DIMENSION}, and d T "
-                f"up to {MOST_COORDINATES:,}"
-            )
+        _check_shape(columns, dimension, number, directions)
         if not 1 <= copies <= COPIES or not 0 <= seed < 2**64:
             raise PlanError(f"found {copies} copies and the seed {seed}; expected 1 to {COPIES}, and 0 to 2^64 - 1")
-        if number < 1 or directions < 1 or number * directions > MOST_FEATURES:
-            raise PlanError(
-                f"found {number:,} projections with {directions:,} directions each; expected 1 to {MOST_FEATURES:,} in "
-                f"all"
-            )
         if dimension == 1 and directions != 1:
             raise PlanError(f"a line has one direction and its antipode; found {directions} directions for T = 1")
         entries = number * dimension * columns
@@ -178,6 +145,19 @@ class Projections:
         """The normals divided by their lengths, (m h, d) float64; zero where a projection takes a direction to zero."""
         lengths = np.sqrt((self.normals.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
         return freeze(self.normals / np.where(lengths > 0, lengths, 1.0))
+
+
+def _check_shape(columns: int, dimension: int, number: int, directions: int) -> None:
+    """Refuse other d, T, m and h than are possible."""
+    if not 1 <= dimension <= LARGEST_DIMENSION or columns < 2 or columns * dimension > MOST_COORDINATES:
+        raise PlanError(
+            f"found d = {columns} and T = {dimension}; expected d from 2, T from 1 to {LARGEST_DIMENSION}, and d T up to "
+            f"{MOST_COORDINATES:,}"
+        )
+    if number < 1 or directions < 1 or number * directions > MOST_FEATURES:
+        raise PlanError(
+            f"found {number:,} projections with {directions:,} directions each; expected 1 to {MOST_FEATURES:,} in all"
+        )
 
 
 def canonical_directions(dimension: int, number: int) -> NDArray[np.int64]:

@@ -14,14 +14,7 @@ def weighted_sides(
 ) -> None:
     """Write sum_k w_jk s_k(x) for each point x and each j into sums: s_k(x) is 1 where <x, v_k> > 0, else -1.
 
-    Parameters
-    ----------
-    points : (p, d) float64
-    normals : (d, k) float64
-        One normal in each column.
-    weights : (j, k) float64
-    sums : (p, j) float64
-        Written.
+    Points (p, d), normals (d, k), one in each column, and weights (j, k) float64; `sums` (p, j) is written.
     """
     number = weights.shape[1]
     products = np.empty(number)

@@ -94,12 +94,8 @@ def box_variances(
 ) -> NDArray[np.float64]:
     """Return sum over the parts of load times `inverse` for each box, (q,), without holding all loads at once (LB-7).
 
-    Parameters
-    ----------
-    starts, stops : (q, D) int64
-        A box has the bins start, ..., stop - 1 of each axis.
-    inverse : (L_1 + 1, ..., L_D + 1) float64
-        One over the precision of each part.
+    A box has the bins start, ..., stop - 1 of each axis, (q, D); `inverse` (L_1 + 1, ..., L_D + 1) is one over the
+    precision of each part.
     """
     check_boxes(starts, stops, shape)
     found = np.broadcast_to(inverse, (len(starts), *inverse.shape))
@@ -144,10 +140,6 @@ def halving_order(heights: Level) -> NDArray[np.int64]:
     """Return the cells of a grid of 2^heights bins, numbered in C order, as ordered by a tree that halves sides.
 
     The sides are those of `halvings`. The cells of each node of `Tree.balanced(cells, 2)` stand side by side then.
-
-    Returns
-    -------
-    (cells,) int64
     """
     halved = halvings(heights)  # the height of halves is the bit that tells them apart
     strides = np.cumsum((0, *heights[:0:-1]))[::-1]  # in bits
@@ -185,18 +177,8 @@ def cut_boxes(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Cut each box behind the bin `ends` of an axis; a box whose last bin that is stays whole.
 
-    Parameters
-    ----------
-    starts, stops : (c, D) int64
-    ends : (c,) int64
-        start <= end < stop along the axis.
-
-    Returns
-    -------
-    starts, stops : (p, D) int64
-        The parts.
-    parts : (c,) int64
-        How many parts each box has, 1 or 2.
+    Boxes are starts and stops (c, D), with start <= end < stop along the axis, `ends` (c,). Returned are starts and
+    stops of the parts, (p, D), and how many parts, 1 or 2, each box has, (c,).
     """
     if ends.shape != (len(starts),) or np.any((ends < starts[:, axis]) | (ends >= stops[:, axis])):
         raise WorkloadError("boxes are cut behind one of their own bins; these are of other boxes")

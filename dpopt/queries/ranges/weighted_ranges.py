@@ -128,12 +128,7 @@ def loads_of(
 ) -> NDArray[np.float64]:
     """Return the mean loads of ranges start, ..., stop - 1, (L + 1,).
 
-    Parameters
-    ----------
-    starts, stops : (q,) int64
-        0 <= start < stop <= bins.
-    weights : (q,) float64, optional
-        At least 0, not all 0.
+    0 <= start < stop <= bins, (q,); weights (q,), if given, are at least 0, not all 0.
     """
     if not starts.size or np.any(starts < 0) or np.any(stops > bins) or np.any(starts >= stops):
         raise WorkloadError(f"expected at least one range with 0 <= start < stop <= {bins:,}")

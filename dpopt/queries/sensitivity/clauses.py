@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import WorkloadError
 from dpopt.queries.clauses import WIDEST, Clauses
+from dpopt.queries.counting.answers import uniform_answers
 from dpopt.threads import in_threads
 
 if TYPE_CHECKING:
@@ -218,15 +219,8 @@ def count_sensitivity(clauses: Clauses, sizes: NDArray[np.integer], *, replaced:
     Sensitivity and theorem: the head of this file. Checked by `tests/queries/test_sensitivity.py`: never below the
     truth on tiny universes, equal to it on whole marginals.
 
-    Parameters
-    ----------
-    clauses
-        m clauses; equal ones count as often as they occur.
-    sizes : (d,) integers
-        Number of codes of each attribute, at least 1.
-    replaced
-        Whether to look for the best bound for one record replaced, which takes as long again; else it is twice the
-        other one.
+    Equal clauses count as often as they occur; `sizes` (d,) are the numbers of codes, at least 1. With `replaced` the
+    best bound for one record replaced is looked for, which takes as long again; else it is twice the other one.
     """
     codes: NDArray[np.int64] = np.asarray(sizes, dtype=np.int64)
     clauses.check_against(codes)
@@ -252,7 +246,7 @@ def _of_problem(problem: _Problem) -> CountSensitivity:
     if not len(clauses):
         return CountSensitivity(constant, 0, "no query distinguishes two records")
     sets, left_out = gather(clauses, codes)
-    turned = _negated_where(clauses, _likely_true(clauses, codes))
+    turned = _negated_where(clauses, uniform_answers(clauses, codes) > 0.5 + 1e-9)  # any choice gives a bound
     found: dict[int, _LargestSum] = {}
 
     def add(part: slice[int, int, int]) -> None:
@@ -315,22 +309,6 @@ def _tell_apart(clauses: Clauses, sizes: NDArray[np.int64]) -> tuple[NDArray[np.
     reached = ((np.int64(2) << free) - 1) << least  # which numbers of true literals occur
     accepted = clauses.accepted.astype(np.int64) & reached
     return accepted == reached, (accepted != 0) & (accepted != reached)
-
-
-def _likely_true(clauses: Clauses, sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which clauses are true of more than half of all records, nearly (any answer gives a bound), (m,)."""
-    used = clauses.attributes >= 0
-    share = 1.0 / sizes[clauses.attributes]
-    chance = np.where(used, np.where(clauses.signs, share, 1.0 - share), 0.0)
-    distribution = np.zeros((len(clauses), clauses.width + 1))  # of the number of true literals
-    distribution[:, 0] = 1.0
-    for literal in range(clauses.width):
-        more = distribution[:, :-1] * chance[:, literal, None]
-        distribution *= 1.0 - chance[:, literal, None]
-        distribution[:, 1:] += more
-    numbers = np.arange(clauses.width + 1, dtype=np.int64)
-    accepted = (clauses.accepted.astype(np.int64)[:, None] >> numbers) & 1
-    return np.asarray((distribution * accepted).sum(axis=1) > 0.5 + 1e-9)  # the same on every machine
 
 
 def _negated_where(clauses: Clauses, chosen: NDArray[np.bool_]) -> Clauses:

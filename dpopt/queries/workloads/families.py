@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain, combinations
 from math import comb, prod
 from typing import cast
@@ -87,8 +86,8 @@ def random_conjunctions(
     literal is "=", and names the second code of an attribute with two: what is there, not what is missing.
     """
     check_width(width, schema)
-    draw = _Draw("conjunctions", count, seed)
-    return _random_clauses(1 << width, width, draw, schema, domains, signed=not positive, second=positive)
+    check_drawn(count, "conjunctions")
+    return _random_clauses(1 << width, width, count, seed, domains, signed=not positive, second=positive)
 
 
 def random_thresholds(width: int, least: int, count: int, seed: int, schema: Schema, domains: Domains) -> Clauses:
@@ -103,8 +102,8 @@ def random_thresholds(width: int, least: int, count: int, seed: int, schema: Sch
         raise WorkloadError(
             f"thresholds of at least {least} of {width} literals were asked for; between 1 and {width} are possible"
         )
-    accepted = (2 << width) - (1 << least)
-    return _random_clauses(accepted, width, _Draw("thresholds", count, seed), schema, domains)
+    check_drawn(count, "thresholds")
+    return _random_clauses((2 << width) - (1 << least), width, count, seed, domains)
 
 
 def random_parities(width: int, count: int, seed: int, schema: Schema, domains: Domains) -> Clauses:
@@ -118,9 +117,8 @@ def random_parities(width: int, count: int, seed: int, schema: Schema, domains: 
     / 2.
     """
     check_width(width, schema)
-    return _random_clauses(
-        ODD & ((2 << width) - 1), width, _Draw("parities", count, seed), schema, domains, signed=False
-    )
+    check_drawn(count, "parities")
+    return _random_clauses(ODD & ((2 << width) - 1), width, count, seed, domains, signed=False)
 
 
 def all_parities(width: int, schema: Schema, domains: Domains) -> Clauses:
@@ -147,49 +145,35 @@ def all_parities(width: int, schema: Schema, domains: Domains) -> Clauses:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Draw:
-    """Number and seed of drawn clauses, and their name."""
-
-    what: str
-    count: int
-    seed: int
-
-    def __post_init__(self) -> None:
-        if self.count < 1:
-            raise WorkloadError(f"{self.count} {self.what} were asked for; 'count' is at least 1")
-        check_count(self.count, f"{self.what} were asked for", "ask for fewer")
+def check_drawn(count: int, what: str) -> None:
+    """Raise WorkloadError unless so many queries can be drawn at random."""
+    if count < 1:
+        raise WorkloadError(f"{count} {what} were asked for; 'count' is at least 1")
+    check_count(count, f"{what} were asked for", "ask for fewer")
 
 
 def _random_clauses(
-    accepted: int,
-    width: int,
-    draw: _Draw,
-    schema: Schema,
-    domains: Domains,
-    *,
-    signed: bool = True,
-    second: bool = False,
+    accepted: int, width: int, count: int, seed: int, domains: Domains, *, signed: bool = True, second: bool = False
 ) -> Clauses:
     """Return random clauses that all accept the same numbers of true literals.
 
     Without signs all are "="; with `second` an attribute with two codes is asked for its second one.
     """
-    random = PublicRandom(draw.seed)
-    attributes = np.empty((draw.count, width), dtype=np.int32)
-    values = np.empty((draw.count, width), dtype=np.int32)
-    signs = np.ones((draw.count, width), dtype=np.bool_)
+    random = PublicRandom(seed)
+    attributes = np.empty((count, width), dtype=np.int32)
+    values = np.empty((count, width), dtype=np.int32)
+    signs = np.ones((count, width), dtype=np.bool_)
     skipped = (domains.counts == 2) & second  # codes in front of those that are drawn from
     bounds = (domains.counts - skipped).astype(np.uint64)
-    for begin in range(0, draw.count, BATCH):
-        part = slice(begin, min(begin + BATCH, draw.count))
+    for begin in range(0, count, BATCH):
+        part = slice(begin, min(begin + BATCH, count))
         size = part.stop - part.start
-        attributes[part] = _distinct_sorted(random, size, width, len(schema))
+        attributes[part] = _distinct_sorted(random, size, width, domains.counts.size)
         digits = random.below(bounds[attributes[part]]).astype(np.int64) + skipped[attributes[part]]
         values[part] = domains.codes[domains.starts[attributes[part]] + digits]
         if signed:
             signs[part] = random.bits(size * width).reshape(size, width)
-    masks = np.full(draw.count, accepted, dtype=np.uint32)
+    masks = np.full(count, accepted, dtype=np.uint32)
     return Clauses(freeze(attributes), freeze(values), freeze(signs), freeze(masks))
 
 

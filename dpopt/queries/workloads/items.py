@@ -15,7 +15,7 @@ from dpopt.errors import WorkloadError
 from dpopt.files.reading import read_text
 from dpopt.public_random import PublicRandom
 from dpopt.queries.clauses import Clauses
-from dpopt.queries.workloads.families import BATCH, check_count, check_width
+from dpopt.queries.workloads.families import BATCH, check_drawn, check_width
 from dpopt.schema.schema import Schema
 
 EXPONENTS = {"0": 0, "0.5": 1, "1": 2, "1.5": 3, "2": 4}
@@ -45,33 +45,13 @@ def popular_conjunctions(
     on every machine and for ever. Each sign is "=" or "!=" with probability 1/2, independent of everything else; "="
     always, if `positive`. The same clause can occur more than once.
 
-    Parameters
-    ----------
-    width
-        Literals of each clause, k >= 1.
-    count
-        Number of clauses m.
-    seed
-        Public seed, below 2^64.
-    ranks : (number of items,) int64
-        Positions of binary attributes, the most popular first, all different. Attributes left out are never asked
-        about. Public knowledge: counted in the table, they would reveal something about records.
-    schema
-        The public schema.
-    twice_exponent
-        2 a: 0 for items that are all alike, 2 for weights 1 / rank.
-    positive
-        Whether all signs are "=".
-
-    Returns
-    -------
-    Clauses
-        Attributes increase within a clause.
+    `ranks` (items,) int64 holds the positions of binary attributes, the most popular first, all different: public
+    knowledge, as counts of the table would reveal something about records. Attributes left out are never asked about.
+    `seed` is public, below 2^64, and `twice_exponent` is 2 a: 0 for items that are all alike, 2 for weights 1 / rank.
+    Attributes increase within a clause.
     """
     check_width(width, schema)
-    if count < 1:
-        raise WorkloadError(f"{count} conjunctions were asked for; 'count' is at least 1")
-    check_count(count, "conjunctions were asked for", "ask for fewer")
+    check_drawn(count, "conjunctions")
     items = _checked_items(ranks, width, schema)
     weights = popularity_weights(items.size, twice_exponent)
     _refuse_repetition(weights, width, twice_exponent)

@@ -118,12 +118,7 @@ class ShortForm:
     def queries(self, schema: Schema, ranks: NDArray[np.int64] | None = None) -> MarginalSet | Clauses:
         """Return the queries over a schema; marginals as shapes.
 
-        Parameters
-        ----------
-        schema
-            The public schema.
-        ranks : (number of items,) int64, optional
-            Positions of the items, the most popular first; for popular items, and only there.
+        `ranks` (items,) int64 are the positions of items, the most popular first: for popular items, and only there.
         """
         if (ranks is None) == (self.family == POPULAR):
             raise WorkloadError(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import Hash, freeze
+from dpopt.arrays import Hash, Rebuilt, freeze
 from dpopt.constraints import constrain
 from dpopt.errors import SchemaError
 
@@ -24,7 +24,7 @@ LARGEST_SUM = 2**53
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ThresholdCircuit:
+class ThresholdCircuit(Rebuilt):
     """Gates over the codes of a record; a record obeys the rules if every required gate is true of it.
 
     Gate g is true of a record x if and only if
@@ -67,10 +67,6 @@ class ThresholdCircuit:
         self._check_shapes()
         self._check_order()
         self._check_sums()
-
-    def __reduce__(self) -> tuple[type[ThresholdCircuit], tuple[object, ...]]:
-        # Unpickled arrays are writable: going through the constructor freezes and checks them again.
-        return ThresholdCircuit, tuple(getattr(self, field.name) for field in fields(self))
 
     def __len__(self) -> int:
         """Return the number of gates G."""

@@ -31,8 +31,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.errors import ProgramError
-from dpopt.programs.max_csp import MaxCsp
+from dpopt.programs.max_csp import MaxCsp, require_max_csp
 from dpopt.programs.presolve import Presolve, presolve_reduced
 from dpopt.programs.reduction import Reduction, reduce_max_csp
 from dpopt.programs.results import NO_LIMITS, Limit, Point, Progress, SolveLimits, SolveResult, Termination
@@ -111,8 +110,7 @@ class LocalSearch:
 
     def solve(self, program: Program, limits: SolveLimits = NO_LIMITS, *, hint: Point | None = None) -> SolveResult:
         """Search for a record of high weight; see `dpopt.programs.solver.Solver`."""
-        if not isinstance(program, MaxCsp):
-            raise ProgramError(f"{NAME} takes a MaxCsp, not a {type(program).__name__}; use highs or cbc for those")
+        program = require_max_csp(program, NAME)
         ruled = program.rules.number_of_rules > 0
         warm_up()
         if ruled:
@@ -150,12 +148,13 @@ def _smaller(program: MaxCsp, hint: Point | None) -> Presolve:
 def warm_up(*, with_rules: bool = False) -> None:
     """Compile the kernels, so that no time limit is spent on that: seconds the first time, then read from disk."""
     clauses = Clauses.conjunctions([[0, 1], [0, 1]], [[0, 1], [0, 1]], [[True, False], [False, True]])
-    rules = _code_1_of_attribute_0() if with_rules else NO_RULES
+    rules = code_1_of_attribute_0(3) if with_rules else NO_RULES
     tiny = MaxCsp(np.array([3, 2], dtype=np.int32), clauses, np.array([1, 1], dtype=np.int64), rules)
     _search(reduce_max_csp(tiny), SolveLimits(work=1), None, hinted=False)
 
 
-def _code_1_of_attribute_0() -> ThresholdCircuit:
+def code_1_of_attribute_0(size: int) -> ThresholdCircuit:
+    """Return a rule for tiny problems, whose first attribute has so many codes."""
     one, none = np.ones(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
     return ThresholdCircuit(
         ("code 1",),
@@ -164,8 +163,8 @@ def _code_1_of_attribute_0() -> ThresholdCircuit:
         np.zeros(1, dtype=np.int32),
         starts(one),
         np.zeros(1, dtype=np.int32),
-        starts(3 * one),
-        np.array([0, 1, 0], dtype=np.int64),
+        starts(size * one),
+        (np.arange(size) == 1).astype(np.int64),
         starts(0 * one),
         none.astype(np.int32),
         none,
@@ -289,15 +288,8 @@ FIRST_WALK, LAST = 2**31, 2**31 + 1  # numbers of random generators; anneals hav
 def search_under_rules(reduction: Reduction, limits: SolveLimits, deadline: float | None) -> Found | None:
     """Return the best record found that obeys the rules; None if none was found.
 
-    Parameters
-    ----------
-    reduction
-        The reduced problem; the search starts from its background record. If that one obeys the rules, the answer is at
-        least as good.
-    limits
-        Work (sweeps), threads and seed.
-    deadline
-        Reading of `time.perf_counter` at which to stop, or None.
+    The search starts from the background record of the reduced problem; if that one obeys the rules, the answer is at
+    least as good. The deadline, if any, is a reading of `time.perf_counter`.
     """
     problem = reduction.problem
     schedule = Schedule(problem, limits, limits.work or SWEEPS_UNDER_RULES, deadline)

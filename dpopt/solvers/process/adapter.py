@@ -42,13 +42,7 @@ _LOCK = ".lock"
 
 
 class SolverFolder:
-    """A folder that only this user can enter, empty and locked.
-
-    Attributes
-    ----------
-    path : str
-        Where it is: in the system's folder for temporary files.
-    """
+    """A folder for temporary files, at `path`, that only this user can enter: empty and locked."""
 
     def __init__(self) -> None:
         while True:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PolynomialError, TranscriptError, WorkloadError
 from dpopt.models.model_size import ModelSize, refuse_solver
-from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, MixedAnswerPolynomial, best_mixed_answer
+from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, best_mixed_answer
 from dpopt.polynomials.targets import Target
 from dpopt.programs.solver import Capability, Solver
 from dpopt.releases.declared_size import Total
@@ -78,7 +78,7 @@ def polynomial_share(approximation: float, bound: float) -> float:
     return 0.9 if approximation <= 0.1 * bound else 0.5
 
 
-def likely_point(value: float, polynomial: MixedAnswerPolynomial, low: float, high: float) -> float:
+def likely_point(value: float, polynomial: AnswerPolynomial, low: float, high: float) -> float:
     """Return a point of the interval: its middle, drawn to the polynomial's value the more, the less that is off.
 
     As if the interval and the polynomial's own error, up to gamma either way, were uniform: the mean of least variance.
@@ -203,7 +203,7 @@ class Summary(PlannedSynopsis):
         """
         literals = self._checked(literals)
         target = Target.named(predicate, literals.shape[1]).values
-        known: dict[float, MixedAnswerPolynomial] = {}
+        known: dict[float, AnswerPolynomial] = {}
         return [
             self._best([_way_of(row, target)], confidence, estimate, known, solver=solver) for row in literals.tolist()
         ]
@@ -213,7 +213,7 @@ class Summary(PlannedSynopsis):
         ways: Sequence[Way],
         confidence: float,
         estimate: str,
-        known: dict[float, MixedAnswerPolynomial] | None = None,
+        known: dict[float, AnswerPolynomial] | None = None,
         *,
         solver: str | Solver | None = None,
     ) -> SummaryAnswer:
@@ -263,9 +263,9 @@ class Summary(PlannedSynopsis):
         self,
         ways: Sequence[Way],
         beta: float,
-        known: dict[float, MixedAnswerPolynomial] | None,
+        known: dict[float, AnswerPolynomial] | None,
         solver: str | Solver | None = None,
-    ) -> tuple[Way, MixedAnswerPolynomial, float]:
+    ) -> tuple[Way, AnswerPolynomial, float]:
         """Return the way with the least bound that fails with probability beta, its polynomial and the bound."""
         if known is not None and beta in known:
             polynomials = [known[beta]]
@@ -290,7 +290,7 @@ class Summary(PlannedSynopsis):
             target, deviations, deviations_for(1.0 - confidence), gaussian=self.plan.gaussian, solver=solver
         )
         counts = np.array(symmetric(sets, len(sets)), dtype=np.float64)[:, None]
-        return min(found, key=lambda one: self._bound(MixedAnswerPolynomial.of(one), counts, 1.0 - confidence))
+        return min(found, key=lambda one: self._bound(one, counts, 1.0 - confidence))
 
     def conjunctions_of(
         self, literals: NDArray[np.int64], predicate: str = "and", *, confidence: float = 1.0 - BETA
@@ -309,13 +309,13 @@ class Summary(PlannedSynopsis):
         target = Target.named(predicate, width).values
         polynomial = self.polynomial([1] * width, target, confidence)
         values = np.full(len(literals), polynomial.coefficients[0])
-        mixed, by_size = MixedAnswerPolynomial.of(polynomial), self._by_size
-        for j, _, coefficient in mixed.terms():
+        by_size = self._by_size
+        for j, _, coefficient in polynomial.terms():
             for chosen in combinations(range(width), j):
                 numbers = self.plan.literals.groups.numbers(literals[:, chosen])
                 values += coefficient * by_size[j][numbers] / self.plan.size
         counts = _way_of(range(width), target).terms(width)
-        return values, self._bound(mixed, counts, 1.0 - confidence)
+        return values, self._bound(polynomial, counts, 1.0 - confidence)
 
     def _checked(self, literals: NDArray[np.int64]) -> NDArray[np.int64]:
         literals = self.plan.literals.groups.checked(literals)
@@ -328,12 +328,10 @@ class Summary(PlannedSynopsis):
     def _by_size(self) -> dict[int, NDArray[np.int64]]:
         return dict(zip(self.plan.sizes, self.noisy, strict=True))
 
-    def _polynomial_of(self, way: Way, confidence: float, solver: str | Solver | None = None) -> MixedAnswerPolynomial:
+    def _polynomial_of(self, way: Way, confidence: float, solver: str | Solver | None = None) -> AnswerPolynomial:
         if not way.negated:
             values = tuple(row[0] for row in way.values)
-            return MixedAnswerPolynomial.of(
-                self.polynomial([len(one) for one in way.counted], values, confidence, solver)
-            )
+            return self.polynomial([len(one) for one in way.counted], values, confidence, solver)
         sizes = np.add.outer(np.arange(len(way.counted) + 1), np.arange(len(way.negated) + 1))
         known = np.concatenate(([inf], self.plan.deviations))
         each = np.where(sizes < known.size, known[np.minimum(sizes, known.size - 1)], inf)
@@ -342,17 +340,17 @@ class Summary(PlannedSynopsis):
             way.values, each * np.sqrt(counts) / self.plan.size, deviations_for(1.0 - confidence), solver
         )
 
-    def _value(self, polynomial: MixedAnswerPolynomial, way: Way) -> tuple[float, int]:
+    def _value(self, polynomial: AnswerPolynomial, way: Way) -> tuple[float, int]:
         """Return the weighted sum of noisy counts, not cut at 0 and 1, and the degree."""
         groups, by_size = self.plan.literals.groups, self._by_size
-        value, degree = polynomial.coefficients[0][0], 0
+        value, degree = polynomial.coefficients[0], 0
         for i, j, coefficient in polynomial.terms():
             value += coefficient * int(by_size[i + j][way.numbers(groups, i, j)].sum()) / self.plan.size
             degree = max(degree, i + j)
         return value, degree
 
     def _bound(
-        self, polynomial: MixedAnswerPolynomial, counts: NDArray[np.float64] | NDArray[np.int64], beta: float
+        self, polynomial: AnswerPolynomial, counts: NDArray[np.float64] | NDArray[np.int64], beta: float
     ) -> float:
         """Return gamma and a bound on the noise, if these numbers of counts of each pair of sizes are added up."""
         scales = dict(zip(self.plan.sizes, self.plan.scales, strict=True))

@@ -12,12 +12,7 @@ import pytest
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PolynomialError, PrivateDataError, SchemaError, TranscriptError, WorkloadError
-from dpopt.models.polynomials.answer_polynomial import (
-    AnswerPolynomial,
-    MixedAnswerPolynomial,
-    best_answer,
-    best_mixed_answer,
-)
+from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, best_answer, best_mixed_answer
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.synopses.summaries import budget_spread
 from dpopt.synopses.summaries import summary as summary_module
@@ -48,7 +43,7 @@ def remembered(monkeypatch: pytest.MonkeyPatch) -> None:
         return best_answer(target, np.array(deviations), zeta)
 
     @cache
-    def known_mixed(target: Any, deviations: Any, zeta: float) -> MixedAnswerPolynomial:
+    def known_mixed(target: Any, deviations: Any, zeta: float) -> AnswerPolynomial:
         return best_mixed_answer(target, np.array(deviations), zeta)
 
     monkeypatch.setattr(

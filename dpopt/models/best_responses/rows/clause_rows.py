@@ -265,17 +265,7 @@ def threshold_rows(
 ) -> tuple[RowBlock, Flags]:
     """Return the rows of the thresholds, clause by clause, and which clause variables must be whole.
 
-    Parameters
-    ----------
-    first_clause
-        Column of c_0.
-    without : (m,) bool
-        Clauses whose rows are written elsewhere.
-
-    Returns
-    -------
-    rows : RowBlock
-    whole : (m,) bool
+    Both (m,); `first_clause` is the column of c_0, and the rows of clauses `without` (m,) are written elsewhere.
     """
     chosen = rewarded.of_kind(Kind.THRESHOLD)
     widths, bounds = rewarded.widths[chosen], rewarded.bounds[chosen]
@@ -307,12 +297,7 @@ def threshold_rows(
 def set_families(width: int, bound: int, formulation: Formulation) -> tuple[list[Family], bool]:
     """Return the sizes of the sets that get rows, with u's coefficient, and whether they leave u no choice where x is whole.
 
-    Parameters
-    ----------
-    width, bound
-        u asks for at least `bound` of `width` literals, 0 <= bound <= width + 1.
-    formulation
-        AGGREGATED, PER_LITERAL or CLIQUE.
+    u asks for at least `bound` of `width` literals, 0 <= bound <= width + 1.
     """
     if not 0 < bound <= width:  # always true: nothing binds u; or never true
         return ([(0, 1)] if bound else []), True

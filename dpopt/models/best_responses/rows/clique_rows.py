@@ -47,16 +47,8 @@ class ExclusiveClauses:
 def exclusive_clauses(keys: Indices, chosen: Flags, weights: Numbers, attribute_of_column: Indices) -> ExclusiveClauses:
     """Return rows of two or more clauses each; the heaviest clauses of each code stand together.
 
-    Parameters
-    ----------
-    keys : (m, k) int64
-        Keys of the literals of conjunctions (`literal_keys`); -1 is padding.
-    chosen : (m,) bool
-        Which clauses to arrange.
-    weights : (m,) float64
-        What each clause is worth.
-    attribute_of_column : (columns,) int64
-        Attribute of each flat column.
+    `keys` (m, k) are those of the literals of conjunctions (`literal_keys`), -1 in padding, `chosen` (m,) the clauses
+    to arrange, `weights` (m,) what each is worth, `attribute_of_column` (columns,) the attribute of each flat column.
     """
     m, k = keys.shape
     columns = attribute_of_column.size
@@ -161,15 +153,7 @@ MOST_PARTNERS = 4
 
 
 def clique_rows(program: MaxCsp, rewarded: RewardedClauses, first_clause: int) -> tuple[list[RowBlock], Flags]:
-    """Return the rows, and which conjunctions need no others, (m,).
-
-    Parameters
-    ----------
-    program, rewarded
-        The program, and what its weights reward.
-    first_clause
-        Column of c_0.
-    """
+    """Return the rows, and which conjunctions need no others, (m,); `first_clause` is the column of c_0."""
     literals = literal_keys(program, rewarded, WIDEST)
     narrow = (rewarded.widths > 1) & (rewarded.widths <= WIDEST)
     conjunctions, disjunctions = rewarded.conjunctions() & narrow, rewarded.disjunctions() & narrow

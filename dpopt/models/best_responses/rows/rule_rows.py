@@ -42,12 +42,8 @@ _Shared = tuple[int, int, bytes]
 def merged_implications(rules: ThresholdCircuit, needs: Indices, offsets: Indices) -> tuple[list[RowBlock], Flags]:
     """Return the merged rows, and which gates they replace, (G,).
 
-    Parameters
-    ----------
-    needs : (G,) int64
-        What each gate needs once all inputs are least.
-    offsets : (d + 1,) int64
-        Column of code 0 of each attribute.
+    `needs` (G,) is what each gate needs once all inputs are least, `offsets` (d + 1,) the column of code 0 of each
+    attribute.
     """
     pairs = rules.required & (needs == 1) & (np.diff(rules.term_starts) == 2) & (np.diff(rules.child_starts) == 0)
     low, _ = rules.term_ranges()
@@ -115,12 +111,8 @@ def gate_variables(rules: ThresholdCircuit, formulation: Formulation) -> Flags:
 def rule_rows(rules: ThresholdCircuit, offsets: Indices, first_gate: int, formulation: Formulation) -> list[RowBlock]:
     """Return the rows of all gates.
 
-    Parameters
-    ----------
-    offsets : (d + 1,) int64
-        Column of code 0 of each attribute.
-    first_gate
-        Column of the z of the first gate that is not required; the others follow in order.
+    `offsets` (d + 1,) are the columns of code 0 of the attributes, `first_gate` that of the z of the first gate that is
+    not required; the others follow in order.
     """
     if not rules.number_of_rules:
         return []
