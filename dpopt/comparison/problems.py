@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from dpopt.algorithms.after.certify import proven_by
 from dpopt.errors import DpoptError, ProgramError, SolverUnavailableError
 from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip
 from dpopt.models.best_responses.relaxation_bound import relaxation_bound
@@ -109,9 +110,8 @@ class _Weighted:
         except BREAKDOWNS as error:  # linear programs may go to a solver from outside
             by += f" (the linear relaxation raised {type(error).__name__})"
         else:
-            if relaxed.bound is not None and math.floor(relaxed.bound) < bound:
-                bound = math.floor(relaxed.bound)
-                by = f"weak duality, {relaxed.relaxation}, multipliers of {relaxed.solver}"
+            bound = bound if relaxed.bound is None else min(bound, math.floor(relaxed.bound))
+            by = f"{proven_by(relaxed, bound, self.problem)}; for a round 'dpopt certify' also tries a tighter relaxation"
         return bound, by
 
 

@@ -6,7 +6,9 @@ No other file of this room makes a `Ledger`, so no release can leave the owner's
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from dpopt.accounting.budget import Budget
@@ -18,6 +20,8 @@ from dpopt.errors import BudgetError
 if TYPE_CHECKING:
     from dpopt.private.readers.table_reading import TableReading
     from dpopt.transcript.budget_ledger import BudgetLedger
+
+_MADE: ContextVar[list[Ledger] | None] = ContextVar("ledgers of a release", default=None)
 
 
 def open_account(
@@ -66,4 +70,17 @@ def reserved_ledger(
     """
     ledger = Ledger(budget, relation, account)
     ledger.reserve(charges)
+    if (made := _MADE.get()) is not None:
+        made.append(ledger)
     return ledger
+
+
+@contextmanager
+def ledgers_made() -> Iterator[list[Ledger]]:
+    """Give the ledgers that are made in the body: their entries say whether it drew, however it ends."""
+    made: list[Ledger] = []
+    before = _MADE.set(made)
+    try:
+        yield made
+    finally:
+        _MADE.reset(before)

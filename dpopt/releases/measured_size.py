@@ -15,7 +15,7 @@ from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Account
 from dpopt.accounting.measurements import SizeMeasurement, amount_for
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import AccuracyWarning, ChargedError, PlanError, TranscriptError
+from dpopt.errors import AccuracyWarning, PlanError, TranscriptError
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.measurement import NumberOfRecords
 from dpopt.private.mechanisms.noise import Noise
@@ -144,7 +144,7 @@ def _public(value: NoisyAnswers, budget: Budget) -> PublicSize:
     """Return the number of records that was measured, if it says something."""
     number, deviation = int(value.values[0]), SizeMeasurement.of(budget).deviation
     if number < LEAST_DEVIATIONS * deviation:
-        raise ChargedError(
+        raise PlanError(
             f"the number of records was measured as {number:,}, with a standard deviation of {deviation:,.3g}: the noise "
             f"hides it. The 1 % of the budget already spent is not refunded; a budget file (--budget) keeps the whole "
             f"reservation. Declare a fixed public number near it with --n0, which costs nothing, or take a larger budget"

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from dpopt.errors import BudgetError, ChargedError, DpoptError
+from dpopt.errors import BudgetError, DpoptError
 from dpopt.files.json_files import read_json_object, write_json_object
+from dpopt.releases.ledgers import ledgers_made
 from dpopt.releases.progress import Detail, Progress
 
 _LIST = "list of released tables"
@@ -36,7 +37,7 @@ def remembered_file() -> Path:
 def remembered(table: object, budget: object, progress: Progress) -> Iterator[None]:
     """Tell the owner if a table of this path was released before without a budget file, and remember that it is in the body.
 
-    What the body refuses, by a DpoptError, is not remembered, unless a draw ended it; what is interrupted is.
+    What the body refuses, by a DpoptError, is not remembered, unless it has drawn; what is interrupted is.
     """
     if budget is not None or not isinstance(table, str | os.PathLike):
         yield
@@ -49,12 +50,16 @@ def remembered(table: object, budget: object, progress: Progress) -> Iterator[No
             f"anyone who sees all of these releases learns more than each of them states. 'dpopt budget "
             f"create' keeps count; 'dpopt budget forget' empties {place}"
         )
-    try:
-        yield
-    except BaseException as problem:
-        if isinstance(problem, ChargedError) or not isinstance(problem, DpoptError):
+    with ledgers_made() as ledgers:
+        try:
+            yield
+        except DpoptError:
+            if any(ledger.entries for ledger in ledgers):
+                _add(place, path, progress)
+            raise
+        except BaseException:
             _add(place, path, progress)
-        raise
+            raise
     _add(place, path, progress)
 
 

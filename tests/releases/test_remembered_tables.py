@@ -7,14 +7,18 @@ import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
 import pandas as pd
 import pytest
 
 import dpopt
-from dpopt.errors import ChargedError, PlanError
+from dpopt.errors import DpoptError, NoSolutionError, PlanError
+from dpopt.private.curators.door import Door
 from dpopt.releases.progress import Progress
 from dpopt.releases.remembered_tables import forget, remembered, remembered_file
+from dpopt.transcript.budget_ledger import BudgetLedger
+from tests.releases.test_ledgers import RELEASES, table_of
 
 SCHEMA = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
 
@@ -81,12 +85,27 @@ def test_what_is_refused_is_not_remembered_and_what_is_interrupted_is(tmp_path: 
 def test_a_draw_that_ends_a_run_is_remembered(tmp_path: Path) -> None:
     table = tmp_path / "few.csv"
     pd.DataFrame({"smoker": [True, False]}).to_csv(table, index=False)
-    with suppress(ChargedError):  # the noise hides so few rows in all but about one run of a hundred
+    with suppress(PlanError):  # the noise hides so few rows in all but about one run of a hundred
         dpopt.release(table, SCHEMA, epsilon=0.001, delta=1e-6, predict=False)
     assert "released once before" in note_of(table)[0]
-    with pytest.raises(ChargedError), remembered(tmp_path / "other.csv", None, Told()):
-        raise ChargedError("the noise hides it")
-    assert len(note_of(tmp_path / "other.csv")) == 1
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_whatever_ends_a_release_after_its_first_draw_it_is_remembered(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, unpaid = table_of(name, tmp_path), cast("BudgetLedger", None)
+    with pytest.raises(DpoptError):
+        RELEASES[name][1](tmp_path / "missing.csv", unpaid)
+    assert not remembered_file().exists()
+
+    def broken(self: object, value: object, entry: object) -> object:
+        raise NoSolutionError("a solver failed")
+
+    monkeypatch.setattr(Door, "_released", broken)
+    with pytest.raises(NoSolutionError):
+        RELEASES[name][1](table, unpaid)
+    assert "released once before" in note_of(table)[0]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are Unicode")

@@ -143,8 +143,9 @@ _LEAST_DENSE_ROUNDS = 30
 MOST_DRAWS = 1_000_000
 _ENOUGH_ROUNDS = 20_000
 RULE_ROUNDS, RULE_DRAWS_IN_ALL = 5_000, 25_000_000
-"""The most rounds, and draws in all of them, that a rule plans however large the budget is. More take hours and gain little: on
-public populations of 4 and 14 attributes the largest error is .0006 and .0025 after 2,000 rounds. Who wants more names them."""
+"""The most rounds, and draws in all of them, that are planned unasked, however large the budget is. More take hours and
+gain little: on public populations of 4 and 14 attributes the largest error is .0006 and .0025 after 2,000 rounds. Who
+wants more names them."""
 
 
 class BudgetFit:
@@ -196,8 +197,9 @@ class BudgetFit:
         accountant, delta, left = budget.accountant, budget.delta, budget.left or 0.0
         return largest_rounds(draws, step, size, relation, accountant, left, delta, extra, group=group, most=most)
 
-    def draws(self, rounds: int, step: float, most: int = MOST_DRAWS) -> int:
-        """Return the largest number of draws per round that the budget covers, up to `most`."""
+    def draws(self, rounds: int, step: float) -> int:
+        """Return the largest number of draws per round that the budget covers, up to `RULE_DRAWS_IN_ALL`."""
+        most = max(1, min(MOST_DRAWS, RULE_DRAWS_IN_ALL // rounds))
         return largest_number(lambda draws: self.allowed(rounds, draws, step), most)
 
     def step(self, rounds: int, draws: int) -> Decimal:
@@ -209,7 +211,7 @@ class BudgetFit:
         if rounds is None and draws is not None and step is not None:
             return max(1, self.rounds(draws, float(step))), draws, step
         if draws is None and rounds is not None and step is not None:
-            return rounds, max(1, self.draws(rounds, float(step))), step
+            return self._with_draws(rounds, step)
         if step is None and rounds is not None and draws is not None:
             return rounds, draws, max(self.step(rounds, draws), Decimal("0.001"))
         raise PlanError("exactly one of rounds, draws and step must be open")
@@ -240,8 +242,7 @@ class BudgetFit:
         return max(1, self.rounds(draws, float(step), most)), draws, step
 
     def _with_draws(self, rounds: int, step: Decimal) -> tuple[int, int, Decimal]:
-        most = max(1, min(MOST_DRAWS, RULE_DRAWS_IN_ALL // rounds))
-        return rounds, max(1, self.draws(rounds, float(step), most)), step
+        return rounds, max(1, self.draws(rounds, float(step))), step
 
     def _leaves_what_is_wanted(self, step: float, scale: float, draws: int) -> bool:
         """Return whether this number of draws leaves budget for the rounds that the rule combines with them."""
@@ -267,6 +268,8 @@ class BudgetFit:
                 f"{self._budget.describe()} is too small for two rounds on n = {self._request.size:,} records. "
                 "Raise the budget, or give --rounds 1 for a release that does not depend on the records"
             )
+        if chosen_by != "given" and self.allowed(rounds + 1, draws + 1, float(step)):
+            chosen_by += "; the budget has room for more, which take long: name --rounds and --draws to have them"
         return replace(base, rounds=rounds, draws=draws, step=step, chosen_by=chosen_by)
 
 
