@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from multiprocessing import current_process
 from typing import TYPE_CHECKING
 
 from dpopt.accounting.budget import Budget
@@ -66,8 +67,13 @@ def reserved_ledger(
     """Return a ledger in which a whole plan is reserved, within its own budget.
 
     `account` is from where it is paid besides (`open_account`): reserved there when the first charge is spent. Raises
-    BudgetError if the plan costs more than its budget.
+    BudgetError if the plan costs more than its budget, and where a new process reads the script again that started it.
     """
+    if getattr(current_process(), "_inheriting", False):  # as multiprocessing itself asks
+        raise BudgetError(
+            "a process that was started reads this script again, and would release a second time: put the calls of dpopt "
+            "below `if __name__ == '__main__':`"
+        )
     ledger = Ledger(budget, relation, account)
     ledger.reserve(charges)
     if (made := _MADE.get()) is not None:

@@ -24,7 +24,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Account, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.statement import Spending, privacy_statement
-from dpopt.errors import AccuracyWarning, DpoptError, PlanError, SchemaError
+from dpopt.errors import AccuracyWarning, DpoptError, PlanError, SchemaError, warn
 from dpopt.models.model_size import refuse_solver
 from dpopt.private.curators.counting_curator import Counted, CountingCurator
 from dpopt.private.curators.door import Use
@@ -41,6 +41,7 @@ from dpopt.private.tables.public_facts import public_number_of_bins, public_size
 from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import Bins
+from dpopt.releases.descriptions.description import delta_notes
 from dpopt.releases.job import refuse_unreviewed
 from dpopt.releases.ledgers import open_account, reserved_ledger
 from dpopt.releases.measured_size import MARGIN, declared_rows, is_measured, size_of, tell_smallest, with_size_measured
@@ -224,6 +225,7 @@ class Request:
         From a budget over many releases that adds up epsilons pure differential privacy is asked for.
         """
         self.reading.check_relation(self.relation)
+        self.warn_of_delta(n0)
         of_pure = self.budget is not None and self.budget.contents().budget.accountant is Accountant.PURE
         return Budget.of(
             self.epsilon,
@@ -232,6 +234,11 @@ class Request:
             usual_delta=usual_delta(n0),
             rows_per_person=self.reading.rows_per_person,
         ).warned()
+
+    def warn_of_delta(self, n0: int | None = None) -> None:
+        """Warn of a delta that is asked for and too large, before anything is spent."""
+        for note in delta_notes(self.delta, n0):
+            warn(note.warning())
 
     def noise(
         self, plan: Callable[[Budget, int | None], Comparable], number: int | None, n0: int | None = None
