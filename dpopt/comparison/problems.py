@@ -100,19 +100,16 @@ class _Weighted:
         return Assessed(certificate.objective, certificate.reported_bound)
 
     def bound(self, limits: SolveLimits) -> tuple[float | None, str]:
-        bound, by = self.problem.upper_bound(), "sum of the positive weights"
+        bound, seconds = self.problem.upper_bound(), SolveLimits(seconds=BOUND_SECONDS, threads=limits.threads)
         try:
-            duals = solver_with_duals(None)
-            seconds = SolveLimits(seconds=BOUND_SECONDS, threads=limits.threads)
-            relaxed = relaxation_bound(self.problem, duals, formulation_named(None), seconds)
-        except SolverUnavailableError as error:
-            by += f" ({error})"
-        except BREAKDOWNS as error:  # linear programs may go to a solver from outside
-            by += f" (the linear relaxation raised {type(error).__name__})"
-        else:
-            bound = bound if relaxed.bound is None else min(bound, math.floor(relaxed.bound))
-            by = f"{proven_by(relaxed, bound, self.problem)}; for a round 'dpopt certify' also tries a tighter relaxation"
-        return bound, by
+            relaxed = relaxation_bound(self.problem, solver_with_duals(None), formulation_named(None), seconds)
+        except (SolverUnavailableError, *BREAKDOWNS) as error:  # linear programs may go to a solver from outside
+            return bound, f"sum of the positive weights ({type(error).__name__}: {error})"
+        bound = bound if relaxed.bound is None else min(bound, math.floor(relaxed.bound))
+        return (
+            bound,
+            f"{proven_by(relaxed, bound, self.problem)}; 'dpopt certify' tries a tighter relaxation for rounds",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from dpopt.errors import BudgetError, DpoptError
+from dpopt.errors import BudgetError
 from dpopt.files.json_files import read_json_object, write_json_object
 from dpopt.releases.ledgers import ledgers_made
 from dpopt.releases.progress import Detail, Progress
@@ -35,10 +35,7 @@ def remembered_file() -> Path:
 
 @contextmanager
 def remembered(table: object, budget: object, progress: Progress) -> Iterator[None]:
-    """Tell the owner if a table of this path was released before without a budget file, and remember that it is in the body.
-
-    What the body refuses, by a DpoptError, is not remembered, unless it has drawn; what is interrupted is.
-    """
+    """Tell the owner if a table of this path was released before without a budget file; remember it if the body draws."""
     if budget is not None or not isinstance(table, str | os.PathLike):
         yield
         return
@@ -53,14 +50,9 @@ def remembered(table: object, budget: object, progress: Progress) -> Iterator[No
     with ledgers_made() as ledgers:
         try:
             yield
-        except DpoptError:
+        finally:
             if any(ledger.entries for ledger in ledgers):
                 _add(place, path, progress)
-            raise
-        except BaseException:
-            _add(place, path, progress)
-            raise
-    _add(place, path, progress)
 
 
 def _key(table: str | os.PathLike[str]) -> str:

@@ -224,8 +224,11 @@ class Request:
 
         From a budget over many releases that adds up epsilons pure differential privacy is asked for.
         """
-        self.reading.check_relation(self.relation)
         self.warn_of_delta(n0)
+        return self._asked(n0).warned()
+
+    def _asked(self, n0: int | None) -> Budget:
+        self.reading.check_relation(self.relation)
         of_pure = self.budget is not None and self.budget.contents().budget.accountant is Accountant.PURE
         return Budget.of(
             self.epsilon,
@@ -233,7 +236,7 @@ class Request:
             self.rho,
             usual_delta=usual_delta(n0),
             rows_per_person=self.reading.rows_per_person,
-        ).warned()
+        )
 
     def warn_of_delta(self, n0: int | None = None) -> None:
         """Warn of a delta that is asked for and too large, before anything is spent."""
@@ -375,10 +378,20 @@ class Request:
             )
         return self.plan(plan, tried if size is None else None, size, budget=budget)
 
-    def _noise(self, plan: Callable[[Budget, int | None], Comparable], size: int | None, tried: int | None) -> Budget:
-        if tried is None:
-            return self.noise(plan, 0 if self.replaced else None)
-        return self.noise(plan, GUESSED_SIZE if size is None else size, size)
+    def _planned(
+        self,
+        compared: Callable[[Budget, int | None], Comparable],
+        plan: Callable[[Budget, int | None], Any],
+        size: int | None,
+        tried: int | None,
+    ) -> tuple[Budget, Any]:
+        """Return the budget, of the noise with less error, and the plan that is tried before a table is measured."""
+        number = GUESSED_SIZE if size is None else size
+        with stage(self.stages, "planning"):
+            budget = self.noise(compared, (0 if self.replaced else None) if tried is None else number, size)
+            made = self._tried(plan, budget, size, tried)
+        self._check_solver(made)
+        return budget, made
 
     def release(
         self,
@@ -419,26 +432,14 @@ class Request:
             Standard deviations by which a measured number of records is raised.
         """
         plan = cache(plan)
-        with stage(self.stages, "planning"):
-            budget = self._noise(compared or plan, size, tried)
-            made = self._tried(check or plan, budget, size, tried)
-        self._check_solver(made)
+        budget, made = self._planned(compared or plan, check or plan, size, tried)
         account = self._account(command, budget)
-        again = size is None or check is not None
+        later = None if size is not None and check is None else plan
         with remembered(table, self.budget, self.stages):
             with stage(self.stages, "reading the table"):
                 records = read()
             return self._measured(
-                records,
-                account,
-                budget,
-                made,
-                plan if again else None,
-                measure,
-                size=size,
-                tried=tried,
-                compared=compared,
-                margin=margin,
+                records, account, budget, made, later, measure, size=size, tried=tried, compared=compared, margin=margin
             )
 
     def release_bins(
@@ -483,7 +484,7 @@ class Request:
                 tried=tried,
                 compared=None if compared is None else partial(compared, axes),
             )
-        account, name = self._account(command, self.spending(size)), str(counts)
+        account, name = self._account(command, self._asked(size)), str(counts)
         with stage(self.stages, "reading the table"):
             self.refuse_reading(
                 "counts that were made already have a row for each bin; leave them out, or give the table of records "
@@ -491,12 +492,9 @@ class Request:
             )
             records = read_counts(table, name, self.reading)
         axes = (Bins(name, public_number_of_bins(records)),)
-        with stage(self.stages, "planning"):
-            planned = cache(partial(plan, axes))
-            by = planned if compared is None else partial(compared, axes)
-            budget = self._noise(by, size, tried)
-            made = self._tried(planned, budget, size, tried)
-        self._check_solver(made)
+        planned = cache(partial(plan, axes))
+        by = planned if compared is None else partial(compared, axes)
+        budget, made = self._planned(by, planned, size, tried)
         with remembered(table, self.budget, self.stages):
             return self._measured(
                 records, account, budget, made, planned, measure(axes), size=size, tried=tried, compared=by

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import cast
@@ -13,8 +14,13 @@ import pandas as pd
 import pytest
 
 import dpopt
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.measurements import one_way_charge
+from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import DpoptError, NoSolutionError, PlanError
 from dpopt.private.curators.door import Door
+from dpopt.releases.ledgers import reserved_ledger
 from dpopt.releases.progress import Progress
 from dpopt.releases.remembered_tables import forget, remembered, remembered_file
 from dpopt.transcript.budget_ledger import BudgetLedger
@@ -41,8 +47,14 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def note_of(table: object, budget: object = None) -> list[str]:
     told = Told()
     with remembered(table, budget, told):
-        pass
+        drawn()
     return told.notes
+
+
+def drawn() -> None:
+    """Spend a charge in a ledger, as every release does before it draws."""
+    charge = one_way_charge(1, scale=2.0, gaussian=False, relation=NeighbouringRelation.ADD_REMOVE)
+    reserved_ledger(Budget(1.0, 0.0, None, Accountant.PURE), charge.relation, [charge], None).spend(charge)
 
 
 def test_a_second_release_of_a_path_is_told_until_it_is_forgotten(tmp_path: Path, state: Path) -> None:
@@ -70,14 +82,20 @@ def test_synopses_of_a_path_are_remembered_in_python_too(tmp_path: Path) -> None
     assert [note.split(" released ")[1][:14] for note in told.notes] == ["once before wi", "2 times before"]
 
 
-def test_what_is_refused_is_not_remembered_and_what_is_interrupted_is(tmp_path: Path) -> None:
-    def ended(problem: BaseException) -> None:
-        with pytest.raises(type(problem)), remembered(tmp_path / "t.csv", None, Told()):
-            raise problem
+def test_what_is_interrupted_is_remembered_once_it_has_drawn(tmp_path: Path) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
 
-    ended(PlanError("refused"))
+    def released(*steps: Callable[[], None]) -> None:
+        with remembered(tmp_path / "t.csv", None, Told()):
+            for step in steps:
+                step()
+
+    with pytest.raises(KeyboardInterrupt):
+        released(interrupted, drawn)
     assert not remembered_file().exists()
-    ended(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        released(drawn, interrupted)
     assert len(note_of(tmp_path / "t.csv")) == 1
     assert (forget(tmp_path / "other.csv"), forget(tmp_path / "t.csv"), note_of(tmp_path / "t.csv")) == (0, 1, [])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -24,6 +24,7 @@ from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.statement import privacy_statement, spending_in_words
 from dpopt.errors import BudgetError, PlanError, TranscriptError
+from dpopt.files.codec import decode, encode
 from dpopt.files.written_files import check_new
 from dpopt.html_pages.shown import Shown
 from dpopt.inference.histograms.prefix_factors import prefix_deviations, prefixes_of_rows, whole_coefficients
@@ -306,46 +307,27 @@ class _State:
 
     plan: PrefixPlan
     bins: Bins
-    noisy: NDArray[np.int64]
-    charge: Charge | None
-    seeded: bool
-    torn: bool
-
-    def __init__(self, plan: PrefixPlan, bins: Bins) -> None:
-        self.plan, self.bins = plan, bins
-        self.noisy, self.charge = np.zeros(0, dtype=np.int64), None
-        self.seeded = self.torn = False
+    noisy: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    charge: Charge | None = None
+    seeded: bool = False
+    torn: bool = False
 
     def head(self) -> dict[str, Any]:
         """Return the first line."""
-        labels, edges = self.bins.labels, self.bins.edges
-        bins = {
-            "name": self.bins.name,
-            "labels": None if labels is None else list(labels),
-            "edges": None if edges is None else list(edges),
-            "date_format": self.bins.date_format,
-        }
-        return {"kind": PREFIXES, "version": 1, "plan": self.plan.to_json(), "bins": bins}
+        return {"kind": PREFIXES, "version": 1, "plan": self.plan.to_json(), "bins": encode(self.bins)}
 
     @classmethod
     def of(cls, contents: JournalContents) -> _State:
         """Return the state of a journal; TranscriptError if it is none of prefixes."""
         try:
-            first = contents.entries[0]
-            if first["kind"] != PREFIXES or first["version"] != 1:
-                raise TranscriptError("found another file; expected one of 'dpopt prefixes release'")
-            plan, bins = PrefixPlan.from_json(first["plan"]), first["bins"]
-            labels, edges = bins["labels"], bins["edges"]
-            state = cls(
-                plan,
-                Bins(
-                    str(bins["name"]),
-                    plan.steps,
-                    None if labels is None else tuple(map(str, labels)),
-                    None if edges is None else tuple(map(float, edges)),
-                    bins.get("date_format"),
-                ),
-            )
+            first = contents.entries[0] if contents.entries else {}
+            if first.get("kind") != PREFIXES or first["version"] != 1:
+                raise TranscriptError(
+                    "found another file, or one without a whole first line; expected one of 'dpopt prefixes release'"
+                )
+            plan = PrefixPlan.from_json(first["plan"])
+            bins = {**first["bins"], "number": plan.steps}  # earlier versions left the number out
+            state = cls(plan, decode(Bins, bins, "the bins", TranscriptError, partial=True))
             state._take(read_grown(contents.entries[1:], torn=contents.torn))
         except (IndexError, KeyError, TypeError, ValueError) as error:
             raise TranscriptError(f"the file is none of 'dpopt prefixes release', or damaged: {error}") from error
@@ -382,9 +364,9 @@ class _State:
         self.charge, self.noisy = answers.charge, np.concatenate([self.noisy, answers.values])
         return self._released_with(ledger)
 
-    def released(self, account: Account | None = None) -> Prefixes:
-        """Return the state on file; `account` paid for it, if that is to be told."""
-        ledger = reserved_ledger(self.plan.budget, self.plan.relation, self.plan.charges(), account)
+    def released(self) -> Prefixes:
+        """Return the state on file."""
+        ledger = reserved_ledger(self.plan.budget, self.plan.relation, self.plan.charges(), None)
         if self.charge is not None:
             ledger.spend(self.charge)
         return self._released_with(ledger)
