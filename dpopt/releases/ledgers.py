@@ -71,8 +71,7 @@ def reserved_ledger(
     """
     if getattr(current_process(), "_inheriting", False):  # as multiprocessing itself asks
         raise BudgetError(
-            "a process that was started reads this script again, and would release a second time: put the calls of dpopt "
-            "below `if __name__ == '__main__':`"
+            "a started process reads this script again: put the calls of dpopt below `if __name__ == '__main__':`"
         )
     ledger = Ledger(budget, relation, account)
     ledger.reserve(charges)

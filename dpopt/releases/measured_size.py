@@ -79,7 +79,6 @@ def size_of(
     budget: Budget,
     *,
     margin: float = 0.0,
-    noise: Noise | None = None,
     account: Account | None = None,
 ) -> PublicSize:
     """Return the public number of records: read off under replace-one, as declared, or measured under add-remove.
@@ -90,7 +89,7 @@ def size_of(
     """
     if not is_measured(relation, declared):
         return PublicSize(public_size(records, relation, declared), budget)
-    found = measure_size(records, budget, MemoryJournal(keep=False), PastSize(), noise=noise, account=account)
+    found = measure_size(records, budget, MemoryJournal(keep=False), PastSize(), account=account)
     return replace(found, number=found.number + ceil(margin * SizeMeasurement.of(budget).deviation))
 
 

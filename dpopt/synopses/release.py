@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 
 GUESSED_SIZE = 10_000
 """Records for which the noise is chosen where their number is not public: a choice by a measured one would follow a draw."""
+_Planner = Callable[[Budget, int | None], Any]
 _Records = TypeVar("_Records", bound=Closed)
 _Records_contra = TypeVar("_Records_contra", bound=Closed, contravariant=True)
 _Plan = TypeVar("_Plan", bound="Comparable")
@@ -366,9 +367,7 @@ class Request:
             tell_smallest(budget, self.stages)
         return plan(with_size_measured(budget) if measured else budget, n if n0 is None else n0)
 
-    def _tried(
-        self, plan: Callable[[Budget, int | None], _Plan], budget: Budget, size: int | None, tried: int | None
-    ) -> _Plan:
+    def _tried(self, plan: _Planner, budget: Budget, size: int | None, tried: int | None) -> Any:
         """Return the plan for a declared number of records, or else for `tried`, to refuse impossible plans."""
         if tried is None:
             return plan(budget, 0 if self.replaced else None)
@@ -378,13 +377,7 @@ class Request:
             )
         return self.plan(plan, tried if size is None else None, size, budget=budget)
 
-    def _planned(
-        self,
-        compared: Callable[[Budget, int | None], Comparable],
-        plan: Callable[[Budget, int | None], Any],
-        size: int | None,
-        tried: int | None,
-    ) -> tuple[Budget, Any]:
+    def _planned(self, compared: _Planner, plan: _Planner, size: int | None, tried: int | None) -> tuple[Budget, Any]:
         """Return the budget, of the noise with less error, and the plan that is tried before a table is measured."""
         number = GUESSED_SIZE if size is None else size
         with stage(self.stages, "planning"):

@@ -22,4 +22,4 @@ def test_what_stands_outside_the_main_block_is_released_once(tmp_path: Path) -> 
     script.write_text(SCRIPT, encoding="utf-8")
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert done.stdout == "released\n"
-    assert "BudgetError: a process that was started reads this script again" in done.stderr
+    assert "BudgetError: a started process reads this script again" in done.stderr

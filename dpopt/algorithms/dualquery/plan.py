@@ -198,9 +198,9 @@ class BudgetFit:
         return largest_rounds(draws, step, size, relation, accountant, left, delta, extra, group=group, most=most)
 
     def draws(self, rounds: int, step: float) -> int:
-        """Return the largest number of draws per round that the budget covers, up to `RULE_DRAWS_IN_ALL`."""
+        """Return the largest number of draws per round that the budget covers, up to `RULE_DRAWS_IN_ALL`; at least 1."""
         most = max(1, min(MOST_DRAWS, RULE_DRAWS_IN_ALL // rounds))
-        return largest_number(lambda draws: self.allowed(rounds, draws, step), most)
+        return max(1, largest_number(lambda draws: self.allowed(rounds, draws, step), most))
 
     def step(self, rounds: int, draws: int) -> Decimal:
         """Return the largest step in thousandths that the budget covers, at most 10."""
@@ -211,7 +211,7 @@ class BudgetFit:
         if rounds is None and draws is not None and step is not None:
             return max(1, self.rounds(draws, float(step))), draws, step
         if draws is None and rounds is not None and step is not None:
-            return self._with_draws(rounds, step)
+            return rounds, self.draws(rounds, float(step)), step
         if step is None and rounds is not None and draws is not None:
             return rounds, draws, max(self.step(rounds, draws), Decimal("0.001"))
         raise PlanError("exactly one of rounds, draws and step must be open")
@@ -225,7 +225,7 @@ class BudgetFit:
         """
         eta = self._step if step is None else step
         if rounds is not None:
-            return self._with_draws(rounds, eta)
+            return rounds, self.draws(rounds, float(eta)), eta
         if draws is not None:
             return self._with_rounds(draws, eta)
         few = largest_number(partial(self._leaves_what_is_wanted, float(eta), scale), MOST_DRAWS)
@@ -235,29 +235,17 @@ class BudgetFit:
             few = largest_number(lambda s: self.rounds(s, float(eta)) >= _ENOUGH_SPARSE_ROUNDS, self._wanted_draws)
         fitted = self._with_rounds(max(self._least_draws, few), eta)
         # Rounds are whole, so a part of the budget is left; it pays for a few more draws in each of them.
-        return self._with_draws(fitted[0], eta) if fitted[0] < RULE_ROUNDS else fitted
+        return (fitted[0], self.draws(fitted[0], float(eta)), eta) if fitted[0] < RULE_ROUNDS else fitted
 
     def _with_rounds(self, draws: int, step: Decimal) -> tuple[int, int, Decimal]:
         most = max(1, min(RULE_ROUNDS, RULE_DRAWS_IN_ALL // draws))
         return max(1, self.rounds(draws, float(step), most)), draws, step
 
-    def _with_draws(self, rounds: int, step: Decimal) -> tuple[int, int, Decimal]:
-        return rounds, max(1, self.draws(rounds, float(step))), step
-
     def _leaves_what_is_wanted(self, step: float, scale: float, draws: int) -> bool:
         """Return whether this number of draws leaves budget for the rounds that the rule combines with them."""
-        wanted = self._wanted(draws, scale)
+        wanted = _LEAST_DENSE_ROUNDS if self._dense_draws is not None else scale * self._ratio * draws ** (2 / 3)
         within = wanted <= RULE_ROUNDS and wanted * draws <= RULE_DRAWS_IN_ALL
         return within and self.rounds(draws, step, RULE_ROUNDS) >= wanted
-
-    def _wanted(self, draws: int, scale: float) -> float:
-        """Return the rule's number of rounds for a number of draws each."""
-        return _LEAST_DENSE_ROUNDS if self._dense_draws is not None else scale * self._ratio * draws ** (2 / 3)
-
-    def covers(self, rounds: int, draws: int, step: Decimal) -> bool:
-        """Return whether the numbers make a plan that the budget covers and that depends on the records."""
-        enough = rounds >= 2 or self._request.options.rounds is not None
-        return enough and self.allowed(rounds, draws, float(step))
 
     def checked(self, base: DualQueryPlan, rounds: int, draws: int, step: Decimal, chosen_by: str) -> DualQueryPlan:
         """Return the plan if the budget covers it."""

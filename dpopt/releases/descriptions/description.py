@@ -156,13 +156,11 @@ def _of_privacy(privacy: Mapping[str, Any]) -> Iterator[Note]:
         return
     pure, most = stated["accountant"] == "pure", stated.get("rows_per_person")
     yield from delta_notes(privacy.get("delta", 0.0 if pure else stated["delta"]), size)
-    if not size:
-        return
-    if stated.get("earlier"):
+    if size and stated.get("earlier"):
         measured = measured_note(size, decode(Budget, stated, "the budget", partial=True))
         if isinstance(measured, AccuracyWarning):
             yield Note(measured.args[0], f"n={size:,} measured with much noise")
-    elif most is not None:
+    elif size and most is not None:
         yield Note(declared_rows(size, most), f"{size:,} counted rows declared, not measured")
 
 

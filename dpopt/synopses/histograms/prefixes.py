@@ -329,7 +329,7 @@ class _State:
             bins = {**first["bins"], "number": plan.steps}  # earlier versions left the number out
             state = cls(plan, decode(Bins, bins, "the bins", TranscriptError, partial=True))
             state._take(read_grown(contents.entries[1:], torn=contents.torn))
-        except (IndexError, KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise TranscriptError(f"the file is none of 'dpopt prefixes release', or damaged: {error}") from error
         return state
 
