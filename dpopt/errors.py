@@ -152,10 +152,6 @@ class PlanError(DpoptError, ValueError):
     """A run that cannot be planned with the numbers given."""
 
 
-class ChargedError(PlanError):
-    """A run that a draw, which is charged, ended."""
-
-
 class ProgramError(DpoptError, ValueError):
     """An optimization program whose arrays do not fit together."""
 

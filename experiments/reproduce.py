@@ -9,12 +9,13 @@ import json
 import re
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from experiments.documents import table
 from experiments.papers import EXPERIMENTS, HERE, PART, VERDICTS, Beside, Paper, Report, compared, report_of
@@ -99,7 +100,7 @@ def _reproduce(one: Repeated, folder: Path, *, full: bool) -> int:
     quick = [] if full else ["--quick"]
     program = import_module(f"experiments.{one.experiment}.__main__")
     errors = io.StringIO()
-    with redirect_stdout(sys.stderr), redirect_stderr(errors):  # what it prints as it goes, for whoever watches
+    with redirect_stdout(_Watched(sys.stderr)), redirect_stderr(errors):
         code = program.main([*one.options(), *quick, "--json", str(results), "--document", str(document)])
     if code == NO_RESULT:
         print(errors.getvalue().strip())
@@ -110,6 +111,23 @@ def _reproduce(one: Repeated, folder: Path, *, full: bool) -> int:
     document.write_text("\n".join(head) + document.read_text(encoding="utf-8"), encoding="utf-8")
     print(document.read_text(encoding="utf-8"))
     return int(code)
+
+
+class _Watched(io.TextIOBase):
+    """Show the plain figures of each result that an experiment prints as JSON; its tables come at the end."""
+
+    def __init__(self, shown: TextIO) -> None:
+        self._shown = shown
+
+    def write(self, text: str) -> int:
+        if text.startswith("{"):
+            figures = (
+                f"{name} {figure}" for name, figure in json.loads(text).items() if isinstance(figure, str | int | float)
+            )
+            print(
+                "measured:", textwrap.shorten(", ".join(figures), 110, placeholder=" ..."), file=self._shown, flush=True
+            )
+        return len(text)
 
 
 def _table(one: Repeated, now: Mapping[str, str], *, full: bool) -> Iterator[str]:

@@ -159,7 +159,7 @@ class Terms(ReleaseTerms):
             accountant,
             usual_delta=usual_delta(self.n0),
             rows_per_person=self.reading.rows_per_person,
-        ).warned()
+        )
 
     def complete(self) -> Terms:
         """Return the terms with the delta and the accountant that they stand for, as they are put on file."""

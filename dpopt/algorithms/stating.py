@@ -227,6 +227,7 @@ def prepare(
     """
     terms = terms.with_cost_as_budget(terms.n0 if size is None else size, progress)
     terms.check()
+    terms.budget().warned()
     options = terms.algorithm
     bounds = isinstance(options, DualQuery) and options.gap is not None
     require_solver(options.own_solver or options.solver_name, Capability[options.solver_takes], bounds=bounds)

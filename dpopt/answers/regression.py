@@ -225,7 +225,7 @@ def _terms(formula: str, schema: Schema, domains: Domains) -> dict[int, dict[str
     numbers = numbers_of(outcome)
     if numbers is None and outcome.size != 2:
         raise QuestionError(
-            f"{formula!r}: the outcome {outcome.name!r} has {outcome.size} values that are not numbers; "
+            f"{formula!r}: the outcome {outcome.name!r} has {outcome.size} value{'s' * (outcome.size > 1)}, not numbers; "
             f"expected numbers, or two values"
         )
     counted = np.array([0.0, 1.0]) if numbers is None else numbers[0]

@@ -36,7 +36,7 @@ class Numbers:
         Path | None,
         "JSON file with the model's arguments by name; best responses: an instance (.toml). Left out: a small example.",
     ] = None
-    histogram: Annotated[Path | None, "tree_consistency: file of a released histogram (.npz), its noisy counts."] = None
+    histogram: Annotated[Path | None, "tree_consistency: file of 'dpopt histogram release --measure blocks'."] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -146,7 +146,7 @@ def draw_sweep(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         lines.setdefault(", ".join(f"{words[name]} = {row[name]:g}" for name in others), []).append(row)
     shown = {"epsilon": "epsilon", "mean_error": "predicted mean error", "seconds": "seconds of the rounds"}
     shown = {name: label for name, label in shown.items() if any(row[name] is not None for row in rows)}
-    with picture(path, (3.7 * len(shown), 3.8), 1, len(shown)) as (panels,):
+    with picture(path, (3.7 * len(shown), 3.8 + 0.07 * len(lines)), 1, len(shown)) as (panels,):
         for panel, (name, label) in zip(panels, shown.items(), strict=True):
             for number, (said, line) in enumerate(lines.items()):
                 values = [np.nan if row[name] is None else row[name] for row in line]
@@ -154,8 +154,8 @@ def draw_sweep(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
             panel.set(xlabel=words[across], ylabel=label)
             logarithmic(panel.xaxis, sorted({float(row[across]) for row in rows}))
             logarithmic(panel.yaxis)
-        if others:
-            panels[0].legend()
+        if others:  # below the panels: within one it would hide lines
+            panels[0].figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 
 def draw_rounds(rows: Sequence[Mapping[str, Any]], path: Path) -> None:

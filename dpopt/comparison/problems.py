@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
+from dpopt.algorithms.after.certify import proven_by
 from dpopt.errors import DpoptError, ProgramError, SolverUnavailableError
 from dpopt.models.best_responses.max_csp_as_mip import max_csp_as_mip
 from dpopt.models.best_responses.relaxation_bound import relaxation_bound
@@ -97,20 +98,16 @@ class _Weighted:
         return Assessed(certificate.objective, certificate.reported_bound)
 
     def bound(self, limits: SolveLimits) -> tuple[float | None, str]:
-        bound, by = self.problem.upper_bound(), "sum of the positive weights"
+        bound, seconds = self.problem.upper_bound(), SolveLimits(seconds=BOUND_SECONDS, threads=limits.threads)
         try:
-            duals = solver_with_duals(None)
-            seconds = SolveLimits(seconds=BOUND_SECONDS, threads=limits.threads)
-            relaxed = relaxation_bound(self.problem, duals, formulation_named(None), seconds)
-        except SolverUnavailableError as error:
-            by += f" ({error})"
-        except BREAKDOWNS as error:  # linear programs may go to a solver from outside
-            by += f" (the linear relaxation raised {type(error).__name__})"
-        else:
-            if relaxed.bound is not None and math.floor(relaxed.bound) < bound:
-                bound = math.floor(relaxed.bound)
-                by = f"weak duality, {relaxed.relaxation}, multipliers of {relaxed.solver}"
-        return bound, by
+            relaxed = relaxation_bound(self.problem, solver_with_duals(None), formulation_named(None), seconds)
+        except (SolverUnavailableError, *BREAKDOWNS) as error:  # linear programs may go to a solver from outside
+            return bound, f"sum of the positive weights ({type(error).__name__}: {error})"
+        bound = bound if relaxed.bound is None else min(bound, math.floor(relaxed.bound))
+        return (
+            bound,
+            f"{proven_by(relaxed, bound, self.problem)}; 'dpopt certify' tries a tighter relaxation for rounds",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,10 @@ No other file of this room makes a `Ledger`, so no release can leave the owner's
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from multiprocessing import current_process
 from typing import TYPE_CHECKING
 
 from dpopt.accounting.budget import Budget
@@ -18,6 +21,8 @@ from dpopt.errors import BudgetError
 if TYPE_CHECKING:
     from dpopt.private.readers.table_reading import TableReading
     from dpopt.transcript.budget_ledger import BudgetLedger
+
+_MADE: ContextVar[list[Ledger] | None] = ContextVar("ledgers of a release", default=None)
 
 
 def open_account(
@@ -56,8 +61,25 @@ def reserved_ledger(
     """Return a ledger in which a whole plan is reserved, within its own budget.
 
     `account` is from where it is paid besides (`open_account`): reserved there when the first charge is spent. Raises
-    BudgetError if the plan costs more than its budget.
+    BudgetError if the plan costs more than its budget, and where a new process reads the script again that started it.
     """
+    if getattr(current_process(), "_inheriting", False):  # as multiprocessing itself asks
+        raise BudgetError(
+            "a started process reads this script again: put the calls of dpopt below `if __name__ == '__main__':`"
+        )
     ledger = Ledger(budget, relation, account)
     ledger.reserve(charges)
+    if (made := _MADE.get()) is not None:
+        made.append(ledger)
     return ledger
+
+
+@contextmanager
+def ledgers_made() -> Iterator[list[Ledger]]:
+    """Give the ledgers that are made in the body: their entries say whether it drew, however it ends."""
+    made: list[Ledger] = []
+    before = _MADE.set(made)
+    try:
+        yield made
+    finally:
+        _MADE.reset(before)

@@ -15,7 +15,7 @@ from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Account
 from dpopt.accounting.measurements import SizeMeasurement, amount_for
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import AccuracyWarning, ChargedError, PlanError, TranscriptError
+from dpopt.errors import AccuracyWarning, PlanError, TranscriptError
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.measurement import NumberOfRecords
 from dpopt.private.mechanisms.noise import Noise
@@ -79,7 +79,6 @@ def size_of(
     budget: Budget,
     *,
     margin: float = 0.0,
-    noise: Noise | None = None,
     account: Account | None = None,
 ) -> PublicSize:
     """Return the public number of records: read off under replace-one, as declared, or measured under add-remove.
@@ -90,7 +89,7 @@ def size_of(
     """
     if not is_measured(relation, declared):
         return PublicSize(public_size(records, relation, declared), budget)
-    found = measure_size(records, budget, MemoryJournal(keep=False), PastSize(), noise=noise, account=account)
+    found = measure_size(records, budget, MemoryJournal(keep=False), PastSize(), account=account)
     return replace(found, number=found.number + ceil(margin * SizeMeasurement.of(budget).deviation))
 
 
@@ -144,7 +143,7 @@ def _public(value: NoisyAnswers, budget: Budget) -> PublicSize:
     """Return the number of records that was measured, if it says something."""
     number, deviation = int(value.values[0]), SizeMeasurement.of(budget).deviation
     if number < LEAST_DEVIATIONS * deviation:
-        raise ChargedError(
+        raise PlanError(
             f"the number of records was measured as {number:,}, with a standard deviation of {deviation:,.0f}: the noise "
             f"hides it. The 1 % of the budget already spent is not refunded; a budget file (--budget) keeps the whole "
             f"reservation. For the next run, {_instead(budget)}"

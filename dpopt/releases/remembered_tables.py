@@ -15,11 +15,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from dpopt.errors import BudgetError, ChargedError, DpoptError, PrivateDataError
+from dpopt.errors import BudgetError, PrivateDataError
 from dpopt.files.json_files import read_json_object, write_json_object
 from dpopt.private.engines.table_digest import table_digests
 from dpopt.private.mechanisms.randomness import SystemWords
 from dpopt.private.tables.dataset import PrivateDataset
+from dpopt.releases.ledgers import ledgers_made
 from dpopt.releases.progress import Detail, Progress
 
 _LIST = "list of released tables"
@@ -43,10 +44,7 @@ def remembered_file() -> Path:
 
 @contextmanager
 def remembered(table: object, budget: object, progress: Progress) -> Iterator[None]:
-    """Tell the owner if a table of this path was released before without a budget file, and remember that it is in the body.
-
-    What the body refuses, by a DpoptError, is not remembered, unless a draw ended it; what is interrupted is.
-    """
+    """Tell the owner if a table of this path was released before without a budget file; remember it if the body draws."""
     if budget is not None or not isinstance(table, str | os.PathLike):
         yield
         return
@@ -58,13 +56,12 @@ def remembered(table: object, budget: object, progress: Progress) -> Iterator[No
             f"anyone who sees all of these releases learns more than each of them states. 'dpopt budget "
             f"create' keeps count; 'dpopt budget forget' empties {place}"
         )
-    try:
-        yield
-    except BaseException as problem:
-        if isinstance(problem, ChargedError) or not isinstance(problem, DpoptError):
-            _add(place, path, progress)
-        raise
-    _add(place, path, progress)
+    with ledgers_made() as ledgers:
+        try:
+            yield
+        finally:
+            if any(ledger.entries for ledger in ledgers):
+                _add(place, path, progress)
 
 
 def _key(table: str | os.PathLike[str]) -> str:

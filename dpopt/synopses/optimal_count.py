@@ -250,7 +250,10 @@ def pure_unless_rho(request: Request) -> Request:
 
     One draw needs no composition: a delta that is asked for is that of the mechanism (`planned_count`).
     """
-    return request if request.rho is not None or request.budget is not None else replace(request, delta=0.0)
+    if request.rho is not None or request.budget is not None:
+        return request
+    request.warn_of_delta()
+    return replace(request, delta=0.0)
 
 
 def planned_count(request: Request, budget: Budget, *, most: int, loss: str, solver: str | None) -> CountPlan:

@@ -24,7 +24,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Account, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.statement import Spending, privacy_statement
-from dpopt.errors import AccuracyWarning, DpoptError, PlanError, SchemaError
+from dpopt.errors import AccuracyWarning, DpoptError, PlanError, SchemaError, warn
 from dpopt.models.model_size import refuse_solver
 from dpopt.private.curators.counting_curator import Counted, CountingCurator
 from dpopt.private.curators.door import Use
@@ -41,6 +41,7 @@ from dpopt.private.tables.public_facts import public_number_of_bins, public_size
 from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import Bins
+from dpopt.releases.descriptions.description import delta_notes
 from dpopt.releases.job import refuse_unreviewed
 from dpopt.releases.ledgers import open_account, reserved_ledger
 from dpopt.releases.measured_size import MARGIN, declared_rows, is_measured, size_of, tell_smallest, with_size_measured
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 
 GUESSED_SIZE = 10_000
 """Records for which the noise is chosen where their number is not public: a choice by a measured one would follow a draw."""
+_Planner = Callable[[Budget, int | None], Any]
 _Records = TypeVar("_Records", bound=Closed)
 _Records_contra = TypeVar("_Records_contra", bound=Closed, contravariant=True)
 _Plan = TypeVar("_Plan", bound="Comparable")
@@ -223,6 +225,10 @@ class Request:
 
         From a budget over many releases that adds up epsilons pure differential privacy is asked for.
         """
+        self.warn_of_delta(n0)
+        return self._asked(n0).warned()
+
+    def _asked(self, n0: int | None) -> Budget:
         self.reading.check_relation(self.relation)
         of_pure = self.budget is not None and self.budget.contents().budget.accountant is Accountant.PURE
         return Budget.of(
@@ -231,7 +237,12 @@ class Request:
             self.rho,
             usual_delta=usual_delta(n0),
             rows_per_person=self.reading.rows_per_person,
-        ).warned()
+        )
+
+    def warn_of_delta(self, n0: int | None = None) -> None:
+        """Warn of a delta that is asked for and too large, before anything is spent."""
+        for note in delta_notes(self.delta, n0):
+            warn(note.warning())
 
     def noise(
         self, plan: Callable[[Budget, int | None], Comparable], number: int | None, n0: int | None = None
@@ -356,9 +367,7 @@ class Request:
             tell_smallest(budget, self.stages)
         return plan(with_size_measured(budget) if measured else budget, n if n0 is None else n0)
 
-    def _tried(
-        self, plan: Callable[[Budget, int | None], _Plan], budget: Budget, size: int | None, tried: int | None
-    ) -> _Plan:
+    def _tried(self, plan: _Planner, budget: Budget, size: int | None, tried: int | None) -> Any:
         """Return the plan for a declared number of records, or else for `tried`, to refuse impossible plans."""
         if tried is None:
             return plan(budget, 0 if self.replaced else None)
@@ -368,10 +377,14 @@ class Request:
             )
         return self.plan(plan, tried if size is None else None, size, budget=budget)
 
-    def _noise(self, plan: Callable[[Budget, int | None], Comparable], size: int | None, tried: int | None) -> Budget:
-        if tried is None:
-            return self.noise(plan, 0 if self.replaced else None)
-        return self.noise(plan, GUESSED_SIZE if size is None else size, size)
+    def _planned(self, compared: _Planner, plan: _Planner, size: int | None, tried: int | None) -> tuple[Budget, Any]:
+        """Return the budget, of the noise with less error, and the plan that is tried before a table is measured."""
+        number = GUESSED_SIZE if size is None else size
+        with stage(self.stages, "planning"):
+            budget = self.noise(compared, (0 if self.replaced else None) if tried is None else number, size)
+            made = self._tried(plan, budget, size, tried)
+        self._check_solver(made)
+        return budget, made
 
     def release(
         self,
@@ -416,10 +429,7 @@ class Request:
         """
         plan = cache(plan)
         by, again = compared or plan, size is None or check is not None
-        with stage(self.stages, "planning"):
-            budget = self._noise(by, size, tried)
-            found: Any = self._tried(check or plan, budget, size, tried)
-        self._check_solver(found)
+        budget, found = self._planned(by, check or plan, size, tried)
         account = self._account(command, budget) if counted is None else counted[1]
         with remembered(table, self.budget, self.stages):
             if counted is None:
@@ -476,7 +486,7 @@ class Request:
             raise PlanError("name what is counted: --column and --schema, or --counts")
         counted = None
         if schema is None:
-            account, name = self._account(command, self.spending(size)), str(counts)
+            account, name = self._account(command, self._asked(size)), str(counts)
             with stage(self.stages, "reading the table"):
                 self.refuse_reading(
                     "counts that were made already have a row for each bin; leave them out, or give the table of "

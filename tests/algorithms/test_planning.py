@@ -174,6 +174,8 @@ def test_wider_records_get_more_draws_per_round(attributes: int, factor: float) 
         ({"draws": 10, "step": Decimal("1.4")}, 20_000, 200_000),
         ({"rounds": 10}, 10, 10_000_000),
         ({"rounds": 100}, 100, 25_000_000),
+        ({"rounds": 100, "step": Decimal("0.1")}, 100, 25_000_000),
+        ({"rounds": 100, "plan_by": "bound"}, 100, 25_000_000),
         ({}, 1_973, 25_000_000),
     ],
 )
@@ -184,6 +186,7 @@ def test_rounds_and_draws_do_not_grow_with_the_budget_without_end(
         made = make_plan(request(budget=budget, **given_numbers), WORKLOAD)
         assert made.rounds == rounds
         assert 0.999 * most_drawn < made.rounds * made.draws <= most_drawn
+        assert "take long: name --rounds and --draws" in made.describe()
 
 
 def test_the_bound_is_no_larger_than_that_of_any_other_way_of_choosing() -> None:

@@ -6,16 +6,26 @@ import json
 import os
 import stat
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
 import pandas as pd
 import pytest
 
 import dpopt
-from dpopt.errors import ChargedError, PlanError, PrivateDataError
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.budget import Budget
+from dpopt.accounting.measurements import one_way_charge
+from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.errors import DpoptError, NoSolutionError, PlanError, PrivateDataError
+from dpopt.private.curators.door import Door
+from dpopt.releases.ledgers import reserved_ledger
 from dpopt.releases.progress import Progress
 from dpopt.releases.remembered_tables import forget, remembered, remembered_file
+from dpopt.transcript.budget_ledger import BudgetLedger
+from tests.releases.test_ledgers import RELEASES, table_of
 
 SCHEMA = dpopt.Schema((dpopt.Attribute("smoker", dpopt.AttributeKind.BOOLEAN),))
 
@@ -38,8 +48,14 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def note_of(table: object, budget: object = None) -> list[str]:
     told = Told()
     with remembered(table, budget, told):
-        pass
+        drawn()
     return told.notes
+
+
+def drawn() -> None:
+    """Spend a charge in a ledger, as every release does before it draws."""
+    charge = one_way_charge(1, scale=2.0, gaussian=False, relation=NeighbouringRelation.ADD_REMOVE)
+    reserved_ledger(Budget(1.0, 0.0, None, Accountant.PURE), charge.relation, [charge], None).spend(charge)
 
 
 def test_a_second_release_of_a_path_is_told_until_it_is_forgotten(tmp_path: Path, state: Path) -> None:
@@ -67,14 +83,20 @@ def test_synopses_of_a_path_are_remembered_in_python_too(tmp_path: Path) -> None
     assert [note.split(" released ")[1][:14] for note in told.notes] == ["once before wi", "2 times before"]
 
 
-def test_what_is_refused_is_not_remembered_and_what_is_interrupted_is(tmp_path: Path) -> None:
-    def ended(problem: BaseException) -> None:
-        with pytest.raises(type(problem)), remembered(tmp_path / "t.csv", None, Told()):
-            raise problem
+def test_what_is_interrupted_is_remembered_once_it_has_drawn(tmp_path: Path) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
 
-    ended(PlanError("refused"))
+    def released(*steps: Callable[[], None]) -> None:
+        with remembered(tmp_path / "t.csv", None, Told()):
+            for step in steps:
+                step()
+
+    with pytest.raises(KeyboardInterrupt):
+        released(interrupted, drawn)
     assert not remembered_file().exists()
-    ended(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        released(drawn, interrupted)
     assert len(note_of(tmp_path / "t.csv")) == 1
     assert (forget(tmp_path / "other.csv"), forget(tmp_path / "t.csv"), note_of(tmp_path / "t.csv")) == (0, 1, [])
 
@@ -82,12 +104,27 @@ def test_what_is_refused_is_not_remembered_and_what_is_interrupted_is(tmp_path: 
 def test_a_draw_that_ends_a_run_is_remembered(tmp_path: Path) -> None:
     table = tmp_path / "few.csv"
     pd.DataFrame({"smoker": [True, False]}).to_csv(table, index=False)
-    with suppress(ChargedError):  # the noise hides so few rows in all but about one run of a hundred
+    with suppress(PlanError):  # the noise hides so few rows in all but about one run of a hundred
         dpopt.release(table, SCHEMA, epsilon=0.001, delta=1e-6, predict=False)
     assert "released once before" in note_of(table)[0]
-    with pytest.raises(ChargedError), remembered(tmp_path / "other.csv", None, Told()):
-        raise ChargedError("the noise hides it")
-    assert len(note_of(tmp_path / "other.csv")) == 1
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_whatever_ends_a_release_after_its_first_draw_it_is_remembered(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, unpaid = table_of(name, tmp_path), cast("BudgetLedger", None)
+    with pytest.raises(DpoptError):
+        RELEASES[name][1](tmp_path / "missing.csv", unpaid)
+    assert not remembered_file().exists()
+
+    def broken(self: object, value: object, entry: object) -> object:
+        raise NoSolutionError("a solver failed")
+
+    monkeypatch.setattr(Door, "_released", broken)
+    with pytest.raises(NoSolutionError):
+        RELEASES[name][1](table, unpaid)
+    assert "released once before" in note_of(table)[0]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are Unicode")

@@ -126,8 +126,9 @@ _LEAST_DENSE_ROUNDS = 30
 MOST_DRAWS = 1_000_000
 _ENOUGH_ROUNDS = 20_000
 RULE_ROUNDS, RULE_DRAWS_IN_ALL = 5_000, 25_000_000
-"""The most rounds, and draws in all of them, that a rule plans however large the budget is. More take hours and gain little: on
-public populations of 4 and 14 attributes the largest error is .0006 and .0025 after 2,000 rounds. Who wants more names them."""
+"""The most rounds, and draws in all of them, that are planned unasked, however large the budget is. More take hours and
+gain little: on public populations of 4 and 14 attributes the largest error is .0006 and .0025 after 2,000 rounds. Who
+wants more names them."""
 
 
 class BudgetFit:
@@ -174,9 +175,10 @@ class BudgetFit:
         """Return the largest number of rounds that the budget covers, up to `most`."""
         return largest_number(lambda rounds: self.allowed(rounds, draws, step), most)
 
-    def draws(self, rounds: int, step: float, most: int = MOST_DRAWS) -> int:
-        """Return the largest number of draws per round that the budget covers, up to `most`."""
-        return largest_number(lambda draws: self.allowed(rounds, draws, step), most)
+    def draws(self, rounds: int, step: float) -> int:
+        """Return the largest number of draws per round that the budget covers, up to `RULE_DRAWS_IN_ALL`; at least 1."""
+        most = max(1, min(MOST_DRAWS, RULE_DRAWS_IN_ALL // rounds))
+        return max(1, largest_number(lambda draws: self.allowed(rounds, draws, step), most))
 
     def step(self, rounds: int, draws: int) -> Decimal:
         """Return the largest step in thousandths that the budget covers, at most 10."""
@@ -187,7 +189,7 @@ class BudgetFit:
         if rounds is None and draws is not None and step is not None:
             return max(1, self.rounds(draws, float(step))), draws, step
         if draws is None and rounds is not None and step is not None:
-            return rounds, max(1, self.draws(rounds, float(step))), step
+            return rounds, self.draws(rounds, float(step)), step
         if step is None and rounds is not None and draws is not None:
             return rounds, draws, max(self.step(rounds, draws), Decimal("0.001"))
         raise PlanError("exactly one of rounds, draws and step must be open")
@@ -199,7 +201,7 @@ class BudgetFit:
         """
         eta = self._step if step is None else step
         if rounds is not None:
-            return self._with_draws(rounds, eta)
+            return rounds, self.draws(rounds, float(eta)), eta
         if draws is not None:
             return self._with_rounds(draws, eta)
         few = largest_number(partial(self._leaves_what_is_wanted, float(eta)), MOST_DRAWS)
@@ -209,15 +211,11 @@ class BudgetFit:
             few = largest_number(lambda s: self.rounds(s, float(eta)) >= _ENOUGH_SPARSE_ROUNDS, self._wanted_draws)
         fitted = self._with_rounds(max(self._least_draws, few), eta)
         # Rounds are whole, so a part of the budget is left; it pays for a few more draws in each of them.
-        return self._with_draws(fitted[0], eta) if fitted[0] < RULE_ROUNDS else fitted
+        return (fitted[0], self.draws(fitted[0], float(eta)), eta) if fitted[0] < RULE_ROUNDS else fitted
 
     def _with_rounds(self, draws: int, step: Decimal) -> tuple[int, int, Decimal]:
         most = max(1, min(RULE_ROUNDS, RULE_DRAWS_IN_ALL // draws))
         return max(1, self.rounds(draws, float(step), most)), draws, step
-
-    def _with_draws(self, rounds: int, step: Decimal) -> tuple[int, int, Decimal]:
-        most = max(1, min(MOST_DRAWS, RULE_DRAWS_IN_ALL // rounds))
-        return rounds, max(1, self.draws(rounds, float(step), most)), step
 
     def _leaves_what_is_wanted(self, step: float, draws: int) -> bool:
         """Return whether this number of draws leaves budget for the rounds that the rule combines with them."""
@@ -239,6 +237,8 @@ class BudgetFit:
                 f"{self._budget.describe()} is too small for two rounds on n = {self._request.size:,} records. "
                 "Raise the budget, or give --rounds 1 for a release that does not depend on the records"
             )
+        if chosen_by != "given" and self.allowed(rounds + 1, draws + 1, float(step)):
+            chosen_by += "; the budget has room for more, which take long: name --rounds and --draws to have them"
         return replace(base, rounds=rounds, draws=draws, step=step, chosen_by=chosen_by)
 
 

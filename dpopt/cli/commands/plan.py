@@ -178,9 +178,10 @@ def _show_sweep(rows: list[Any], out: Path | None, *, as_json: bool) -> None:
         print_json({"plans": rows})
         return
     print_rows(rows, title="plans of dualquery", most=len(rows))
+    predicted = any(row.get("mean_error") is not None for row in rows)
     typer.echo(
-        "errors: mean and largest, predicted on public data; the proven largest one holds if every best response is optimal\n"
-        "seconds: of all rounds on this machine, estimated from the first rounds on public data"
+        f"errors: {'mean and largest, predicted on public data; ' * predicted}the proven largest one holds if every best "
+        "response is optimal\nseconds: of all rounds on this machine, estimated from the first rounds on public data"
     )
 
 

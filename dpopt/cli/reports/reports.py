@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -334,6 +335,8 @@ def report_certified(report: Mapping[str, Any]) -> None:
         f"{found['rounds_proven_optimal']:,} of {found['rounds_certified']:,} certified rounds are proven optimal, "
         f"without any solver's word"
     )
+    for by, rounds in Counter(one["proven_by"] for one in report["rounds"]).items():
+        out.print(f"{rounds:,} bounds proven by: {by}")
     if found["rounds_with_a_better_record"]:
         out.print(
             f"in {found['rounds_with_a_better_record']:,} rounds a better record was found; the release stays as it is"

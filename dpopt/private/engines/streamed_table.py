@@ -115,7 +115,7 @@ class TableInFiles(PrivateDataset):
     def __getattr__(self, name: str) -> NoReturn:
         if name == "_columns":
             raise PrivateDataError(
-                "this needs the table in memory, and the table is read in parts; use --engine memory (engine='memory')"
+                "this needs the table in memory, and the table is read in parts; use --engine memory"
             )
         raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}")
 
@@ -269,8 +269,7 @@ class StreamedTable(TableInFiles):
         source = open_table(table, how)
         if not source.files:
             raise PrivateDataError(
-                f"{source.title} is in memory already; use --engine memory (engine='memory'), or give the path of a "
-                f"file"
+                f"{source.title} is in memory already; use --engine memory, or give the path of a file"
             )
         files = WatchedFiles.of(source.files)
         reader = BatchReader.first_pass(source, schema, how)

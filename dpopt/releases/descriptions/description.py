@@ -34,6 +34,8 @@ _NONE = "This release measured no counts of single columns or pairs, so its figu
 _NO_PEOPLE = (
     "Do not compute standard errors from the rows as if they were people: they ignore the noise and are too small."
 )
+_FEW_RECORDS = 1_000
+"""Of a table whose number of records is not public."""
 _ASK = " 'dpopt answer FOLDER QUESTION' gives counts, shares, means, quantiles and regressions, each with an interval."
 
 
@@ -145,21 +147,27 @@ def _fallbacks(statement: Mapping[str, Any]) -> Iterator[Note]:
 def _of_privacy(privacy: Mapping[str, Any]) -> Iterator[Note]:
     """Yield the notes on delta and on a number of records that was declared for persons, or measured with much noise."""
     stated, size = privacy.get("budget", {}), privacy.get("public_size")
-    if not stated or not size:
+    if not stated:
         return
-    delta, most = stated["delta"], stated.get("rows_per_person")
-    if stated["accountant"] != "pure" and delta * size >= 1:
-        text = (
-            f"delta = {delta:g} is not below 1/n = {1 / size:.2g}. With such a delta a mechanism could publish a random "
-            "record: take one well below 1/n unless you reproduce published settings"
-        )
-        yield Note(text, "delta not below 1/n", PrivacyWarning)
-    if stated.get("earlier"):
+    pure, most = stated["accountant"] == "pure", stated.get("rows_per_person")
+    yield from delta_notes(privacy.get("delta", 0.0 if pure else stated["delta"]), size)
+    if size and stated.get("earlier"):
         text, advice = measured_note(size, decode(Budget, stated, "the budget", partial=True))
         if advice:
             yield Note(f"{text}.", f"n={size:,} measured with much noise", advice=advice.capitalize())
-    elif most is not None:
+    elif size and most is not None:
         yield Note(declared_rows(size, most), f"{size:,} counted rows declared, not measured")
+
+
+def delta_notes(delta: float | None, size: int | None) -> Iterator[Note]:
+    """Yield a note on a delta that is not below 1/n; n is `_FEW_RECORDS` where the number of records is not public."""
+    if delta and delta * (size or _FEW_RECORDS) >= 1:
+        n = "1/n" if size is None else f"1/n = {1 / size:.2g}"
+        text = (
+            f"delta = {delta:g} is not below {n}. With such a delta a mechanism could publish a random record: take one "
+            "well below 1/n unless you reproduce published settings"
+        )
+        yield Note(text, "delta not below 1/n", PrivacyWarning)
 
 
 def guarantee(privacy: Mapping[str, Any]) -> str:

@@ -106,7 +106,7 @@ def _last_time(groups: NDArray[np.int64], later: NDArray[np.int64] | None, numbe
 
 
 def not_in_rounds(what: str) -> PlanError:
-    """Return the error of an estimate that rounds do not have."""
+    """Return the error of an estimate, or a model, that rounds do not have."""
     return PlanError(
         f"found {what} asked of blocks that were measured in rounds, which stop at blocks of several cells; take the "
         f"estimate 'shrunken', or measure all blocks (--measure blocks, of a grid --shapes cubes)"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -307,15 +307,10 @@ class _State:
 
     plan: PrefixPlan
     bins: Bins
-    noisy: NDArray[np.int64]
-    charge: Charge | None
-    seeded: bool
-    torn: bool
-
-    def __init__(self, plan: PrefixPlan, bins: Bins) -> None:
-        self.plan, self.bins = plan, bins
-        self.noisy, self.charge = np.zeros(0, dtype=np.int64), None
-        self.seeded = self.torn = False
+    noisy: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    charge: Charge | None = None
+    seeded: bool = False
+    torn: bool = False
 
     def head(self) -> dict[str, Any]:
         """Return the first line."""
@@ -326,14 +321,16 @@ class _State:
     def of(cls, contents: JournalContents) -> _State:
         """Return the state of a journal; TranscriptError if it is none of prefixes."""
         try:
-            first = contents.entries[0]
-            if first["kind"] != PREFIXES or first["version"] != 1:
-                raise TranscriptError("found another file; expected one of 'dpopt prefixes release'")
+            first = contents.entries[0] if contents.entries else {}
+            if first.get("kind") != PREFIXES or first["version"] != 1:
+                raise TranscriptError(
+                    "found another file, or one without a whole first line; expected one of 'dpopt prefixes release'"
+                )
             plan = PrefixPlan.from_json(first["plan"])
             bins = decode(Bins, {**as_today(first["bins"]), "number": plan.steps}, "the steps", TranscriptError)
             state = cls(plan, bins)
             state._take(read_grown(contents.entries[1:], torn=contents.torn))
-        except (IndexError, KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise TranscriptError(f"damaged, or not made by 'dpopt prefixes release': {error}") from error
         return state
 
