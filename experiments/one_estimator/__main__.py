@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
         except MissingDataError as error:
             print(error, file=sys.stderr)
             return 2
-    kept = {"accuracies": {}, "rows": []}
+    kept: Result = {"accuracies": {}, "rows": []}
     if options.json is not None and options.json.exists():
         kept = json.loads(options.json.read_text(encoding="utf-8"))
     found, accuracies = replaced(kept["rows"], rows(known)), kept["accuracies"] | accuracies
