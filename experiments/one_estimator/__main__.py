@@ -18,7 +18,7 @@ from experiments.experiment import present
 from experiments.machine import describe_circumstances
 from experiments.one_estimator.measuring import beside, errors, real_accuracy
 from experiments.one_estimator.methods import OWN, PAIRS, Method, Task, method
-from experiments.one_estimator.summary import markdown, rows
+from experiments.one_estimator.summary import markdown, replaced, rows
 from experiments.one_estimator.tables import KINDS, QUICK, TABLES, asked, load, settings
 from experiments.peers.run import PeerFailedError
 from experiments.tables import MissingDataError
@@ -29,7 +29,10 @@ Result = dict[str, Any]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure what is not on file yet, one line of JSON for each run, and print the tables."""
+    """Measure what is not on file yet, one line of JSON for each run, and print the tables.
+
+    Rows of the file that --json names stay where nothing was measured: one method can be measured again alone.
+    """
     options = _options(arguments)
     with tempfile.TemporaryDirectory(prefix="dpopt-experiment-") as place:
         files = options.results or [Path(place) / "results.jsonl"]
@@ -41,11 +44,14 @@ def main(arguments: list[str] | None = None) -> int:
         except MissingDataError as error:
             print(error, file=sys.stderr)
             return 2
-    found = rows(known)
+    kept: Result = {"accuracies": {}, "rows": []}
+    if options.json is not None and options.json.exists():
+        kept = json.loads(options.json.read_text(encoding="utf-8"))
+    found, accuracies = replaced(kept["rows"], rows(known)), kept["accuracies"] | accuracies
     report = {**describe_circumstances(), "runs": max((row["runs"] for row in found), default=0)}
     if options.json is not None:
-        kept = {**report, "accuracies": accuracies, "rows": found}
-        options.json.write_text(_a_row_a_line(kept), encoding="utf-8")
+        text = _a_row_a_line({**report, "accuracies": accuracies, "rows": found})
+        options.json.write_text(text, encoding="utf-8")
     present(report, markdown(found, accuracies), options.document)
     return 0
 
@@ -129,7 +135,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         "--results", nargs="+", type=Path, help="a line for each run: all are read, the first is continued"
     )
     parser.add_argument("--quick", action="store_true", help="a tiny made-up table: shows that it still runs")
-    parser.add_argument("--json", type=Path, help="write the rows of the summary to this file")
+    parser.add_argument("--json", type=Path, help="rows of the summary: those in this file are kept, or replaced")
     parser.add_argument("--document", type=Path, help="put the tables into this document")
     options = parser.parse_args(arguments)
     if options.quick:

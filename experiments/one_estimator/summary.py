@@ -32,6 +32,12 @@ def rows(results: Iterable[Row]) -> list[dict[str, Any]]:
     return [_row(key, groups[key]) for key in sorted(groups, key=_place)]
 
 
+def replaced(kept: Iterable[dict[str, Any]], found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows on file and new ones, which take the place of those of the same setting and method."""
+    named = {tuple(row[key] for key in ("kind", "table", "epsilon", "method")): row for row in (*kept, *found)}
+    return [named[key] for key in sorted(named, key=_place)]
+
+
 def markdown(found: Sequence[Row], accuracies: Mapping[str, Sequence[float]]) -> Iterator[str]:
     """Return the tables of the document."""
     measured = [row for row in found if row["runs"]]

@@ -50,6 +50,8 @@ from experiments.hay_2010.wavelets import wavelet_bins, wavelet_variances
 from experiments.one_estimator import tables as judged_tables
 from experiments.one_estimator.measuring import errors
 from experiments.one_estimator.methods import Released
+from experiments.one_estimator.summary import replaced
+from experiments.one_estimator.summary import rows as rows_of
 from experiments.wide_tables import biased_bits, netflix_shaped
 
 EXPERIMENTS = ROOT / "experiments"
@@ -430,6 +432,17 @@ def test_one_estimator_goes_on_where_it_stopped_and_takes_a_method_from_a_file(t
     result = json.loads(new)
     assert [result[key] for key in ("method", "tv", "largest", "mean", "tv4", "association")] == ["mine", 0, 0, 0, 0, 0]
     assert re.search(r"\| made up \| 64 pairs \| 10 \| 1 \| \*\*0\.\d+\*\* \| \*\*0\*\* \|", out)
+
+
+def test_a_method_measured_again_alone_takes_the_place_of_its_rows_and_leaves_all_others() -> None:
+    again = {"table": "car", "kind": "64of3", "epsilon": 1.0, "method": "residuals"}
+    others = [again | {"table": "adult"}, again | {"epsilon": 10.0}, again | {"method": "pairs", "failed": "no"}]
+    kept = rows_of([{"tv": 0.5, **one} for one in (again, *others)])
+    found = replaced(kept, rows_of([again | {"tv": tv} for tv in (0.1, 0.2, 0.9)]))
+    place = found.index(next(row for row in found if row not in kept))
+    assert (found[place]["tv"], found[place]["runs"]) == (0.2, 3)
+    assert kept[place].items() >= again.items()
+    assert found[:place] + found[place + 1 :] == kept[:place] + kept[place + 1 :]
 
 
 @pytest.mark.parametrize("values", [3, 300])
