@@ -138,6 +138,8 @@ def resume_run(
     try:
         refuse_ended(folder)  # another process may have ended the run before this one had the lock
         run = Run(dataset, journal, Past(contents), Sources(), progress or Progress(), account, solver)
+        if isinstance(begun, Job):
+            check_size(dataset, begun.plan.relation, begun.plan.size)
         check_run(folder, dataset, run.progress)
         remove_unfinished(folder)
         if isinstance(begun, Job):
