@@ -26,7 +26,7 @@ def test_names_are_given_in_words_or_as_a_range() -> None:
         (("a,else", 1), "'else' is not a name"),
         (("a,b!", 1), "'b!' is not a name"),
         (("a,b,a", 1), "'a' is declared twice"),
-        (("x5..x2", 1), "no range of variables"),
+        (("x5..x2", 1), "is not a range of variables"),
         (("a,b", 3), "found k = 3; expected 1 to 2"),
         (("a,b", 0), "found k = 0"),
         (("x1..x20", 13), "expected 1 to 12"),
