@@ -231,7 +231,7 @@ def test_dates_have_shares_and_no_means() -> None:
         ("age", "expected OUTCOME ~ COLUMN"),
         ("age ~ age", "names a column twice"),
         ("ill ~ age", "can be missing"),
-        ("job ~ age", "has 3 values that are not numbers"),
+        ("job ~ age", "has 3 values, not numbers"),
         ("age ~ jobb", "jobb"),
     ],
 )

@@ -83,7 +83,7 @@ def test_what_has_no_counts_of_cells_is_refused(tmp_path: Path) -> None:
         refuse("answer", tmp_path / "grid.npz", "count")
     )
     made = released()
-    with pytest.raises(QuestionError, match="ask each by itself"):
+    with pytest.raises(QuestionError, match="ask each one alone"):
         dpopt.answer([made, made], "count")
     with pytest.raises(QuestionError, match="no regression"):
         dpopt.answer(made, "age ~ age")
