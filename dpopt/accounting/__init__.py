@@ -17,7 +17,7 @@ Every number holds under one neighbouring relation, and every charge names it.
 | accountants.py | from charges to a total: five composition theorems |
 | many_releases.py | what several releases cost together, each chosen after those before it; the owner's budget |
 | budget.py, ledger.py | a budget, and the cost of charges by it; plans reserved whole and spent charge by charge |
-| conversions.py | from rho-zCDP and mu-GDP to (epsilon, delta) and back; sums never below the exact value |
+| conversions.py | from rho-zCDP to (epsilon, delta) and back, and from mu-GDP; sums never below the exact value |
 | dualquery.py | what the draws of DualQuery cost; how many rounds fit a budget |
 | selections.py | selections by the exponential mechanism: of candidates; one for each round of FEM |
 | matrices.py | draws from a matrix of whole weights, for a count with few values |

@@ -1,4 +1,4 @@
-"""From rho-zCDP and mu-GDP to (epsilon, delta) and back, and the sums that are never below their exact value.
+"""From rho-zCDP to (epsilon, delta) and back, and from mu-GDP, and the sums that are never below their exact value.
 
 Conversions: all results are rounded outward. An epsilon or delta that comes out is never below the exact value of its
 formula, a rho or mu never above. The conversions hold for whatever neighbouring relation rho or mu was stated for, and

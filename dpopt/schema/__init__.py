@@ -9,7 +9,6 @@ Holds no data.
 | finer.py | finer bins of numeric attributes, by a public rule |
 | arrow_names.py | the Arrow types that columns of an attribute can have |
 | dates.py | forms of dates and times, and their numbers |
-| declared.py | what an attribute declares, in words, for pages and the shell |
 | lengths.py | columns that are lengths after others, and what files hold of them |
 | binary_attributes.py | the attributes of a wide table of zeros and ones, by their number |
 | domains.py | the numbers of values of attributes |
