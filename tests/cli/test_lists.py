@@ -156,7 +156,7 @@ def test_releases_that_cannot_be_made_say_what_to_do_and_spend_nothing(
         (["--query", "010"], "found 3 bits; a point has 4"),
         (["--query", "x1=1"], "3 variables have no value"),
         (["--query", "0101", "--confidence", 95], "between 0 and 1"),
-        (["--query-file", "none.csv"], "none.csv holds no points"),
+        (["--query-file", "none.csv"], "the file 'none.csv' cannot be read: No such file"),
     ],
 )
 def test_points_that_are_none_say_what_to_do(folder: Path, arguments: list[object], message: str) -> None:
