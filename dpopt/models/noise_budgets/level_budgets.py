@@ -173,13 +173,16 @@ def level_budgets(
     >>> round(found.objective, 3), found.value["b"].round(3).tolist()
     (1.244, [0.366, 0.134])
     """
+    groups = [whole(group) for group in ranges]
+    needed = "level budgets: expected groups, each of ranges from a bin to a later one"
+    if not groups or any(group.ndim != 2 or group.shape[1] != 2 for group in groups):
+        raise ProgramError(f"{needed}; found {ranges!r}")
     try:
-        pairs = [whole(group).reshape(-1, 2).T for group in ranges]
-        loads = np.array([loads_of(starts, stops, bins) for starts, stops in pairs]).reshape(len(pairs), -1)
-    except (ValueError, WorkloadError) as problem:
-        raise ProgramError(f"level budgets: each group needs ranges from a bin to a later one; {problem}") from problem
+        loads = np.array([loads_of(*group.T, bins) for group in groups])
+    except WorkloadError as problem:
+        raise ProgramError(f"{needed}; {problem}") from problem
     blocks = np.exp2(np.arange(loads.shape[1], dtype=np.float64))
-    given = np.broadcast_to(np.asarray(references, dtype=np.float64), (len(pairs),))
+    given = np.broadcast_to(np.asarray(references, dtype=np.float64), (len(groups),))
     return level_model(LevelProgram(loads, blocks, np.tri(blocks.size), given, amount, sensitivity, gaussian=True))
 
 
