@@ -178,7 +178,7 @@ def level_budgets(
     if not groups or any(group.ndim != 2 or group.shape[1] != 2 for group in groups):
         raise ProgramError(f"{needed}; found {ranges!r}")
     try:
-        loads = np.array([loads_of(*group.T, bins) for group in groups])
+        loads = np.array([loads_of(group[:, 0], group[:, 1], bins) for group in groups])
     except WorkloadError as problem:
         raise ProgramError(f"{needed}; {problem}") from problem
     blocks = np.exp2(np.arange(loads.shape[1], dtype=np.float64))
