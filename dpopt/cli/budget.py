@@ -62,7 +62,7 @@ def show(
 
 @command("forget", group=budget_group)
 def forget() -> None:
-    """Forget which tables were released without a budget file; DPOPT_STATE is the folder of that list."""
+    """Forget which tables were released without a budget file, or began a run; DPOPT_STATE is the folder of both."""
     from dpopt.releases.remembered_tables import forget, remembered_file
 
     console().print(f"{forget():,} tables forgotten; the list was {remembered_file()}", markup=False)

@@ -89,11 +89,12 @@ def _add(place: Path, path: str, progress: Progress) -> None:
 
 
 def forget(table: Path | None = None) -> int:
-    """Forget all tables, or one; returns how many there were of these."""
+    """Forget all tables, those of runs that have begun too, or one; returns how many released ones there were of these."""
     place = remembered_file()
     known = _known(place, Progress())
     if table is None:
-        place.unlink(missing_ok=True)
+        for kept in (place, *_runs().glob("*.json")):
+            kept.unlink(missing_ok=True)
         return len(known)
     if dates := known.pop(_key(table), None):
         write_json_object(place, known, private=True)
@@ -135,6 +136,10 @@ def forget_run(folder: Path) -> None:
         _run_file(folder).unlink(missing_ok=True)
 
 
+def _runs() -> Path:
+    return remembered_file().parent / "begun-runs"
+
+
 def _run_file(folder: Path) -> Path:
     name = sha256(_key(folder).encode()).hexdigest()[:32]
-    return remembered_file().parent / "begun-runs" / f"{name}.json"
+    return _runs() / f"{name}.json"

@@ -222,6 +222,16 @@ def test_a_run_whose_table_is_not_known_here_goes_on_and_its_owner_is_told(tmp_p
     assert "does not know here which table the run" in note
 
 
+def test_tables_of_interrupted_runs_are_forgotten_with_all_others(tmp_path: Path, state: Path) -> None:
+    table = tmp_path / "people.csv"
+    pd.DataFrame({"smoker": ROWS}).to_csv(table, index=False)
+    interrupted(table, tmp_path / "release")
+    forget(tmp_path / "other.csv")
+    assert list((state / "begun-runs").iterdir())
+    forget()
+    assert not list((state / "begun-runs").iterdir())
+
+
 def test_a_run_that_never_began_is_not_remembered(tmp_path: Path, state: Path) -> None:
     table = pd.DataFrame({"smoker": ROWS})
     budget = dpopt.BudgetLedger.create(tmp_path / "owner.budget", epsilon=1, delta=1e-6)
