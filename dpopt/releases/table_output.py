@@ -77,7 +77,7 @@ def write_blocks(
 
     def checked() -> Iterator[RowBlock]:
         nonlocal rows, unordered
-        for block in one_ahead(blocks) if USUAL > 1 else blocks:
+        for block in blocks:
             _check(schema, block.codes, block.weights)
             rows, unordered = rows + len(block.codes), unordered + block.unordered
             yield block
@@ -144,7 +144,8 @@ def write_csv(stream: IO[bytes], schema: Schema, blocks: Iterable[RowBlock], wei
         texts = ("" if value is None else value_text(value) for value in values)
         return pa.array([_cell(text, alone=last == 0) + end for text in texts], kind)
 
-    for block, columns in _columns(schema, blocks, cells):
+    made = _columns(schema, blocks, cells)
+    for block, columns in one_ahead(made) if USUAL > 1 else made:
         if block.weights is not None:
             different, places = np.unique(block.weights, return_inverse=True)
             columns.append((cells(last, None, different.tolist()), pa.array(places.astype(np.int32))))
@@ -185,7 +186,8 @@ def records_tables(schema: Schema, blocks: Iterable[RowBlock], weight_column: st
     def numbers(place: int, attribute: Attribute, drawn: NDArray[np.float64]) -> pa.Array:
         return _typed(_arrow_numbers(attribute, drawn, ends_in_files(attributes, place)), types[place])
 
-    for block, columns in _columns(schema, blocks, typed, numbers):
+    made = _columns(schema, blocks, typed, numbers)
+    for block, columns in one_ahead(made) if USUAL > 1 else made:
         arrays = [values.take(places) for values, places in columns]
         yield pa.table(arrays if block.weights is None else [*arrays, pa.array(block.weights)], names=names)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -15,7 +14,7 @@ from dpopt.private.tables.closed import StaysHere
 from dpopt.private.tables.dataset import PrivateDataset, Progress
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.domains import Domains
-from dpopt.threads import USUAL
+from dpopt.threads import USUAL, map_in_threads
 
 GROUP_CELLS = 4_000_000
 """Cells that are counted at a time: bounds the temporary arrays."""
@@ -72,16 +71,15 @@ class CandidateScores(StaysHere):
         public = _Public(positions, multiplicity, int(multiplicity.sum()), self._size)
         pick = 0 if score == "l1" else 1
         scores: list[int] = []
-        with ThreadPoolExecutor(self._threads) as pool:
-            for first, last in runs_of(candidates.starts, GROUP_CELLS):
-                group = candidates.take(list(range(first, last)))
-                counted = self._counted(group)
-                edges = np.linspace(0, len(group), self._threads + 1).astype(int).tolist()
-                parts = [range(a, b) for a, b in pairwise(edges) if a < b]
-                for both in pool.map(partial(public.distances, group, counted), parts):
-                    scores += [values[pick] for values in both]
-                if progress is not None:
-                    progress(last / len(candidates))
+        for first, last in runs_of(candidates.starts, GROUP_CELLS):
+            group = candidates.take(list(range(first, last)))
+            counted = self._counted(group)
+            edges = np.linspace(0, len(group), self._threads + 1).astype(int).tolist()
+            parts = [range(a, b) for a, b in pairwise(edges) if a < b]
+            for both in map_in_threads(partial(public.distances, group, counted), parts, self._threads):
+                scores += [values[pick] for values in both]
+            if progress is not None:
+                progress(last / len(candidates))
         return scores
 
     def _use(self, domains: Domains) -> None:

@@ -71,7 +71,7 @@ def distances(
     return added, largest  # type: ignore[return-value]  # numba's int64 are Python's int here
 
 
-BLOCK = 1024  # base queries per block
+BLOCK = 32  # base queries per block: a draw looks through one
 
 _64 = np.uint64(64)
 _0 = np.uint64(0)

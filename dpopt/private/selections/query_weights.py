@@ -7,8 +7,8 @@ docs/privacy.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from itertools import pairwise
 from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from dpopt.errors import PlanError
 from dpopt.private.mechanisms.randomness import RandomWords, SystemWords, uniform_below
 from dpopt.private.mechanisms.selection_distribution import ExponentialTable
 from dpopt.private.tables.closed import StaysHere
-from dpopt.threads import USUAL
+from dpopt.threads import USUAL, map_in_threads
 
 _DIGITS = 60
 _WORD = 2.0**64
@@ -57,7 +57,6 @@ class SignedDraws(StaysHere):
         self._table = ExponentialTable(step, size, depth=LARGE_DEPTH if large else NORMAL_DEPTH)
         self._half_bits = LARGE_HALF_BITS if large else HALF_BITS
         self._threads = threads
-        self._pool = ThreadPoolExecutor(threads)
 
     def _sums(self, scores: NDArray[np.int64], offset: int, top: int) -> NDArray[np.uint64]:
         """Return the running sums of the weights of blocks of queries, (blocks, 2); `top` is the largest score."""
@@ -88,7 +87,7 @@ class SignedDraws(StaysHere):
         if self._threads == 1 or items * self._threads <= 256:
             return [work(0, items)]
         edges = np.linspace(0, items, self._threads + 1).astype(int).tolist()
-        return list(self._pool.map(work, edges[:-1], edges[1:]))
+        return map_in_threads(lambda part: work(*part), list(pairwise(edges)), self._threads)
 
 
 def whole_of(words: NDArray[np.uint64]) -> int:
