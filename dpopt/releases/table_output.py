@@ -176,6 +176,7 @@ def records_tables(schema: Schema, blocks: Iterable[RowBlock], weight_column: st
     Missing values are null. All blocks have the same types. Parameters as for `write_csv`.
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     attributes, names = schema.attributes, [*schema.names, *([] if weight_column is None else [weight_column])]
     types = [arrow_of(attributes, place) or "" for place in range(len(attributes))]
@@ -188,7 +189,9 @@ def records_tables(schema: Schema, blocks: Iterable[RowBlock], weight_column: st
 
     made = _columns(schema, blocks, typed, numbers)
     for block, columns in one_ahead(made) if USUAL > 1 else made:
-        arrays = [values.take(places) for values, places in columns]
+        arrays = [
+            values if places is None else pc.take(values, places, boundscheck=False) for values, places in columns
+        ]
         yield pa.table(arrays if block.weights is None else [*arrays, pa.array(block.weights)], names=names)
 
 
@@ -236,8 +239,8 @@ def _columns(
     blocks: Iterable[RowBlock],
     make: Callable[[int, Attribute, _Written], pa.Array],
     numbers: Callable[[int, Attribute, NDArray[np.float64]], pa.Array] | None = None,
-) -> Iterator[tuple[RowBlock, list[tuple[pa.Array, pa.Array]]]]:
-    """Yield each block with its columns: arrays of values, and which of them each record has.
+) -> Iterator[tuple[RowBlock, list[tuple[pa.Array, pa.Array | None]]]]:
+    """Yield each block with its columns: arrays of values, and which of them each record has (None: its own).
 
     `make` makes these of the values of an attribute at a position: once of all declared ones, and of drawn numbers, each
     once, in every block; or `numbers` makes an array of the numbers of all records.
@@ -247,7 +250,7 @@ def _columns(
     attributes, declared = schema.attributes, dict[int, pa.Array]()
     in_files = [as_in_files(attributes, place) for place in range(len(attributes))]
     for block in blocks:
-        columns, drawn = list[tuple[pa.Array, pa.Array]](), add_lengths(attributes, block.codes, block.numbers)
+        columns, drawn = list[tuple[pa.Array, pa.Array | None]](), add_lengths(attributes, block.codes, block.numbers)
         for place, attribute in enumerate(in_files):
             if place not in drawn:
                 if place not in declared:
@@ -256,7 +259,7 @@ def _columns(
                 continue
             own = drawn[place] + 0.0  # no number is -0.0
             if numbers is not None and attribute.quantity == "numbers":
-                columns.append((numbers(place, attribute, own), pa.array(np.arange(own.size))))
+                columns.append((numbers(place, attribute, own), None))
             else:
                 values, places = _different(attribute, own)
                 columns.append((make(place, attribute, values), places))
