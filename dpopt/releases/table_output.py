@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
@@ -148,9 +149,9 @@ def write_csv(stream: IO[bytes], schema: Schema, blocks: Iterable[RowBlock], wei
     for block, columns in one_ahead(made) if USUAL > 1 else made:
         if block.weights is not None:
             different, places = np.unique(block.weights, return_inverse=True)
-            columns.append((cells(last, None, different.tolist()), pa.array(places.astype(np.int32))))
+            columns.append(partial(_taken, cells(last, None, different.tolist()), pa.array(places.astype(np.int32))))
         for start in range(0, len(block.codes), _BATCH_ROWS):
-            parts = [table.take(places[start : start + _BATCH_ROWS]) for table, places in columns]
+            parts = [column(slice(start, start + _BATCH_ROWS)) for column in columns]
             lines = pc.binary_join_element_wise(*parts, separator)
             ends = np.frombuffer(lines.buffers()[1], dtype=np.int64)
             stream.write(memoryview(lines.buffers()[2])[: ends[len(lines)]])
@@ -176,7 +177,6 @@ def records_tables(schema: Schema, blocks: Iterable[RowBlock], weight_column: st
     Missing values are null. All blocks have the same types. Parameters as for `write_csv`.
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     attributes, names = schema.attributes, [*schema.names, *([] if weight_column is None else [weight_column])]
     types = [arrow_of(attributes, place) or "" for place in range(len(attributes))]
@@ -189,9 +189,7 @@ def records_tables(schema: Schema, blocks: Iterable[RowBlock], weight_column: st
 
     made = _columns(schema, blocks, typed, numbers)
     for block, columns in one_ahead(made) if USUAL > 1 else made:
-        arrays = [
-            values if places is None else pc.take(values, places, boundscheck=False) for values, places in columns
-        ]
+        arrays = [column(slice(None)) for column in columns]
         yield pa.table(arrays if block.weights is None else [*arrays, pa.array(block.weights)], names=names)
 
 
@@ -232,6 +230,8 @@ def as_polars(table: pa.Table, schema: Schema) -> pl.DataFrame:
 
 _Written: TypeAlias = Sequence[Value | None]
 """Values of a column as files hold it; that of missing last."""
+_Column: TypeAlias = "Callable[[slice], pa.Array]"
+"""Returns the values of a part of a block's records."""
 
 
 def _columns(
@@ -239,10 +239,10 @@ def _columns(
     blocks: Iterable[RowBlock],
     make: Callable[[int, Attribute, _Written], pa.Array],
     numbers: Callable[[int, Attribute, NDArray[np.float64]], pa.Array] | None = None,
-) -> Iterator[tuple[RowBlock, list[tuple[pa.Array, pa.Array | None]]]]:
-    """Yield each block with its columns: arrays of values, and which of them each record has (None: its own).
+) -> Iterator[tuple[RowBlock, list[_Column]]]:
+    """Yield each block with its columns.
 
-    `make` makes these of the values of an attribute at a position: once of all declared ones, and of drawn numbers, each
+    `make` makes an array of the values of an attribute at a position: once of all declared ones, and of drawn numbers, each
     once, in every block; or `numbers` makes an array of the numbers of all records.
     """
     import pyarrow as pa
@@ -250,20 +250,28 @@ def _columns(
     attributes, declared = schema.attributes, dict[int, pa.Array]()
     in_files = [as_in_files(attributes, place) for place in range(len(attributes))]
     for block in blocks:
-        columns, drawn = list[tuple[pa.Array, pa.Array | None]](), add_lengths(attributes, block.codes, block.numbers)
+        columns, drawn = list[_Column](), add_lengths(attributes, block.codes, block.numbers)
         for place, attribute in enumerate(in_files):
             if place not in drawn:
                 if place not in declared:
                     declared[place] = make(place, attribute, attribute.decoded())
-                columns.append((declared[place], pa.array(np.ascontiguousarray(block.codes[:, place]))))
+                codes = pa.array(np.ascontiguousarray(block.codes[:, place]))
+                columns.append(partial(_taken, declared[place], codes))
                 continue
             own = drawn[place] + 0.0  # no number is -0.0
             if numbers is not None and attribute.quantity == "numbers":
-                columns.append((numbers(place, attribute, own), None))
+                columns.append(numbers(place, attribute, own).__getitem__)
             else:
                 values, places = _different(attribute, own)
-                columns.append((make(place, attribute, values), places))
+                columns.append(partial(_taken, make(place, attribute, values), places))
         yield block, columns
+
+
+def _taken(values: pa.Array, places: pa.Array, part: slice) -> pa.Array:
+    """Return the values at some of the places, which are none but theirs."""
+    import pyarrow.compute as pc
+
+    return pc.take(values, places[part], boundscheck=False)
 
 
 def _different(attribute: Attribute, numbers: NDArray[np.float64]) -> tuple[_Written, pa.Array]:

@@ -57,7 +57,7 @@ def test_results_come_in_order_and_shares_from_the_callers_thread(number: int) -
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
     assert told_by == {get_ident()}
-    assert threads.map_in_threads(get_ident, [], number) == []
+    assert threads.map_in_threads(str, list[int](), number) == []
 
 
 def test_as_many_items_as_threads_may_wait_for_each_other_inside_others_that_do() -> None:
