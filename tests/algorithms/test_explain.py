@@ -45,14 +45,14 @@ def test_the_size_needed_is_enough_and_a_thousandth_less_is_not(epsilon: float, 
 
 def test_the_paper_s_parameters_are_explained_with_what_they_cost_at_the_size() -> None:
     found = explained(accuracy=0.15, confidence=0.9)
-    chosen = parameters_for_accuracy(
+    rounds, draws, step = parameters_for_accuracy(
         0.15, failure=1 - 0.9, queries=len(WORKLOAD), log_universe=log_universe(WORKLOAD.schema)
     )
-    assert (found["rounds"], found["draws"], Decimal(found["step"])) == (chosen.rounds, chosen.draws, chosen.step)
+    assert (found["rounds"], found["draws"], Decimal(found["step"])) == (rounds, draws, step)
     assert found["accountants"] == [
         {**row, "size_needed": found["accountants"][place]["size_needed"]}
         for place, row in enumerate(
-            costs(partial(dualquery_epsilon, chosen.rounds, chosen.draws, float(chosen.step), 10_000, REPLACE), 1e-6)
+            costs(partial(dualquery_epsilon, rounds, draws, float(step), 10_000, REPLACE), 1e-6)
         )
     ]
     assert found["sharpened_bound_of_the_same_parameters"] < 0.15

@@ -80,11 +80,9 @@ class PerturbedResponder:
             return self._one(shared, shaken, number, place)
 
         begun = time.perf_counter()
-        found, left = [one(0)], range(1, self.records)
-        if time.perf_counter() - begun < WORTH_A_THREAD:
-            found += map(one, left)
-        else:
-            found += map_in_threads(one, left, self.limits.threads)
+        found = [one(0)]
+        threads = self.limits.threads if time.perf_counter() - begun >= WORTH_A_THREAD else 1
+        found += map_in_threads(one, range(1, self.records), threads)
         records = np.stack([record for record, _ in found]).astype(np.int32)
         return Batch(number, freeze(records), sum(failed for _, failed in found))
 

@@ -19,8 +19,6 @@ from dpopt.threads import USUAL, in_threads
 
 BLOCK_WORDS = 64 * 1024
 """Words of all literals in one block: they stay in the cache while all conjunctions are counted on it."""
-FEW_WORDS = 64 * 1024
-"""Words of all conjunctions that are counted before a thread would have started."""
 
 
 def count_subsets(
@@ -49,7 +47,7 @@ def count_subsets(
         starts = offsets[:-1] + befores[:, first]
         _count_from(np.ascontiguousarray(words), groups.next_group, first, starts, block, gathered)
 
-    in_threads(count, groups.literals, 1, threads if gathered.size * words.shape[1] > FEW_WORDS else 1, progress)
+    in_threads(count, groups.literals, 1, threads, progress)
     return [gathered[begin:end] for begin, end in pairwise(offsets.tolist())]
 
 
