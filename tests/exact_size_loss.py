@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
@@ -10,7 +12,7 @@ from dpopt.releases.measured_size import PastSize, measure_size
 from dpopt.transcript.journal import Entry
 from tests.exact_counts_loss import CountingGame, Watching
 from tests.exact_counts_loss import check_game as check_counts
-from tests.tiny_runs import EventJournal, Table, bits_schema, dataset_of
+from tests.tiny_runs import EventJournal, Table, bits_schema, dataset_of, trusted
 
 SCHEMA = bits_schema(1)
 BUDGETS = {
@@ -34,10 +36,12 @@ def check_size(budget: Budget) -> float:
 
 def measured(budget: Budget, rows: int, noise: Watching, past: PastSize | None = None) -> tuple[Charge, list[Entry]]:
     """Measure; return what was charged and what went on file; charge, draw and file in this order."""
-    journal = EventJournal(noise.events)
-    size = measure_size(
-        dataset_of(SCHEMA, table(rows)), budget, journal, PastSize() if past is None else past, noise=noise
-    )
+    journal, dataset = EventJournal(noise.events), dataset_of(SCHEMA, table(rows))
+    with (
+        mock.patch("dpopt.private.curators.door.is_trusted", trusted),
+        mock.patch("dpopt.releases.measured_size.LEAST_DEVIATIONS", -1e9),
+    ):
+        size = measure_size(dataset, budget, journal, PastSize() if past is None else past, noise=noise)
     assert len(noise.drawn) == 1, f"drawn {len(noise.drawn)} times"
     expected = ["journal charge", noise.drawn[0].distribution, "journal measurement"]
     assert noise.events == (expected if past is None or past.torn else expected[1:]), noise.events
