@@ -200,11 +200,14 @@ FITS_REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no time": ({"seconds": 0.0}, "the seconds of a fit must be a finite number above 0"),
     "endless time": ({"seconds": float("inf")}, "the seconds of a fit must be a finite number above 0"),
 }
+
+
+def charged(what: str, changes: dict[str, Any]) -> object:
+    return replace(measured_plan(what), **changes).charges()
+
+
 IMPOSSIBLE: dict[str, tuple[Callable[[], object], str]] = {
-    **{
-        name: (lambda what=what, changes=changes: replace(measured_plan(what), **changes).charges(), message)
-        for name, (what, changes, message) in FIELDS.items()
-    },
+    **{name: (partial(charged, what, changes), message) for name, (what, changes, message) in FIELDS.items()},
     **{
         f"selections, {name}": (partial(replace, SELECTIONS, **changes), message)
         for name, (changes, message) in SELECTIONS_REFUSED.items()

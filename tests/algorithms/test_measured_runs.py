@@ -390,10 +390,11 @@ def test_rules_that_only_codes_outside_the_occurring_ones_obey_are_refused_befor
 def test_a_plan_that_understates_a_sensitivity_is_refused_and_pays_for_nothing() -> None:
     """The curator computes it itself, and would give no values either."""
     job = measured_job(NOISE, text=CLAUSES)
-    check_sensitivities(MeasuredPlan.of(job.plan), job.workload)
-    (planned,) = MeasuredPlan.of(job.plan).measurements
+    plan = MeasuredPlan.of(job.plan)
+    check_sensitivities(plan, job.workload)
+    (planned,) = plan.measurements
     assert planned.sensitivity > 1
-    forged = replace(job, plan=exact_budget(replace(job.plan, measurements=(replace(planned, sensitivity=1),))))  # type: ignore[arg-type]
+    forged = replace(job, plan=exact_budget(replace(plan, measurements=(replace(planned, sensitivity=1),))))
     with pytest.raises(PlanError, match="states the sensitivity 1 of .workload."):
         run_release(dataset(), forged, None)
     ledger = forged.ledger(None)
