@@ -565,73 +565,50 @@ def test_triples_are_fitted_where_no_pair_says_anything(tmp_path: Path) -> None:
     assert np.abs(apart).sum() / 2 / len(asked.marginals) < 0.1
 
 
-def test_a_release_replays_to_the_same_bytes(tmp_path: Path) -> None:
-    released(0.1, tmp_path / "out")
-    replay(tmp_path / "out", tmp_path / "again")
-    for path in (tmp_path / "out").iterdir():
-        assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
+ONE, COARSE = 0, 1
+"""The place of a stage of single attributes, and of one of coarse tables."""
 
 
 @pytest.mark.parametrize(
-    ("factors", "word"),
+    ("stage", "factors", "parts", "word"),
     [
-        ([1, 1], "damaged"),
-        ([0, 0, 0], "damaged"),
-        ([-1, 1, 0], "damaged"),
-        (["1", 1, 0], "damaged"),
-        ("111", "damaged"),
-        ([2**21, 1, 0], "out of range"),
-        ([2**19, 2**19, 0], "more than"),
-        ([1, 1, 1], "more than"),
+        (ONE, [2**17, 2**17, 0], None, None),
+        (ONE, [1, 1], None, "damaged"),
+        (ONE, [0, 0, 0], None, "damaged"),
+        (ONE, [-1, 1, 0], None, "damaged"),
+        (ONE, ["1", 1, 0], None, "damaged"),
+        (ONE, "111", None, "damaged"),
+        (ONE, [2**21, 1, 0], None, "out of range"),
+        (ONE, [2**19, 2**19, 0], None, "more than"),
+        (ONE, [1, 1, 1], None, "more than"),
+        (COARSE, [0, 0, 2**10], [0, 1, 0, 1], None),
+        (COARSE, [0, 0, 2**10], [0, 1, 0], "parts of stage .* damaged"),
+        (COARSE, [0, 0, 2**10], None, "parts of stage .* damaged"),
+        (COARSE, [0, 0, 2**10], [0, 1, 0, "1"], "parts of stage .* damaged"),
+        (COARSE, [0, 0, 2**10], [0, 1, 0, 2], "out of range"),
+        (COARSE, [0, 0, 2**20], [0, 1, 0, 1], "out of range"),
+        (COARSE, [0, 0, 2**19], [0, 1, 0, 1], "more than"),
+        (COARSE, [1, 0, 2**10], [0, 1, 0, 1], "more than"),
+        (COARSE, [0, 2**10], [0, 1, 0, 1], "factors of stage .* damaged"),
     ],
 )
-def test_factors_on_file_that_the_plan_does_not_allow_are_refused(factors: object, word: str) -> None:
-    job = job_of(plan_of(RESIDUALS))
+def test_factors_and_coarse_tables_on_file_are_those_that_the_plan_allows(
+    stage: int, factors: object, parts: object, word: str | None
+) -> None:
+    job = job_of(coarse_plan() if stage == COARSE else plan_of(RESIDUALS))
     plan = MeasuredPlan.of(job.plan)
-    known, planned = Known(job, plan), plan.stages[0]
+    known, planned = Known(job, plan), plan.stages[stage]
     entry = {"kind": "factors", "stage": planned.name, "factors": factors}
-    with pytest.raises(TranscriptError, match=word):
-        read_factors(entry, planned, plan, known)
+    if stage == COARSE:
+        entry["parts"] = parts
     with pytest.raises(TranscriptError, match="damaged"):
         read_factors({**entry, "stage": "another"}, planned, plan, known)
-
-
-def test_factors_that_the_plan_allows_are_read_back() -> None:
-    job = job_of(plan_of(RESIDUALS))
-    plan = MeasuredPlan.of(job.plan)
-    known, planned = Known(job, plan), plan.stages[0]
-    entry = {"kind": "factors", "stage": planned.name, "factors": [2**17, 2**17, 0]}
-    factors, parts = read_factors(entry, planned, plan, known)
-    assert factors.tolist() == [2**17, 2**17, 0]
-    assert parts is None
-
-
-@pytest.mark.parametrize(
-    ("factors", "parts", "word"),
-    [
-        ([0, 0, 2**10], [0, 1, 0, 1], None),
-        ([0, 0, 2**10], [0, 1, 0], "parts of stage .* damaged"),
-        ([0, 0, 2**10], None, "parts of stage .* damaged"),
-        ([0, 0, 2**10], [0, 1, 0, "1"], "parts of stage .* damaged"),
-        ([0, 0, 2**10], [0, 1, 0, 2], "out of range"),
-        ([0, 0, 2**20], [0, 1, 0, 1], "out of range"),
-        ([0, 0, 2**19], [0, 1, 0, 1], "more than"),
-        ([1, 0, 2**10], [0, 1, 0, 1], "more than"),
-        ([0, 2**10], [0, 1, 0, 1], "factors of stage .* damaged"),
-    ],
-)
-def test_coarse_tables_on_file_are_those_that_the_plan_allows(factors: object, parts: object, word: str | None) -> None:
-    job = job_of(coarse_plan())
-    plan = MeasuredPlan.of(job.plan)
-    known, planned = Known(job, plan), plan.stages[1]
-    entry = {"kind": "factors", "stage": planned.name, "factors": factors, "parts": parts}
     if word is not None:
         with pytest.raises(TranscriptError, match=word):
             read_factors(entry, planned, plan, known)
         return
-    for given, found in zip((factors, parts), read_factors(entry, planned, plan, known), strict=True):
-        assert found is not None
-        assert found.tolist() == given
+    found = read_factors(entry, planned, plan, known)
+    assert [None if one is None else one.tolist() for one in found] == [factors, parts]
 
 
 def trending_table(columns: int = 6, size: int = 12, rows: int = 6000) -> tuple[Schema, np.ndarray]:

@@ -47,7 +47,7 @@ from tests.boundary.planted import (
     write_the_charge_before_it_is_spent,
 )
 from tests.exact_distribution import integer_weights
-from tests.exact_fem_loss import FemGame, Watch, check_fem_game
+from tests.exact_fem_loss import FemGame, Watch, check_fem_game, curator_of
 from tests.tiny_runs import ADD_REMOVE, EventJournal, Table, bits_schema, conjunctions
 
 ONE_QUERY = conjunctions(bits_schema(1), "a")
@@ -87,7 +87,7 @@ def check_exact_distribution(relation: NeighbouringRelation) -> None:
             rows = (*table, (1, 1)) if relation is ADD_REMOVE else table
             for batch in BATCHES:
                 watch = Watch()
-                curator, _ = one.curator(rows, EventJournal(watch.events))
+                curator, _ = curator_of(one.workload, one.plan, rows, EventJournal(watch.events))
                 with watch.selecting(one.signed):
                     curator.select(batch, round=1)
                 weights = weights_of(one, rows, batch)
@@ -124,7 +124,7 @@ def check_nothing_is_drawn_unpaid(relation: NeighbouringRelation) -> None:
     plan, batch = game(relation), np.array([[0], [1], [1]], dtype=np.int32)
     first, second = plan.plan.charges()
     watch = Watch()
-    curator, _ = plan.curator(((0,), (1,)), EventJournal(watch.events))
+    curator, _ = curator_of(plan.workload, plan.plan, ((0,), (1,)), EventJournal(watch.events))
     with watch.selecting(plan.signed):
         attempt(
             lambda: curator.select(batch, round=1, again=True),  # nothing was recalled
