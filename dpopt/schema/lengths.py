@@ -154,12 +154,7 @@ def add_lengths(
 ) -> dict[int, _Numbers]:
     """Return numbers by the positions of columns, as files hold them: each length becomes a sum.
 
-    Parameters
-    ----------
-    records : (r, d) int32
-        Codes.
-    numbers : mapping of int to (r,) float64
-        What stands in place of the numbers of bins, NaN where missing; lengths as lengths.
+    `numbers` (r,) stand in place of those of the codes' bins (r, d), NaN where missing; lengths as lengths.
     """
     found = dict(numbers)
 

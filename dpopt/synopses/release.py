@@ -179,13 +179,7 @@ class Measure(Protocol[_Records_contra, _Plan_contra, _Released_co]):
     def __call__(
         self, records: _Records_contra, plan: _Plan_contra, /, *, progress: Progress, account: Account | None
     ) -> _Released_co:
-        """Return the release. Charged before drawn; `Running` says the rest.
-
-        Parameters
-        ----------
-        records
-            Exact counts, or the table with what the plan needs of it. Private.
-        """
+        """Return the release of private counts, or of a table; charged before drawn, and `Running` says the rest."""
         ...
 
 
@@ -252,16 +246,9 @@ class Request:
         From a budget over many releases that counts rho Gaussian noise is paid: a pure epsilon would use up much of it.
 
         Both plans keep (epsilon, delta), and the choice is a function of public values, made before any charge, so it
-        is free: the guarantee is that of the plan taken. Where the number of records is measured the choice is made for
-        `GUESSED_SIZE` of them, not by the draw. Privacy: C14 in docs/privacy. Checked by
+        is free: the guarantee is that of the plan taken. The plans are compared for a `number` of records; where it is
+        measured, for `GUESSED_SIZE` of them, not by the draw. Privacy: C14 in docs/privacy. Checked by
         `tests/synopses/test_budgets.py`.
-
-        Parameters
-        ----------
-        plan
-            As for `release`.
-        number
-            The number of records that the plans are compared for.
         """
         asked = self.spending(n0)
         if asked.epsilon is None or asked.accountant is Accountant.PURE or self.budget is not None:
@@ -471,16 +458,8 @@ class Request:
     ) -> _Released:
         """Release the bins of columns, or counts that were made already: one row for each bin, their number public.
 
-        Parameters
-        ----------
-        schema, columns, counts
-            Columns and their schema, or the column of counts.
-        plan, measure, compared
-            As for `release`, given the bins of each column.
-        in_order
-            As for `Bins.of_attribute`.
-        command, size, tried
-            As for `release`.
+        Either columns and their schema are named, or the column of counts. `plan`, `measure` and `compared` are as for
+        `release`, given the bins of each column, as of `Bins.of_attribute`.
         """
         if (not columns) == (counts is None) or (not columns) != (schema is None):
             raise PlanError("name what is counted: --column and --schema, or --counts")

@@ -62,15 +62,7 @@ def plan_halfspaces(
     seed: int = 0,
     copies: int = COPIES,
 ) -> HalfspacePlan:
-    """Return the plan with the least predicted error among some shapes. Public: no table is read.
-
-    Parameters
-    ----------
-    shapes
-        `default_shapes` if left out.
-    queries
-        How many queries are to be within the predicted error together.
-    """
+    """Return the plan with the least predicted error among some shapes, for all of some `queries` together."""
     if size < 1 or queries < 1:
         raise PlanError(f"found {size} records and {queries} queries; expected at least one of each")
     if not 0.0 < margin < 1.0:

@@ -36,17 +36,10 @@ def declared_columns(
     normalise: bool,
     reading: TableReading | None = None,
 ) -> PointColumns:
-    """Return the columns with their scaling.
+    """Return the columns with their scaling: those that are named, all numeric ones of a schema, or all of the table.
 
-    Parameters
-    ----------
-    table
-        Only its names of columns are read here, and only where none are given: they are taken to be public. The columns
-        of an array, or of a .npy file, are called x1, x2, ...
-    names
-        None: all numeric attributes of the schema, or all columns of the table.
-    schema
-        Bounds of each column, from its numeric attributes.
+    Only names of columns are read from the table, and only where none are given: they are taken to be public. Those of
+    an array, or of a .npy file, are x1, x2, ... A schema has the bounds of each column.
     """
     if normalise + (bounds is not None) + (schema is not None) > 1:
         raise PlanError("found more than one scaling; give --normalise, --bounds or --schema, or none of them")

@@ -88,19 +88,10 @@ def plan_hierarchy(
 
     minimize sum_q w_q Var(q) over the parts b_d of the budget (models/hierarchy_budgets, HB-1 to HB-5)
 
-    Parameters
-    ----------
-    hierarchy
-        Over 1 to 4,194,304 bins, as `dpopt.queries.ranges.tree` reads it.
-    bins
-        What the bins are; matters to declared ranges alone.
-    ranges
-        "nodes" (each level's mean over its groups), "all", "sizes:1,64,1024" (each size's mean), or "file:PATH".
-    uniform
-        Give each level that is not known the same part of the budget, as Hay et al. 2010 do for their trees
-        (`Tree.balanced`); nothing is optimized then.
-    solver, on_solved
-        As of `plan_blocks`; for "nodes" of a hierarchy whose bins all have the same depth.
+    `ranges` are "nodes" (each level's mean over its groups), "all", "sizes:1,64,1024" (each size's mean), or
+    "file:PATH", for which alone it matters what the bins are. If `uniform`, each level that is not known gets the same
+    part of the budget, as in Hay et al. 2010 for their trees (`Tree.balanced`), and nothing is optimized. A solver, as
+    of `plan_blocks`, takes "nodes" of a hierarchy whose bins all have the same depth.
     """
     named = Bins("bins", hierarchy.bins) if bins is None else bins
     check_bins(named.number)

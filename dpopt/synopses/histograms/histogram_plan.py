@@ -102,16 +102,11 @@ def plan_blocks(
 
     minimize max_g (1 / r_g) sum_h c_gh / lambda_h over the parts b_h of the budget (models/level_budgets, LB-1 to LB-4)
 
-    Parameters
-    ----------
-    bins
-        From 1 to 4,194,304; what they are matters to declared ranges alone.
-    ranges
-        "all" (the mean over all ranges), "prefixes" (over those that begin with the first bin), "sizes:1,64,1024" (each
-        size, divided by the variance of the best simple strategy), "worst" (the largest variance of any range),
-        "file:PATH" (the weighted mean over the ranges that a file declares).
-    solver, on_solved
-        Who spreads the budget in place of our own method, for Gaussian noise; receives how both compare, and the gap.
+    `ranges` are "all" (the mean over all ranges), "prefixes" (over those that begin with the first bin),
+    "sizes:1,64,1024" (each size, divided by the variance of the best simple strategy), "worst" (the largest variance of
+    any range), or "file:PATH" (the weighted mean over the ranges that a file declares), for which alone it matters what
+    the bins are. A solver spreads the budget in place of our own method, for Gaussian noise; `on_solved` receives how
+    both compare, and the gap.
     """
     number = bins.number if isinstance(bins, Bins) else bins
     check_bins(number)

@@ -85,12 +85,8 @@ class LeastVariances:
 def least_variances(plan: CountsPlan, ranges: str, bins: Bins | None = None) -> LeastVariances:
     """Return the proven bounds on a plan; nothing for Laplace noise.
 
-    Parameters
-    ----------
-    ranges
-        What the plan was asked for, with the path where it was declared in a file.
-    bins
-        What the bins are; matters to declared ranges alone.
+    `ranges` are what the plan was asked for, with the path where they were declared in a file; only there it matters
+    what the bins are.
 
     Examples
     --------

@@ -95,11 +95,6 @@ class PartitionPlan(SynopsisPlan, ABC):
         return self.relation is NeighbouringRelation.REPLACE_ONE
 
     @property
-    @abstractmethod
-    def aim(self) -> int:
-        """How many records each interval or box is searched to have."""
-
-    @property
     def expected_error(self) -> float:
         """The expected error, in records: the stated one unless overridden."""
         return self.error

@@ -43,13 +43,7 @@ from dpopt.synopses.summaries.noise_bounds import noise_bound, one_sided_reach
 
 @dataclass(frozen=True, kw_only=True)
 class SplitPlan(PartitionPlan):
-    """The plan of a release of boxes.
-
-    Attributes
-    ----------
-    error : float
-        The proven error, in records: of all boxes together, where few records share a value.
-    """
+    """The plan of a release of boxes; its proven error holds where few records share a value."""
 
     parts = "boxes"
     proven_for = ", if few records share a value"
@@ -88,11 +82,6 @@ class SplitPlan(PartitionPlan):
     def expected_error(self) -> float:
         """The error to expect, in records."""
         return self.expected
-
-    @property
-    def aim(self) -> int:
-        """How many records each box is searched to have."""
-        return self.size >> self.depth
 
     @cached_property
     def cuts(self) -> tuple[MedianCut, ...]:
@@ -174,14 +163,8 @@ def plan_split(
     worst noise at every cut, and since boxes are counted afterwards no answer has to rely on it.
 
     All comparisons share their part equally. The counts of boxes share theirs as cubes of a grid of 2^rounds bins on
-    each axis would (`plan_grid`): after every D cuts, boxes lie to each other as these do.
-
-    Parameters
-    ----------
-    rounds
-        How often each axis is cut, where the user fixes it.
-    error
-        The largest error allowed, as a share of the records; a plan with a larger proven error is refused.
+    each axis would (`plan_grid`): after every D cuts, boxes lie to each other as these do. The user may fix the number
+    of cuts (`rounds`). A plan whose proven error is above `error`, a share of the records, is refused.
     """
     check_grid(shape)
     check_records(size)

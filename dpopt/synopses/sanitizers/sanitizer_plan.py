@@ -130,13 +130,9 @@ def plan_sanitizer(
 ) -> SanitizerPlan:
     """Return the plan of the generic sanitizer for a family and a budget.
 
-    Parameters
-    ----------
-    family
-        A function whose table of all records is small is asked for it here, once, and then left out of the release.
-    budget
-        With the accountant `PURE`: Laplace noise (Theorem 3.1); with `ZCDP`: Gaussian noise (Theorem 3.2, where the
-        paper has Laplace noise of about the same size).
+    A function whose table of all records is small is asked for it here, once, and then left out of the release. The
+    accountant `PURE` pays for Laplace noise (Theorem 3.1), `ZCDP` for Gaussian noise (Theorem 3.2, where the paper has
+    Laplace noise of about the same size).
     """
     if size < 1:
         raise PlanError(f"found {size} records; a release needs at least one")

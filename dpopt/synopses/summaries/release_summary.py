@@ -27,17 +27,10 @@ MOST_RECORDS = 10**15
 
 
 def refuse_inaccurate(plan: SummaryPlan, error: float, small_queries: float = SMALL_QUERIES) -> None:
-    """Refuse a plan whose predicted error is above the wanted one, before any table is read.
+    """Refuse a plan whose predicted error is above the wanted one, a share of the records, before any table is read.
 
     Each number that the message names was planned: the least number of records of four digits at this budget, the least
     budget of three digits for these records, and the largest k for both.
-
-    Parameters
-    ----------
-    error
-        Share of records that the queries of k conditions are to be within.
-    small_queries
-        As for `plan_summary`.
     """
     if not (isfinite(error) and error > 0.0):
         raise PlanError(f"found the error {error!r}; expected a share of the records above 0, such as 0.05")

@@ -297,12 +297,7 @@ class Summary(PlannedSynopsis):
     ) -> tuple[NDArray[np.float64], float]:
         """Return the answers to many queries of as many literals each, (q,), not cut at 0 and 1, and the bound of each.
 
-        Parameters
-        ----------
-        literals : (q, k) int64
-            Numbers of literals, of increasing groups in each row.
-        predicate
-            As for `answer`.
+        `literals` (q, k) are numbers of literals, of increasing groups in each row; the predicate is as for `answer`.
         """
         literals = self._checked(literals)
         width = literals.shape[1]

@@ -127,17 +127,11 @@ def plan_summary(
     minimize E + zeta sum_j |a_j| w_j over polynomials a (models/approximation_plus_noise), the noise of each size
     scaled best. What is predicted holds for all Q queries together (`noise_bound`).
 
-    Parameters
-    ----------
-    width
-        k, from 1 to 16 and to the number of columns.
-    small_queries
-        The share of the budget that sizes below k have together at least, for queries of fewer than k conditions; from
-        0 to below 1. With 0 what is predicted is never more than with noise on each query of k of its own, where those
-        can be counted; else it may be more by as much as that share of the budget is worth.
-    solver
-        Of linear programs, with which the exact method of approximation_plus_noise begins; highs if left out. It has no
-        part in how good the plan is.
+    k (`width`) is from 1 to 16 and to the number of columns. Sizes below k have together at least the share
+    `small_queries` of the budget, from 0 to below 1, for queries of fewer than k conditions. With 0 what is predicted
+    is never more than with noise on each query of k of its own, where those can be counted; else it may be more by as
+    much as that share of the budget is worth. The exact method of approximation_plus_noise begins with a solver of
+    linear programs (highs if left out), which has no part in how good the plan is.
     """
     check_width(width, literals)
     if size < 1:

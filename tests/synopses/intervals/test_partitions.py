@@ -53,7 +53,8 @@ def boxes(relation: NeighbouringRelation = ADD_REMOVE, budget: Budget = PURE) ->
 
 def test_without_noise_intervals_end_where_the_threshold_is_reached() -> None:
     released = intervals()
-    counts, threshold = column(), released.plan.aim
+    assert isinstance(released.plan, IntervalPlan)
+    counts, threshold = column(), released.plan.threshold
     start, expected = 0, [0, counts.size - 1]
     for _ in range(5):
         reached = np.flatnonzero(np.cumsum(counts[start:]) >= threshold)

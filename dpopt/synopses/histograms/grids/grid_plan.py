@@ -41,17 +41,12 @@ that cells without records become exact more easily."""
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GridPlan(CountsPlan):
-    """The plan of a release of a histogram of several columns.
-
-    Attributes
-    ----------
-    levels : tuple of levels
-        Measured shapes of blocks, single cells first: (h, k) has blocks of 2^h by 2^k bins.
-    """
+    """The plan of a release of a histogram of several columns."""
 
     shape: tuple[int, ...]
     """Bins of each column."""
     levels: tuple[Level, ...]
+    """Measured shapes of blocks, single cells first: (h, k) has blocks of 2^h by 2^k bins."""
     rounds: bool = False
     """Whether they are measured from the largest down, and blocks with few records divided no further
     (`dpopt.synopses.histograms.in_rounds`)."""
@@ -154,20 +149,12 @@ def plan_grid(
     minimize max_g (1 / r_g) sum_h c_gh / lambda_h over the parts b_h of the budget (models/level_budgets, LB-1 to LB-4,
     LB-7)
 
-    Parameters
-    ----------
-    ranges
-        "all" (the mean over all boxes) or "sizes:1x1,16x16,4x256" (each divided by the variance of the best simple
-        strategy).
-    shapes
-        Which blocks may be measured: "cubes" (of equal sides), "rectangles" (all), "cells"; "rounds": blocks that halve
-        all columns in turn, measured from the largest down, and divided no further where they hold few records; or
-        "auto": rounds of two columns with Laplace noise, if there are several rounds, and not `modelled`; else
-        rectangles where they are predicted to be better by a fifth, else cubes.
-    modelled
-        Whether estimates that are models will be asked for, which rounds do not have.
-    solver, on_solved
-        As of `plan_blocks`.
+    `ranges` are "all" (the mean over all boxes) or "sizes:1x1,16x16,4x256" (each divided by the variance of the best
+    simple strategy); a solver and `on_solved` are as of `plan_blocks`. `shapes` are the blocks that may be measured:
+    "cubes" (of equal sides), "rectangles" (all), "cells"; "rounds": blocks that halve all columns in turn, measured
+    from the largest down, and divided no further where they hold few records; or "auto": rounds of two columns with
+    Laplace noise, if there are several rounds and no estimates that are models will be asked for (`modelled`), which
+    rounds do not have; else rectangles where they are predicted to be better by a fifth, else cubes.
     """
     check_shape(shape)
     if shapes not in SHAPES:

@@ -128,18 +128,10 @@ def plan_sorted(
 ) -> SortedPlan:
     """Return the plan that spends a budget on sorted counts, 5 % of it on their number where that is None.
 
-    Of degrees the largest are measured one by one, and of the others how many have each number of edges at least. One
-    without the other serves one question each: the sequence of degrees, and how many nodes have how many edges.
-
-    Parameters
-    ----------
-    length
-        The declared number of bins or nodes, those without a record included.
-    graph
-        Whether records are edges, each of which counts in two nodes.
-    ranked
-        How many of the largest degrees are measured one by one. Left out: ten times the scale of the noise, or all
-        where that is more than half of them.
+    If records are edges (`graph`), each counts in two nodes. Of degrees the largest are measured one by one, as many as
+    `ranked` (left out: ten times the scale of the noise, or all where that is more than half of them), and of the
+    others how many have each number of edges at least. One without the other serves one question each: the sequence of
+    degrees, and how many nodes have how many edges.
     """
     if length is not None and not 1 <= length <= LARGEST_DOMAIN:
         raise PlanError(f"sorted counts number 1 to {LARGEST_DOMAIN:,}, found {length:,}")

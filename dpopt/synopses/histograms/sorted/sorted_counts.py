@@ -245,11 +245,8 @@ class SortedCountsRelease(Synopsis):
     ) -> NearestGraphical:
         """Return the degree sequence of a graph near an estimate, with a graph that shows it.
 
-        Parameters
-        ----------
-        solver, seconds
-            Who solves GS-1 to GS-5 (models/graphical_sequences) for it, within which time; dpopt's own method if left
-            out. The bound of the squared distance is that method's either way: no solver's word.
+        A solver, within its seconds, solves GS-1 to GS-5 (models/graphical_sequences) in place of dpopt's own method.
+        The bound of the squared distance is that method's either way: no solver's word.
         """
         if self.what != DEGREES:
             raise WorkloadError(f"found {self.what}; only degrees are those of a graph")
