@@ -19,7 +19,7 @@ from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
 from dpopt.synopses.histograms.histogram_plan import plan_blocks
 from dpopt.synopses.histograms.release_histogram import release_histogram
-from dpopt.synopses.intervals.interval_plan import plan_intervals
+from dpopt.synopses.intervals.interval_plan import IntervalPlan, plan_intervals
 from dpopt.synopses.intervals.joined_bins import join_bins, write_joined
 from dpopt.synopses.intervals.partition import Partition
 from dpopt.synopses.intervals.partition_release import PartitionRelease, synthetic_cells, write_boxes, write_records
