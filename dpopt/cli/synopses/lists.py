@@ -80,7 +80,7 @@ def plan(
         made, judge = certified_plan(
             family,
             budget,
-            size=size or 0,
+            size,
             relation=request.relation,
             points=counted.queries,
             largest=counted.largest,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import comb, sqrt
-from typing import Required, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +36,6 @@ _DEAREST = 1e6
 class ListKeywords(TypedDict, total=False):
     """Keywords of the plan of decision lists."""
 
-    size: Required[int]
-    """The public number of rows."""
     relation: NeighbouringRelation
     points: int | None
     """Q: for how many points together the predicted error is to hold; all 2^m if left out."""
@@ -49,20 +47,20 @@ class ListKeywords(TypedDict, total=False):
     """False for comparisons: rows count in conjunctions of their own literals alone, as in the paper."""
 
 
-def plan_lists(family: ListFamily, budget: Budget, **how: Unpack[ListKeywords]) -> ListPlan:
-    """Return the plan with about the least predicted error of the points that the budget covers.
+def plan_lists(family: ListFamily, budget: Budget, size: int | None, **how: Unpack[ListKeywords]) -> ListPlan:
+    """Return the plan with about the least predicted error of the points, for a public number of rows.
 
     minimize E + sum_j w_j S_j over the coefficients (models/decision_lists), the noise of each size scaled best. Errors
     and sensitivities of what is found are computed exactly.
     """
-    return certified_plan(family, budget, **how)[0]
+    return certified_plan(family, budget, size, **how)[0]
 
 
 def certified_plan(
-    family: ListFamily, budget: Budget, **how: Unpack[ListKeywords]
+    family: ListFamily, budget: Budget, size: int | None, **how: Unpack[ListKeywords]
 ) -> tuple[ListPlan, Callable[[], Solution]]:
     """Return `plan_lists`, and a bound on the solver's distance from the least value of the program behind the plan."""
-    asked, most, chosen = plannable(family, budget, **how)
+    asked, most, chosen = plannable(family, budget, size, **how)
     ways: list[tuple[_Asked, tuple[float, ...]]] = [(asked, _STARTS)]
     if asked.negations and not asked.gaussian:  # not convex, and begun without negations, too
         ways.append((replace(asked, negations=False), _STARTS_OF_THE_PAPER))
@@ -70,10 +68,20 @@ def certified_plan(
     return min(found, key=lambda one: one[0].predicted)
 
 
-def plannable(family: ListFamily, budget: Budget, **how: Unpack[ListKeywords]) -> tuple[_Asked, int, Solver]:
+def plannable(
+    family: ListFamily, budget: Budget, size: int | None, **how: Unpack[ListKeywords]
+) -> tuple[_Asked, int, Solver]:
     """Return the inputs, largest size and solver of a plan, or refuse what `plan_lists` would refuse, without planning."""
-    relation, solver = how.get("relation", NeighbouringRelation.ADD_REMOVE), how.get("solver")
-    asked = _Asked.of(family, budget, relation, how["size"], how.get("points"), negations=how.get("negations", True))
+    relation, solver, points = (
+        how.get("relation", NeighbouringRelation.ADD_REMOVE),
+        how.get("solver"),
+        how.get("points"),
+    )
+    points = 2 ** len(family.variables) if points is None else points
+    if size is None or size < 1 or points < 1:
+        raise PlanError(f"found {size or 0} rows and {points} points; expected at least one of each")
+    gaussian, amount, negations = is_gaussian(budget), whole_amount(budget), how.get("negations", True)
+    asked = _Asked(family, budget, relation, gaussian, amount, size, points, negations)
     return asked, largest_size(family, how.get("largest")), linear_solver(DEFAULT if solver is None else solver)
 
 
@@ -107,23 +115,6 @@ class _Asked:
     size: int
     points: int
     negations: bool
-
-    @classmethod
-    def of(
-        cls,
-        family: ListFamily,
-        budget: Budget,
-        relation: NeighbouringRelation,
-        size: int,
-        points: int | None,
-        *,
-        negations: bool,
-    ) -> _Asked:
-        """Return the inputs, if a plan can be made for them."""
-        queries = 2 ** len(family.variables) if points is None else points
-        if size < 1 or queries < 1:
-            raise PlanError(f"found {size} rows and {queries} points; expected at least one of each")
-        return cls(family, budget, relation, is_gaussian(budget), whole_amount(budget), size, queries, negations)
 
     @property
     def replaced(self) -> bool:

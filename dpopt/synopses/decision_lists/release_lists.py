@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dpopt.private.measurements.conjunction_measurement import ListTable
@@ -83,11 +84,11 @@ def decision_lists(
     return request.release(
         "lists",
         lists,
-        lambda budget, size: plan_lists(family, budget, size=size or 0, **how),
+        partial(plan_lists, family, **how),
         lambda: read_lists(lists, family, request.reading.encoding),
         release_lists,
         size=n0,
-        check=lambda budget, size: plannable(family, budget, size=size or 0, **how),
+        check=partial(plannable, family, **how),
     )
 
 

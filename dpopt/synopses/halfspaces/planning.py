@@ -53,8 +53,8 @@ def named_shapes(dimension: int | None, projections: int | None, directions: int
 def plan_halfspaces(
     columns: PointColumns,
     budget: Budget,
+    size: int | None,
     *,
-    size: int,
     margin: float,
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
     shapes: Sequence[Shape] | None = None,
@@ -63,8 +63,8 @@ def plan_halfspaces(
     copies: int = COPIES,
 ) -> HalfspacePlan:
     """Return the plan with the least predicted error among some shapes, for all of some `queries` together."""
-    if size < 1 or queries < 1:
-        raise PlanError(f"found {size} records and {queries} queries; expected at least one of each")
+    if size is None or size < 1 or queries < 1:
+        raise PlanError(f"found {size or 0} records and {queries} queries; expected at least one of each")
     if not 0.0 < margin < 1.0:
         raise PlanError(f"found the margin {margin!r}; expected one between 0 and 1")
     gaussian, amount = is_gaussian(budget), whole_amount(budget)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,21 +166,12 @@ def halfspaces(
             normalise=normalise,
             reading=request.reading,
         )
+    how: dict[str, Any] = {"margin": margin, "queries": queries, "seed": seed, "copies": copies}
     shapes = named_shapes(projected_to, projections, directions)
     return request.release(
         "halfspaces",
         table,
-        lambda budget, size: plan_halfspaces(
-            chosen,
-            budget,
-            size=size or 0,
-            margin=margin,
-            relation=request.relation,
-            shapes=shapes,
-            queries=queries,
-            seed=seed,
-            copies=copies,
-        ),
+        partial(plan_halfspaces, chosen, relation=request.relation, shapes=shapes, **how),
         lambda: read_points(table, chosen, request.reading),
         release_halfspaces,
         size=n0,

@@ -195,18 +195,11 @@ def intervals(
     True
     """
     request = Request(**keywords)
+    how: dict[str, Any] = {"intervals": intervals, "cuts": cuts, "confidence": confidence}
 
     def planned(axes: tuple[Bins, ...], budget: Budget, size: int | None, error: float | None = None) -> PartitionPlan:
-        return plan_partition(
-            tuple(bins.number for bins in axes),
-            budget,
-            size,
-            relation=request.relation,
-            intervals=intervals,
-            cuts=cuts,
-            error=error,
-            confidence=confidence,
-        )
+        shape = tuple(bins.number for bins in axes)
+        return plan_partition(shape, budget, size, relation=request.relation, error=error, **how)
 
     return request.release_bins(
         "intervals",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from dpopt.private.measurements.sanitizer_sums import CoefficientTable
@@ -61,7 +62,7 @@ def sanitize(
     return request.release(
         "sanitizer",
         table,
-        lambda budget, size: plan_sanitizer(family, budget, size=size or 0, relation=request.relation),
+        partial(plan_sanitizer, family, relation=request.relation),
         lambda: request.table(table, family.schema),
         release_sanitizer,
         size=n0,

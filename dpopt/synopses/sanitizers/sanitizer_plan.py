@@ -124,8 +124,7 @@ class SanitizerPlan:
 def plan_sanitizer(
     family: PolynomialFamily,
     budget: Budget,
-    *,
-    size: int,
+    size: int | None,
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
 ) -> SanitizerPlan:
     """Return the plan of the generic sanitizer for a family and a budget.
@@ -134,8 +133,8 @@ def plan_sanitizer(
     accountant `PURE` pays for Laplace noise (Theorem 3.1), `ZCDP` for Gaussian noise (Theorem 3.2, where the paper has
     Laplace noise of about the same size).
     """
-    if size < 1:
-        raise PlanError(f"found {size} records; a release needs at least one")
+    if size is None or size < 1:
+        raise PlanError(f"found {size or 0} records; a release needs at least one")
     gaussian, amount = is_gaussian(budget), whole_amount(budget)
     if isinstance(family, FunctionFamily) and family.can_be_tabulated:
         family = family.tabulated()

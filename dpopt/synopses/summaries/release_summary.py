@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cache, partial
-from math import inf, isfinite
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dpopt.accounting.budget import Budget
@@ -37,23 +37,14 @@ def refuse_inaccurate(plan: SummaryPlan, error: float, small_queries: float = SM
     if plan.predicted <= error:
         return
 
-    def predicted(*, size: int = plan.size, budget: Budget = plan.budget, width: int = plan.width) -> float:
-        """Return the predicted error with other numbers; inf where the plan is refused."""
-        try:
-            return plan_summary(
-                plan.literals,
-                width,
-                budget,
-                size=size,
-                predicate=plan.predicate,
-                relation=plan.relation,
-                small_queries=small_queries,
-            ).predicted
-        except DpoptError:
-            return inf
+    of_kind = partial(plan_summary, predicate=plan.predicate, relation=plan.relation, small_queries=small_queries)
 
-    def reached(**other: Any) -> bool:
-        return predicted(**other) <= error
+    def reached(*, size: int = plan.size, budget: Budget = plan.budget, width: int = plan.width) -> bool:
+        """Return whether the error is predicted with other numbers; it is not where their plan is refused."""
+        try:
+            return of_kind(plan.literals, width, budget, size).predicted <= error
+        except DpoptError:
+            return False
 
     records = sufficient_records(lambda size: reached(size=size), plan.size, MOST_RECORDS)
     budget = sufficient_budget(lambda budget: reached(budget=budget), plan.budget)
@@ -140,18 +131,8 @@ def summary(
     names = None if columns is None else tuple(columns)
     chosen = ChosenLiterals.of(request.declared(schema, n0), names, literals)
 
-    @cache
-    def planned(budget: Budget, size: int | None) -> SummaryPlan:
-        return plan_summary(
-            chosen,
-            k,
-            budget,
-            size=size or 0,
-            predicate=predicate,
-            relation=request.relation,
-            small_queries=small_queries,
-            solver=solver,
-        )
+    how: dict[str, Any] = {"predicate": predicate, "small_queries": small_queries, "solver": solver}
+    planned = cache(partial(plan_summary, chosen, k, relation=request.relation, **how))
 
     def accurate(budget: Budget, size: int | None) -> SummaryPlan:
         made = planned(budget, size)

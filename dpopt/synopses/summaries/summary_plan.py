@@ -115,8 +115,8 @@ def plan_summary(
     literals: ChosenLiterals,
     width: int,
     budget: Budget,
+    size: int | None,
     *,
-    size: int,
     predicate: str = "and",
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
     small_queries: float = SMALL_QUERIES,
@@ -134,8 +134,8 @@ def plan_summary(
     linear programs (highs if left out), which has no part in how good the plan is.
     """
     check_width(width, literals)
-    if size < 1:
-        raise PlanError(f"found {size} records; a summary needs at least one")
+    if size is None or size < 1:
+        raise PlanError(f"found {size or 0} records; a summary needs at least one")
     if not 0.0 <= small_queries < 1.0:
         raise PlanError(f"found {small_queries!r} as the share for queries of fewer conditions; expected 0 to below 1")
     target = Target.named(predicate, width)

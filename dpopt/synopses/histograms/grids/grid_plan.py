@@ -135,11 +135,11 @@ def blocks_name(level: Level) -> str:
 def plan_grid(
     shape: tuple[int, ...],
     budget: Budget,
+    size: int | None = None,
     *,
     ranges: str = "all",
     shapes: str = "auto",
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
-    size: int | None = None,
     modelled: bool = False,
     solver: str | Solver | None = None,
     on_solved: OnSolved = discard,

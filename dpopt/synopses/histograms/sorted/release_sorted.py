@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from math import ceil, isqrt
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -120,10 +121,10 @@ class SortedPlan(SynopsisPlan):
 def plan_sorted(
     length: int | None,
     budget: Budget,
+    size: int | None = None,
     *,
     graph: bool,
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
-    size: int | None = None,
     ranked: int | None = None,
 ) -> SortedPlan:
     """Return the plan that spends a budget on sorted counts, 5 % of it on their number where that is None.
@@ -210,9 +211,7 @@ def sorted_counts(
         schema,
         () if column is None else (column,),
         counts=counts,
-        plan=lambda axes, budget, size: plan_sorted(
-            axes[0].number, budget, graph=False, relation=request.relation, size=size
-        ),
+        plan=lambda axes, *given: plan_sorted(axes[0].number, *given, graph=False, relation=request.relation),
         measure=lambda _: release_sorted,
         in_order=False,
     )
@@ -268,9 +267,7 @@ def degrees(
     return request.release(
         "degrees",
         edges,
-        lambda budget, size: plan_sorted(
-            nodes, budget, graph=True, relation=request.relation, size=size, ranked=ranked
-        ),
+        partial(plan_sorted, nodes, graph=True, relation=request.relation, ranked=ranked),
         lambda: read_degrees(edges, columns, request.reading),
         release_sorted,
         tried=None,
