@@ -5,9 +5,9 @@ The texts of an option are its flags, where they are not its name, and its help 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -107,16 +107,8 @@ class TextOptions:
         """Return the reading of the options, with the treatment of values that do not fit."""
         from dpopt.private.readers.table_reading import TableReading
 
-        return TableReading(
-            separator=self.separator,
-            quotes=self.quotes,
-            multiline=self.multiline,
-            decimal=self.decimal,
-            thousands=self.thousands,
-            encoding=self.encoding,
-            trim=self.trim,
-            on_invalid=on_invalid,
-        )
+        given: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(TextOptions)}
+        return TableReading(**given, on_invalid=on_invalid)
 
 
 @dataclass(frozen=True)

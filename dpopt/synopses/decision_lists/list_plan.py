@@ -18,7 +18,7 @@ from dpopt.polynomials.decision_lists import approximation_error
 from dpopt.private.measurements.conjunction_measurement import ListCounts
 from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.queries.decision_lists.families import ListFamily
-from dpopt.synopses.histograms.counts_plan import check_scales
+from dpopt.synopses.histograms.counts_plan import check_rising, check_scales
 from dpopt.synopses.summaries.noise_bounds import noise_bound
 from dpopt.synopses.synopsis import SynopsisPlan
 
@@ -46,15 +46,10 @@ class ListPlan(SynopsisPlan):
 
     def __post_init__(self) -> None:
         largest = self.coefficients.largest_size
-        if not self.sizes or list(self.sizes) != sorted(set(self.sizes)) or self.sizes[0] != 0:
-            raise PlanError(f"found the sizes {self.sizes}; expected increasing ones from 0 on")
-        if self.sizes[-1] != largest:
-            raise PlanError(f"found conjunctions of {self.sizes[-1]} literals for coefficients of {largest}")
+        check_rising("sizes", self.sizes, range(1), range(largest, largest + 1))
+        check_scales(self.scales, self.sizes)
         if any(self.coefficients.used(size) for size in range(largest) if size not in self.sizes):
             raise PlanError("found coefficients of conjunctions that are not counted")
-        if len(self.scales) != len(self.sizes):
-            raise PlanError(f"found {len(self.scales)} scales for {len(self.sizes)} sizes")
-        check_scales(self.scales)
         if self.size < 1 or self.points < 1:
             raise PlanError(f"found {self.size} rows and {self.points} points; expected at least one of each")
 

@@ -19,7 +19,7 @@ from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.tree import Tree, deepened
 from dpopt.queries.ranges.weighted_ranges import WeightedRanges
-from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, discard
+from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, check_scales, discard
 from dpopt.synopses.histograms.range_workload import NODES, parse_hierarchy_ranges
 from dpopt.synopses.histograms.tree_plan import LEAST_SHARE_OF_BINS, SINGLE_BINS, MeasuredLevel, TreePlan, check_bins
 
@@ -46,7 +46,7 @@ class HierarchyPlan(TreePlan):
             raise PlanError(
                 f"found the depths {self.depths}; expected decreasing ones from {lowest} to at least {highest}"
             )
-        self.check_levels(self.depths)
+        check_scales(self.scales, self.depths)
         if self.hierarchy.bins != self.bins:
             raise PlanError(f"found a hierarchy of {self.hierarchy.bins:,} bins for {self.bins:,}")
 

@@ -217,10 +217,7 @@ class _Known:
 def _refusal(found: IntervalPlan, error: float, best: Callable[[Budget, int], IntervalPlan]) -> str:
     """Return why a wanted error is not proven, with sufficient numbers."""
     size, budget = found.size, found.budget
-    note = (
-        f"an error of {error:g} of the records ({error * size:,.0f}) is not proven for n = {size:,} and "
-        f"{budget.describe()}: the best plan has {found.error / size:.3g} ({found.error:,.0f} records)"
-    )
+    note = f"an error of {error:g} of the records ({error * size:,.0f}) {found.not_proven}"
     records = sufficient_records(lambda n: best(budget, n).error <= error * n, size, LARGEST_RECORDS)
     larger = sufficient_budget(lambda given: best(given, size).error <= error * size, budget)
     sufficient = [*([] if records is None else [f"n = {records:,} records"]), *([] if larger is None else [larger])]

@@ -21,7 +21,7 @@ from dpopt.polynomials.targets import Target
 from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts
 from dpopt.programs.solver import Solver
 from dpopt.queries.conjunctions.literals import ChosenLiterals, LiteralGroups
-from dpopt.synopses.histograms.counts_plan import check_scales, is_gaussian, whole_amount
+from dpopt.synopses.histograms.counts_plan import check_rising, check_scales, is_gaussian, whole_amount
 from dpopt.synopses.summaries.budget_spread import Measured, best_spread
 from dpopt.synopses.synopsis import SynopsisPlan
 
@@ -62,13 +62,8 @@ class SummaryPlan(SynopsisPlan):
 
     def __post_init__(self) -> None:
         check_width(self.width, self.literals)
-        if not self.sizes or list(self.sizes) != sorted(set(self.sizes)) or self.sizes[0] < 1:
-            raise PlanError(f"found the sizes {self.sizes}; expected increasing ones from 1 on")
-        if self.sizes[-1] > self.width:
-            raise PlanError(f"found conjunctions of {self.sizes[-1]} literals for queries of {self.width}")
-        if len(self.scales) != len(self.sizes):
-            raise PlanError(f"found {len(self.scales)} scales for {len(self.sizes)} sizes")
-        check_scales(self.scales)
+        check_rising("sizes", self.sizes, range(1, self.width + 1), range(1, self.width + 1))
+        check_scales(self.scales, self.sizes)
         if self.size < 1:
             raise PlanError(f"found {self.size} records; a summary needs at least one")
         Target.named(self.predicate, self.width)

@@ -24,7 +24,15 @@ from dpopt.private.curators.counting_curator import Counted
 from dpopt.private.measurements.bin_measurement import GroupSums
 from dpopt.programs.solver import Capability, Solver
 from dpopt.queries.ranges.grids import Level, block_of_cells, blocks_shape, grid_heights, grid_levels
-from dpopt.synopses.histograms.counts_plan import CountsPlan, LevelNoise, OnSolved, discard, is_gaussian, noise_variance
+from dpopt.synopses.histograms.counts_plan import (
+    CountsPlan,
+    LevelNoise,
+    OnSolved,
+    check_scales,
+    discard,
+    is_gaussian,
+    noise_variance,
+)
 from dpopt.synopses.histograms.grids.box_workload import BoxWorkload, cubes, starting_shares
 from dpopt.synopses.histograms.histogram_plan import with_single_bins
 from dpopt.synopses.histograms.in_rounds import ROUNDS, halved_level
@@ -60,7 +68,7 @@ class GridPlan(CountsPlan):
         )
         if not self.levels or any(self.levels[0]) or not fits or len(set(self.levels)) < len(self.levels):
             raise PlanError(f"found the levels {self.levels}; expected different ones up to {tops}, single cells first")
-        self.check_levels(self.levels)
+        check_scales(self.scales, self.levels)
         super().__post_init__()
 
     @property

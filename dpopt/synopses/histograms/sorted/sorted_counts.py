@@ -118,7 +118,7 @@ class SortedCountsRelease(Synopsis):
     _estimated: dict[SortedEstimate, NDArray[np.float64]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_scales((self.scale,))
+        check_scales((self.scale,), (self.what,))
         if self.what not in {DEGREES, COUNTS} or self.noisy.ndim != 1 or not self.noisy.size:
             raise TranscriptError(
                 f"found {self.noisy.size:,} noisy {self.what}; expected degrees or counts, one at least"
