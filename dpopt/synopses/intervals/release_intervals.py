@@ -41,7 +41,6 @@ from dpopt.synopses.intervals.partition_plan import PartitionPlan
 from dpopt.synopses.intervals.partition_release import PartitionRelease
 from dpopt.synopses.intervals.split_plan import SplitPlan, boxes_after, plan_split
 from dpopt.synopses.release import ModelKeywords, Request, Reserved, Running, named_axes
-from dpopt.transcript.journal import MemoryJournal
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
@@ -225,9 +224,7 @@ def release_partition(
     named = named_axes(plan.shape, axes)
     run = Reserved.of(plan, how)
     with run.stage(f"searching {plan.parts}"):
-        curator = SearchingCurator(
-            counts, run.ledger, MemoryJournal(keep=False), shape=plan.shape, size=plan.size, noise=run.noise
-        )
+        curator = run.curator(SearchingCurator, counts, shape=plan.shape)
         partition, sums = _SEARCHES[plan.parts](curator, plan, run.progress)
     with run.stage(f"counting {plan.parts}"):
         noisy = tuple(curator.measure(one).values for one in sums)

@@ -14,6 +14,7 @@ from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.models.model_size import ModelSize
+from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.bin_measurement import BinsInUse, SortedCounts
 from dpopt.private.readers.read_edges import read_degrees
 from dpopt.private.tables.bin_counts import BinCounts
@@ -275,9 +276,9 @@ def degrees(
 
 
 def release_sorted(counts: BinCounts, plan: SortedPlan, **how: Unpack[Running]) -> SortedCountsRelease:
-    """Measure sorted counts as planned, and as `dpopt.synopses.release.Measure` says."""
+    """Measure sorted counts as planned (`dpopt.synopses.release.Measure`)."""
     run = Reserved.of(plan, how)
-    curator, length = run.curator(counts), plan.length
+    curator, length = run.curator(CountingCurator, counts), plan.length
     with run.stage("measuring"):
         if plan.length_measurement is not None:
             length = plan.possible_length(int(curator.measure(plan.length_measurement).values[0]))
