@@ -26,15 +26,7 @@ _DIGITS, _MOST_DIGITS = 14, 300
 
 
 def lengths(attributes: Sequence[Attribute]) -> list[tuple[int, int]]:
-    """Return the positions of each length and of the column that it counts from, in the order of addition.
-
-    Examples
-    --------
-    >>> start = Attribute("start", AttributeKind.NUMERIC, edges=(0, 10), integer=True)
-    >>> stop = Attribute("stop", AttributeKind.NUMERIC, edges=(0, 1, 5), integer=True, after="start")
-    >>> lengths([stop, start])
-    [(0, 1)]
-    """
+    """Return the positions of each length and of the column that it counts from, in the order of addition."""
     if isinstance(attributes, BinaryAttributes):
         return []
     waiting = {place: one.after for place, one in enumerate(attributes) if one.after is not None}

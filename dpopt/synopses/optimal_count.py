@@ -216,11 +216,8 @@ def count(
     -------
     OptimalCount
         Answers by `answer()`, with an interval, and is kept by `write(path)`.
-
-    Raises
-    ------
-    DpoptError
-        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+    Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
+    the table.
 
     Examples
     --------

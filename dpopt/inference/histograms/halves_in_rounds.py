@@ -114,15 +114,6 @@ def halves_in_rounds(shape: Sequence[int], rounds: Sequence[Round], *, total: in
     ----------
     total
         The number of records, where it is public.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> whole = Round(np.array([2, 3]), np.array([60, 1]), 2.0)
-    >>> parts = Round(np.array([4, 5, 3]), np.array([31, 28, -1]), 2.0)
-    >>> found = halves_in_rounds((4,), [whole, parts])
-    >>> bool(found.cells[2:].sum() < 2), bool(abs(found.cells[:2].sum() - 59) < 2)
-    (True, True)
     """
     halves = _Halves(shape, rounds, total)
     counts, shares, variances, spread = halves.down()

@@ -11,8 +11,7 @@ from dpopt.private.readers.read_lists import read_lists
 from dpopt.private.tables.list_table import PrivateLists
 from dpopt.programs.solver import Solver
 from dpopt.queries.decision_lists.families import ListFamily
-from dpopt.synopses.decision_lists.list_plan import ListPlan
-from dpopt.synopses.decision_lists.list_planning import plan_lists, plannable
+from dpopt.synopses.decision_lists.list_plan import ListPlan, plan_lists, plannable
 from dpopt.synopses.decision_lists.list_summary import ListSummary, read_declaration
 from dpopt.synopses.release import Request, RequestKeywords, Reserved, Running
 

@@ -87,15 +87,6 @@ def least_variances(plan: CountsPlan, ranges: str, bins: Bins | None = None) -> 
 
     `ranges` are what the plan was asked for, with the path where they were declared in a file; only there it matters
     what the bins are.
-
-    Examples
-    --------
-    >>> from dpopt.accounting.budget import Accountant, Budget
-    >>> from dpopt.synopses.histograms.histogram_plan import plan_blocks
-    >>> plan = plan_blocks(64, Budget(None, 1e-9, 0.5, Accountant.ZCDP))
-    >>> found = least_variances(plan, "all")
-    >>> round(plan.predicted["all ranges"], 2), round(found.least["all ranges"], 2)
-    (6.96, 5.3)
     """
     if not plan.gaussian:
         return LeastVariances(ranges, {})

@@ -164,11 +164,8 @@ def histogram(
     -------
     Histogram
         Answers by `answer("20:40")`, and is kept by `write(path)`.
-
-    Raises
-    ------
-    DpoptError
-        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+    Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
+    the table.
 
     Examples
     --------

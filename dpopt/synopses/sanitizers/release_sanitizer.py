@@ -38,11 +38,8 @@ def sanitize(
     -------
     SanitizedPolynomial
         Answers by `answer([0, 1])`, the variables that are 1, and is kept by `write(path)`.
-
-    Raises
-    ------
-    DpoptError
-        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+    Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
+    the table.
 
     Examples
     --------

@@ -52,11 +52,8 @@ def grid(
     -------
     GridHistogram
         Answers by `answer("20:40,:")`, and is kept by `write(path)`.
-
-    Raises
-    ------
-    DpoptError
-        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+    Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
+    the table.
 
     Examples
     --------

@@ -15,9 +15,8 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import DpoptError, PlanError, PolynomialError, SolverUnavailableError
-from dpopt.synopses.decision_lists import list_planning
-from dpopt.synopses.decision_lists.list_plan import ListPlan
-from dpopt.synopses.decision_lists.list_planning import largest_size, plan_lists
+from dpopt.synopses.decision_lists import list_plan
+from dpopt.synopses.decision_lists.list_plan import ListPlan, largest_size, plan_lists
 from tests.synopses.summaries.tiny_summaries import PURE, RHO
 from tests.tiny_lists import family_of
 from tests.tiny_runs import ADD_REMOVE, REPLACE
@@ -88,7 +87,7 @@ def test_the_largest_size_is_that_of_twenty_million_counts() -> None:
     assert largest_size(family_of(30, 4)) == 4
     assert largest_size(family_of(3000, 4)) == 2
     assert largest_size(family_of(30, 8), 3) == 3
-    assert sum(2**j * comb(30, j) for j in range(7)) > list_planning.MOST_COUNTED
+    assert sum(2**j * comb(30, j) for j in range(7)) > list_plan.MOST_COUNTED
 
 
 REFUSED: list[tuple[dict[str, Any], str, type[DpoptError]]] = [
@@ -110,7 +109,7 @@ def test_what_cannot_be_planned_is_refused(changed: dict[str, Any], message: str
 
 
 def test_more_conjunctions_than_are_counted_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(list_planning, "MOST_COUNTED", 50)
+    monkeypatch.setattr(list_plan, "MOST_COUNTED", 50)
     with pytest.raises(PlanError, match="at most 50 conjunctions are counted"):
         plan_lists(family_of(6, 4), RHO, size=100, largest=2)
     assert plan_lists(family_of(6, 4), RHO, size=100_000).sizes[-1] == 1
