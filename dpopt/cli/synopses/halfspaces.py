@@ -79,7 +79,7 @@ def plan(
 ) -> shared.Output:
     """Show what a release measures, its noise, and the predicted errors. Reads no table."""
     from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
-    from dpopt.synopses.halfspaces.estimators import corrected_parameters, printed_parameters
+    from dpopt.synopses.halfspaces.estimators import theorem_parameters
     from dpopt.synopses.halfspaces.planning import named_shapes, plan_halfspaces
 
     names = shared.named_columns(columns)
@@ -92,8 +92,8 @@ def plan(
     planned = request.plan(partial(plan_halfspaces, points, relation=request.relation, shapes=shapes, **how), n, n0)
     at, predicted = request.epsilon or 1.0, planned.prediction
     theory = {
-        "printed": printed_parameters(len(names), shape.margin, error, at),
-        "corrected": corrected_parameters(len(names), shape.margin, error, at),
+        name: theorem_parameters(len(names), shape.margin, error, at, corrected=name == "corrected")
+        for name in ("printed", "corrected")
     }
     measured = zip(planned.measurements(), planned.scales, planned.numbers, strict=True)
     table = shared.noise_table(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import comb, log2, sqrt
-from typing import Any, TypedDict, Unpack
+from typing import Annotated, Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.constraints import Whole, constrain
 from dpopt.errors import PlanError
 from dpopt.models.model import Solution
 from dpopt.polynomials.decision_lists import approximation_error, certified_coefficients
@@ -27,6 +28,7 @@ from dpopt.synopses.histograms.counts_plan import check_rising, check_scales, is
 from dpopt.synopses.summaries.noise_bounds import deviations_for, noise_bound
 from dpopt.synopses.synopsis import SynopsisPlan
 
+ROWS, POINTS = Whole("the number of rows"), Whole("the number of points")
 BETA = 0.05
 """The probability with which some point may be off by more than predicted."""
 
@@ -44,19 +46,18 @@ class ListPlan(SynopsisPlan):
     """The counted sizes of conjunctions, increasing from 0: the empty conjunction."""
     scales: tuple[float, ...]
     """Scale of the noise of each, in units of the coefficients."""
-    size: int
+    size: Annotated[int, ROWS]
     """The public number of rows: n under replace-one, n0 under add-remove."""
-    points: int
+    points: Annotated[int, POINTS]
     """Number of points for which the joint error is predicted."""
 
     def __post_init__(self) -> None:
+        constrain(self, PlanError)
         largest = self.coefficients.largest_size
         check_rising("sizes", self.sizes, range(1), range(largest, largest + 1))
         check_scales(self.scales, self.sizes)
         if any(self.coefficients.used(size) for size in range(largest) if size not in self.sizes):
             raise PlanError("found coefficients of conjunctions that are not counted")
-        if self.size < 1 or self.points < 1:
-            raise PlanError(f"found {self.size} rows and {self.points} points; expected at least one of each")
 
     @property
     def family(self) -> ListFamily:
@@ -168,9 +169,8 @@ def plannable(
         how.get("solver"),
         how.get("points"),
     )
-    points = 2 ** len(family.variables) if points is None else points
-    if size is None or size < 1 or points < 1:
-        raise PlanError(f"found {size or 0} rows and {points} points; expected at least one of each")
+    points = POINTS(2 ** len(family.variables) if points is None else points, PlanError)
+    size = ROWS(size or 0, PlanError)
     gaussian, amount, negations = is_gaussian(budget), whole_amount(budget), how.get("negations", True)
     asked = _Asked(family, budget, relation, gaussian, amount, size, points, negations)
     return asked, largest_size(family, how.get("largest")), linear_solver(DEFAULT if solver is None else solver)

@@ -23,6 +23,7 @@ from dpopt.accounting.measurements import (
     measurement_scale,
 )
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.constraints import Whole
 from dpopt.errors import PlanError, WorkloadError
 from dpopt.models.noise_budgets.budget_program import SolvedBudget
 from dpopt.private.curators.counting_curator import Counted
@@ -40,6 +41,9 @@ def whole_number(text: str) -> int | None:
 
 
 LARGEST_SIZE = 2**62
+
+RECORDS, QUERIES = Whole("the number of records"), Whole("the number of queries")
+"""Types of plans."""
 
 _LEAST_VARIANCE = 1e-12  # 0 would stand for a count that is known exactly
 

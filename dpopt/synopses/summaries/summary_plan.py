@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from math import inf, sqrt
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.constraints import constrain
 from dpopt.errors import PlanError
 from dpopt.files.codec import Unbounded
 from dpopt.polynomials.solver_answers import DEFAULT
@@ -21,7 +22,7 @@ from dpopt.polynomials.targets import Target
 from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts
 from dpopt.programs.solver import Solver
 from dpopt.queries.conjunctions.literals import ChosenLiterals, LiteralGroups
-from dpopt.synopses.histograms.counts_plan import check_rising, check_scales, is_gaussian, whole_amount
+from dpopt.synopses.histograms.counts_plan import RECORDS, check_rising, check_scales, is_gaussian, whole_amount
 from dpopt.synopses.summaries.budget_spread import Measured, best_spread
 from dpopt.synopses.synopsis import SynopsisPlan
 
@@ -51,7 +52,7 @@ class SummaryPlan(SynopsisPlan):
     """The counted sizes of conjunctions, increasing."""
     scales: tuple[float, ...]
     """Scale of the noise of each, in records."""
-    size: int
+    size: Annotated[int, RECORDS]
     """The public number of records: n under replace-one, n0 under add-remove."""
     predicted: float
     """With probability 95 % every query of the planned kind with k literals is off by at most this share of records."""
@@ -61,11 +62,10 @@ class SummaryPlan(SynopsisPlan):
     """The prediction if each of these queries was counted with separate noise; inf for queries that are none."""
 
     def __post_init__(self) -> None:
+        constrain(self, PlanError)
         check_width(self.width, self.literals)
         check_rising("sizes", self.sizes, range(1, self.width + 1), range(1, self.width + 1))
         check_scales(self.scales, self.sizes)
-        if self.size < 1:
-            raise PlanError(f"found {self.size} records; a summary needs at least one")
         Target.named(self.predicate, self.width)
 
     @property
@@ -129,8 +129,7 @@ def plan_summary(
     linear programs (highs if left out), which has no part in how good the plan is.
     """
     check_width(width, literals)
-    if size is None or size < 1:
-        raise PlanError(f"found {size or 0} records; a summary needs at least one")
+    size = RECORDS(size or 0, PlanError)
     if not 0.0 <= small_queries < 1.0:
         raise PlanError(f"found {small_queries!r} as the share for queries of fewer conditions; expected 0 to below 1")
     target = Target.named(predicate, width)

@@ -203,7 +203,7 @@ def test_plans_are_read_back() -> None:
         with pytest.raises(PlanError, match=message):
             IntervalPlan.from_json({**line, **changed})
     split = plan_split((16, 8), PURE, 5_000).to_json()
-    with pytest.raises(PlanError, match="increasing numbers that end with"):
+    with pytest.raises(PlanError, match="expected increasing ones from"):
         SplitPlan.from_json({**split, "mass_depths": [1], "mass_scales": [1.0]})
 
 

@@ -148,7 +148,7 @@ def test_a_plan_survives_json() -> None:
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"size": 0}, PlanError, "found 0 records"),
+        ({"size": 0}, PlanError, "number of records .* found 0"),
         ({"budget": Budget(1.0, 1e-9, None, Accountant.GDP)}, PlanError, "has no figure for the noise"),
         ({"budget": Budget(1e-15, 0.0, None, Accountant.PURE)}, (PlanError, AccountingError), "budget"),
         ({"family": symmetric(UNIVERSES["bits, positive"], SETS, (0.0, 0.0))}, PlanError, "all coefficients"),

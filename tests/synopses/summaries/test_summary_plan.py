@@ -301,7 +301,11 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: planned(bits(5), 6, size=10), PlanError, "found k = 6; expected 1 to 5"),
     (lambda: planned(bits(30), 17, size=10), PlanError, "of which there are 30, and at most 16"),
     (lambda: plan_summary(bits(5), 2, RHO, size=10, small_queries=1.0), PlanError, "found 1.0 as the share"),
-    (lambda: planned(bits(5), 2, size=0), PlanError, "found 0 records; a summary needs at least one"),
+    (
+        lambda: planned(bits(5), 2, size=0),
+        PlanError,
+        "the number of records must be a whole number of at least 1, found 0",
+    ),
     (lambda: planned(bits(5), 2, size=10, predicate="xor"), PolynomialError, "expected 'or', 'and' or 'atleast:R'"),
     (lambda: planned(bits(5), 2, size=10, predicate="atleast:3"), PolynomialError, "at least 3 of 2"),
     (lambda: planned(bits(5), 2, Budget(1.0, 1e-6, None, Accountant.GDP), size=10), PlanError, "use 'pure' or 'zcdp'"),

@@ -26,7 +26,6 @@ from dpopt.models.histograms.graphical_sequence import graphical_coefficients, g
 from dpopt.models.histograms.isotonic_regression import isotonic_median_regression, isotonic_regression
 from dpopt.models.model import Model
 from dpopt.models.model_size import ModelSize, refuse_solver
-from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.programs.solver import Capability, Solver
 from dpopt.releases.plan import choice
 from dpopt.synopses.histograms.counts_plan import LARGEST_SIZE, check_scales, noise_variance
@@ -151,11 +150,6 @@ class SortedCountsRelease(Synopsis):
 
     def _contents(self) -> list[str]:
         return [f"{self.size:,} {self.what}"]
-
-    @property
-    def distribution(self) -> str:
-        """The distribution of the noise."""
-        return DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE
 
     @property
     def size(self) -> int:
