@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from math import comb, inf, log, sqrt
 from typing import Any
@@ -25,16 +24,13 @@ from tests.tiny_runs import ADD_REMOVE, REPLACE
 @pytest.mark.parametrize("budget", [RHO, PURE])
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
 @pytest.mark.parametrize("kind", ["lists", "disjunctions", "conjunctions"])
-def test_a_plan_costs_its_budget_and_is_read_back(kind: str, relation: NeighbouringRelation, budget: Budget) -> None:
+def test_a_plan_costs_its_budget(kind: str, relation: NeighbouringRelation, budget: Budget) -> None:
     plan = plan_lists(family_of(8, 4, kind), budget, size=20_000, relation=relation)
     ledger = Ledger(budget, relation)
     ledger.reserve(plan.charges())
     total = sum(charge.parameter for charge in plan.charges())
     amount = 0.1 if budget is RHO else 1.0
     assert 0.999 * amount < total <= amount
-    again = ListPlan.from_json(json.loads(json.dumps(plan.to_json())))
-    assert again.to_json() == plan.to_json()
-    assert (again.predicted, again.sizes, again.charges()) == (plan.predicted, plan.sizes, plan.charges())
     assert plan.points == 2**8
 
 
@@ -130,8 +126,8 @@ def changed_plan(**changes: Any) -> ListPlan:
     [
         ({"sizes": (1, 2, 3)}, "from 0 on"),
         ({"sizes": (0, 1, 1, 3)}, "increasing"),
-        ({"sizes": (0, 1, 2)}, "for coefficients of 3"),
-        ({"sizes": (0, 3)}, "not counted"),
+        ({"sizes": (0, 1, 2)}, "the last one 3"),
+        ({"sizes": (0, 3), "scales": (1.0, 1.0)}, "not counted"),
         ({"scales": (1.0,)}, "found 1 scales for 4 levels"),
         ({"scales": (1.0, 1.0, inf, 1.0)}, "found the scale of noise"),
         ({"size": 0}, "number of rows .* found 0"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PlanError, PrivateDataError, TranscriptError, WorkloadError
+from dpopt.errors import PlanError, PrivateDataError, WorkloadError
 from dpopt.private.readers.read_numbers import read_points
 from dpopt.synopses.halfspaces.estimators import Answering, Estimator
 from dpopt.synopses.halfspaces.halfspace_plan import HalfspacePlan
@@ -143,12 +143,6 @@ def test_questions_out_of_range_are_refused() -> None:
         released.answer("1,2")
     with pytest.raises(WorkloadError, match="confidence"):
         released.answer("1,2,3,4", confidence=1.0)
-
-
-def test_noisy_numbers_of_the_wrong_length_are_refused() -> None:
-    released = silent("sides", ADD_REMOVE)
-    with pytest.raises(TranscriptError, match="expected"):
-        Halfspaces(released.plan, released.noisy[:1], released.privacy)
 
 
 def test_tables_are_released_from_the_outside(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from math import comb, log, sqrt
 from typing import Any
@@ -134,15 +133,6 @@ def test_noise_of_any_size_has_room(budget: float, gaussian: bool) -> None:
     figures = plan_sanitizer(BITS, asked, size=1000, relation=REPLACE).figures
     assert figures.scale <= 2.0**46
     assert asked.allows([figures.measurement().charge(BITS, REPLACE)])
-
-
-def test_a_plan_survives_json() -> None:
-    for kind in ("mixed, sets", "bits, positive, powers", "table"):
-        for budget in (PURE, RHO):
-            figures = plan_sanitizer(FAMILIES[kind], budget, size=10).figures
-            again = decode(SanitizerFigures, json.loads(json.dumps(encode(figures))), "figures")
-            assert encode(again) == encode(figures)
-            assert again.measurement() == figures.measurement()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -253,20 +252,6 @@ def test_too_many_literals_are_refused_with_the_number_of_columns_that_would_do(
     assert columns_that_do(bits(9), 2) == 3  # 3 literals and 3 pairs
     assert columns_that_do(bits(9), 9) == 3  # and the one triple
     assert planned(bits(7), 3, size=100).sizes == (1,)
-
-
-@pytest.mark.parametrize("budget", BUDGETS)
-@pytest.mark.parametrize("relation", RELATIONS)
-def test_plans_are_read_back_as_they_were(relation: NeighbouringRelation, budget: str) -> None:
-    literals = ChosenLiterals.of(SCHEMA, ["c", "b"], "positive")
-    for predicate in ("and", "or"):
-        plan = planned(literals, 2, BUDGETS[budget], size=300, predicate=predicate, relation=relation)
-        kept = json.loads(json.dumps(plan.to_json()))
-        again = SummaryPlan.from_json(kept)
-        assert again.to_json() == plan.to_json()
-        assert again.charges() == plan.charges()
-        assert (again.direct, again.scales, again.gaussian) == (plan.direct, plan.scales, plan.gaussian)
-        assert again.literals.labels == literals.labels
 
 
 @pytest.mark.parametrize(
