@@ -27,7 +27,7 @@ from dpopt.algorithms.statement import Spending, privacy_statement
 from dpopt.errors import AccuracyWarning, DpoptError, PlanError, SchemaError, warn
 from dpopt.models.model_size import refuse_solver
 from dpopt.private.curators.counting_curator import Counted, CountingCurator
-from dpopt.private.curators.door import Use
+from dpopt.private.curators.door import Door, Use
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.readers.open_table import named_by
 from dpopt.private.readers.read_numbers import read_counts
@@ -62,7 +62,7 @@ GUESSED_SIZE = 10_000
 _Planner = Callable[[Budget, int | None], Any]
 _Plan = TypeVar("_Plan", bound="Comparable")
 _Released = TypeVar("_Released", bound=Synopsis)
-_Curator = TypeVar("_Curator", bound=CountingCurator)
+_Curator = TypeVar("_Curator", bound=Door[Any])
 
 
 class RequestKeywords(TypedDict, total=False):

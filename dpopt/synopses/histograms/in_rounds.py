@@ -39,12 +39,8 @@ def halved_level(shape: Sequence[int], depth: int) -> Level:
 
 def measured_in_rounds(run: Reserved, counts: BinCounts, plan: CountsPlan) -> tuple[NDArray[np.int64], ...]:
     """Return the results of a plan's rounds, that of single cells first: nodes and noisy counts, (2, m) each."""
-    curator, rounds, found, shape = (
-        run.curator(RoundsCurator, counts),
-        plan.rounds_of_sums,
-        list[Round](),
-        plan.cells_shape,
-    )
+    curator, rounds = run.curator(RoundsCurator, counts), plan.rounds_of_sums
+    found, shape = list[Round](), plan.cells_shape
     with run.stage("measuring"):
         for level in plan.round_levels[::-1]:
             nodes, last = next_round(shape, found, level, rounds.scales, gaussian=plan.gaussian, total=plan.size)
