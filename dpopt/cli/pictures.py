@@ -239,20 +239,9 @@ def draw_partition(released: PartitionRelease, path: Path) -> None:
             from matplotlib.collections import PolyCollection
 
             low, high = (partition.starts[:, ::-1], partition.stops[:, ::-1])  # the second column goes to the right
-            corners = np.stack(
-                [
-                    np.column_stack((left, bottom))
-                    for left, bottom in (
-                        (low[:, 0], low[:, 1]),
-                        (high[:, 0], low[:, 1]),
-                        (high[:, 0], high[:, 1]),
-                        (low[:, 0], high[:, 1]),
-                    )
-                ],
-                axis=1,
-            )
+            ends = (low, np.stack((high[:, 0], low[:, 1]), axis=1), high, np.stack((low[:, 0], high[:, 1]), axis=1))
             drawn = PolyCollection(
-                list(corners),
+                list(np.stack(ends, axis=1)),
                 array=np.log10(np.maximum(density, 1e-6)),
                 edgecolors="white" if len(partition) <= _MOST_EDGES else "face",
                 linewidths=0.3,

@@ -28,16 +28,12 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | AS_WRITTEN  # never through a link
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[IO[bytes]]:
-    """Give a stream for a file that appears whole or not at all: under another name in its folder, on the disk, then renamed.
+    """Give a stream for a file that appears whole or not at all: under another name, on the disk, then renamed.
 
     A file of this name, or the one that a link of this name points to, is replaced. Nothing is left behind where the
-    body, or the writing, fails; a killed process leaves a file whose name begins with a dot and ends with ".tmp".
-
-    Parameters
-    ----------
-    private
-        Whether only the owner may read it: for all that depends on a table without a charge.
-    Raises OSError if it cannot be written, or `path` is something else than a file.
+    body, or the writing, fails; a killed process leaves a file in the folder whose name begins with a dot and ends with
+    ".tmp". What depends on a table without a charge is `private`: only its owner may read it. Raises OSError if it
+    cannot be written, or `path` is something else than a file.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
@@ -59,14 +55,9 @@ def whole_file(path: str | os.PathLike[str], *, private: bool = False) -> Iterat
 def check_new(path: Path, held: str = "a release that was paid for") -> None:
     """Refuse a file that is there, whose folder is not, or that cannot be written; nothing is left behind.
 
-    It is asked before any budget is spent on what is to be in the file. That it can be written is tried, with an empty
-    file under another name, as the writers use one: what may be written is not always what the file's mode says
-    (read-only file systems, names that are too long, the superuser).
-
-    Parameters
-    ----------
-    held
-        What a file that is there may hold, in words.
+    It is asked before any budget is spent on what is to be in the file; `held` are words for what one that is there may
+    hold. That it can be written is tried, with an empty file under another name, as the writers use one: what may be
+    written is not always what the file's mode says (read-only file systems, names that are too long, the superuser).
     """
     try:
         there, has_folder = os.path.lexists(path), path.parent.is_dir() and bool(path.name)

@@ -35,7 +35,7 @@ from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.releases.folder_files import write_json
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
-from dpopt.synopses.decision_lists.list_planning import plan_lists
+from dpopt.synopses.decision_lists.list_plan import plan_lists
 from dpopt.synopses.decision_lists.release_lists import release_lists
 from dpopt.synopses.halfspaces.estimators import Estimator
 from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces

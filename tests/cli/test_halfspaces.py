@@ -118,7 +118,7 @@ def test_bounds_come_from_an_option_or_from_a_schema(folder: Path, tmp_path: Pat
         ("--normalise --columns a", "two or more different ones"),
         ("--normalise --directions 7", "expected an even number"),
         ("--normalise --copies 64", "expected 1 to 63"),
-        ("--normalise --margin 1.5", "between 0 and 1"),
+        ("--normalise --margin 1.5", "above 0 and below 1"),
         ("--normalise --projections 1000000", "expected 1 to 20,000 in all"),
     ],
 )

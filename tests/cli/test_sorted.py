@@ -131,8 +131,6 @@ EXPORTS = [
     ("sorted {sorted} --estimate x", "is one of posterior, isotonic"),
     ("sorted {sorted} --n -5", "give the true public number"),
     ("sorted {sorted} --sequence {sorted}", "exists already"),
-    ("sorted {schema}", "is no release of sorted counts"),
-    ("degrees {schema}", "no release of sorted counts"),
     ("degrees {degrees} --estimate x", "is one of posterior, isotonic"),
     ("degrees {degrees} --edges 436", "add up to an even number"),
     ("degrees {degrees} --edges -1", "add up to an even number"),

@@ -33,15 +33,9 @@ _BEGINNING = b'{"event": "'
 class RunLog(Progress):
     """Writes a line when the run begins, when a stage begins or ends, and for each round, step and note.
 
-    Every line goes to the file at once. A log that is there is continued: a resumed run may use that of the interrupted
-    one. A log that cannot be written any more is given up; the run goes on.
-
-    Parameters
-    ----------
-    path : path
-        The file; it is made if it does not exist.
-    **about
-        Entries of the first line about the run, such as the command.
+    Every line goes to the file at once; the first has what is said `about` the run, such as its command. A log that is
+    there is continued: a resumed run may use that of the interrupted one. A log that cannot be written any more is
+    given up; the run goes on.
     """
 
     def __init__(self, path: str | os.PathLike[str], **about: str) -> None:

@@ -93,12 +93,8 @@ def report_polynomial(
 ) -> None:
     """Print a solution, or a given polynomial next to it; the solution is verified before it is called proved.
 
-    Parameters
-    ----------
-    found, attributes
-        The solution, and d where sensitivities are wanted.
-    direct
-        Predicted error with noise on each query alone, where noise was minimized.
+    `attributes` is d, where sensitivities are wanted, and `direct` the predicted error with noise on each query alone,
+    where noise was minimized.
     """
     out, solution = console(), _verified(found)
     problem, polynomial = solution.problem, own or solution.polynomial

@@ -19,7 +19,6 @@ from dpopt.errors import PlanError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from dpopt.private.readers.table_reading import TableReading
     from dpopt.queries.ranges.bins import Bins
     from dpopt.schema.schema import Schema
     from dpopt.synopses.histograms.prefixes import Prefixes
@@ -88,10 +87,6 @@ class PlanSizeOptions(PlanOptions):
     """The same where the number of records can be declared (--n0)."""
 
     n0_counted: options.N0CountedOption = False
-
-    def reading(self, layout: str | None = None, *, n0_counted: bool = False) -> TableReading:
-        """Return how the planned table would be read."""
-        return super().reading(layout, n0_counted=n0_counted or self.n0_counted)
 
 
 @dataclass(frozen=True)
@@ -166,10 +161,6 @@ class ReleaseSizeOptions(ReleaseOptions):
     """The same where the number of records can be declared (--n0)."""
 
     n0_counted: options.N0CountedOption = False
-
-    def reading(self, schema: Schema | None = None) -> TableReading:
-        """Return how the table is read."""
-        return replace(super().reading(schema), n0_counted=self.n0_counted)
 
 
 def spending(given: options.SpendingOptions) -> dict[str, Any]:

@@ -43,15 +43,10 @@ def division_prior() -> ScaleMixture:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShrunkenHalves:
-    """Cells after shrinkage, and how much boxes of them still vary.
-
-    Attributes
-    ----------
-    cells : array of the grid's shape
-        Posterior means; none negative.
-    """
+    """Cells after shrinkage, and how much boxes of them still vary."""
 
     cells: NDArray[np.float64]
+    """Posterior means, of the grid's shape; none negative."""
     total: float
     total_variance: float
     """Of all records."""

@@ -23,6 +23,7 @@ from dpopt.accounting.measurements import (
     measurement_scale,
 )
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.constraints import Whole
 from dpopt.errors import PlanError, WorkloadError
 from dpopt.models.noise_budgets.budget_program import SolvedBudget
 from dpopt.private.curators.counting_curator import Counted
@@ -40,6 +41,9 @@ def whole_number(text: str) -> int | None:
 
 
 LARGEST_SIZE = 2**62
+
+RECORDS, QUERIES = Whole("the number of records"), Whole("the number of queries")
+"""Types of plans."""
 
 _LEAST_VARIANCE = 1e-12  # 0 would stand for a count that is known exactly
 
@@ -101,12 +105,6 @@ class CountsPlan(SynopsisPlan, ABC):
 
     def __post_init__(self) -> None:
         check_size(self.size, self.relation)
-        check_scales(self.scales)
-
-    def check_levels(self, levels: Sequence[object]) -> None:
-        """Refuse another number of scales than of levels."""
-        if len(self.scales) != len(levels):
-            raise PlanError(f"found {len(self.scales)} scales for {len(levels)} levels")
 
     @property
     @abstractmethod
@@ -176,8 +174,19 @@ def check_size(size: int | None, relation: NeighbouringRelation) -> None:
         raise PlanError(f"found {found}, which is public under replace-one: give it (--n), from 0 to {LARGEST_SIZE:,}")
 
 
-def check_scales(scales: tuple[float, ...]) -> None:
-    """Refuse scales that no measurement has."""
+def check_rising(what: str, found: tuple[int, ...], first: range, last: range) -> None:
+    """Refuse numbers that do not increase from one of the first range to one of the last."""
+    if not found or list(found) != sorted(set(found)) or found[0] not in first or found[-1] not in last:
+        least, most = (
+            " to ".join(map(str, dict.fromkeys((one[0], one[-1])))) if one else "none" for one in (first, last)
+        )
+        raise PlanError(f"found the {what} {found}; expected increasing ones from {least} on, the last one {most}")
+
+
+def check_scales(scales: tuple[float, ...], levels: Sequence[object]) -> None:
+    """Refuse scales that no measurement has, and another number of them than of levels."""
+    if len(scales) != len(levels):
+        raise PlanError(f"found {len(scales)} scales for {len(levels)} levels")
     for scale in scales:
         if not SMALLEST_SCALE <= scale < LARGEST_SCALE:
             raise PlanError(

@@ -19,7 +19,7 @@ from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.tree import Tree, deepened
 from dpopt.queries.ranges.weighted_ranges import WeightedRanges
-from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, discard
+from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, check_scales, discard
 from dpopt.synopses.histograms.range_workload import NODES, parse_hierarchy_ranges
 from dpopt.synopses.histograms.tree_plan import LEAST_SHARE_OF_BINS, SINGLE_BINS, MeasuredLevel, TreePlan, check_bins
 
@@ -46,7 +46,7 @@ class HierarchyPlan(TreePlan):
             raise PlanError(
                 f"found the depths {self.depths}; expected decreasing ones from {lowest} to at least {highest}"
             )
-        self.check_levels(self.depths)
+        check_scales(self.scales, self.depths)
         if self.hierarchy.bins != self.bins:
             raise PlanError(f"found a hierarchy of {self.hierarchy.bins:,} bins for {self.bins:,}")
 
@@ -88,19 +88,10 @@ def plan_hierarchy(
 
     minimize sum_q w_q Var(q) over the parts b_d of the budget (models/hierarchy_budgets, HB-1 to HB-5)
 
-    Parameters
-    ----------
-    hierarchy
-        Over 1 to 4,194,304 bins, as `dpopt.queries.ranges.tree` reads it.
-    bins
-        What the bins are; matters to declared ranges alone.
-    ranges
-        "nodes" (each level's mean over its groups), "all", "sizes:1,64,1024" (each size's mean), or "file:PATH".
-    uniform
-        Give each level that is not known the same part of the budget, as Hay et al. 2010 do for their trees
-        (`Tree.balanced`); nothing is optimized then.
-    solver, on_solved
-        As of `plan_blocks`; for "nodes" of a hierarchy whose bins all have the same depth.
+    `ranges` are "nodes" (each level's mean over its groups), "all", "sizes:1,64,1024" (each size's mean), or
+    "file:PATH", for which alone it matters what the bins are. If `uniform`, each level that is not known gets the same
+    part of the budget, as in Hay et al. 2010 for their trees (`Tree.balanced`), and nothing is optimized. A solver, as
+    of `plan_blocks`, takes "nodes" of a hierarchy whose bins all have the same depth.
     """
     named = Bins("bins", hierarchy.bins) if bins is None else bins
     check_bins(named.number)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.arrays import freeze
-from dpopt.errors import PlanError
 from dpopt.models.model_size import ModelSize
 from dpopt.models.noise_budgets.budget_program import LevelBudgets
 from dpopt.models.noise_budgets.level_budgets import LevelProgram, best_level_budgets
@@ -21,7 +20,7 @@ from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import Level
 from dpopt.queries.ranges.tree import Tree
 from dpopt.queries.ranges.weighted_ranges import height_of
-from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, discard
+from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, check_rising, check_scales, discard
 from dpopt.synopses.histograms.range_workload import WORST, RangeWorkload, worst_ranges
 from dpopt.synopses.histograms.tree_plan import LEAST_SHARE_OF_BINS, SINGLE_BINS, MeasuredLevel, TreePlan, check_bins
 
@@ -43,12 +42,8 @@ class HistogramPlan(TreePlan):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        rising = all(low < high for low, high in zip(self.heights, self.heights[1:], strict=False))
-        if not self.heights or self.heights[0] != 0 or not rising or self.heights[-1] > height_of(self.bins):
-            raise PlanError(
-                f"found the levels {self.heights}; expected increasing ones from 0 to at most {height_of(self.bins)}"
-            )
-        self.check_levels(self.heights)
+        check_rising("levels", self.heights, range(1), range(height_of(self.bins) + 1))
+        check_scales(self.scales, self.heights)
 
     @cached_property
     def levels(self) -> tuple[MeasuredLevel, ...]:
@@ -102,16 +97,11 @@ def plan_blocks(
 
     minimize max_g (1 / r_g) sum_h c_gh / lambda_h over the parts b_h of the budget (models/level_budgets, LB-1 to LB-4)
 
-    Parameters
-    ----------
-    bins
-        From 1 to 4,194,304; what they are matters to declared ranges alone.
-    ranges
-        "all" (the mean over all ranges), "prefixes" (over those that begin with the first bin), "sizes:1,64,1024" (each
-        size, divided by the variance of the best simple strategy), "worst" (the largest variance of any range),
-        "file:PATH" (the weighted mean over the ranges that a file declares).
-    solver, on_solved
-        Who spreads the budget in place of our own method, for Gaussian noise; receives how both compare, and the gap.
+    `ranges` are "all" (the mean over all ranges), "prefixes" (over those that begin with the first bin),
+    "sizes:1,64,1024" (each size, divided by the variance of the best simple strategy), "worst" (the largest variance of
+    any range), or "file:PATH" (the weighted mean over the ranges that a file declares), for which alone it matters what
+    the bins are. A solver spreads the budget in place of our own method, for Gaussian noise; `on_solved` receives how
+    both compare, and the gap.
     """
     number = bins.number if isinstance(bins, Bins) else bins
     check_bins(number)

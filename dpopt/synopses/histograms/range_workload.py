@@ -156,16 +156,10 @@ _ROUNDING = 1e-12
 def worst_ranges(
     program: LevelProgram, amounts: NDArray[np.float64], bins: int, number: int
 ) -> list[tuple[int, int, float]]:
-    """Return start, stop and variance of ranges of large variance, the largest first, of different sizes.
+    """Return start, stop and variance of some ranges of large variance, the largest first, of different sizes.
 
-    Parameters
-    ----------
-    program
-        Of the levels of `bins` bins; one level less than these have means that the total is known.
-    amounts : (L + 1,) float64
-        Parts of the budget, above 0 for single bins.
-    number
-        How many at most.
+    There are at most `number` of them. If the program has one level less than these bins have, the total is known.
+    `amounts` are parts of the budget (L + 1,), above 0 for single bins.
     """
     heights, weights = _weights(program, amounts, bins)
 
@@ -227,13 +221,7 @@ MOST_OF_A_KIND = 2_048
 
 
 def parse_hierarchy_ranges(text: str, hierarchy: Tree, bins: Bins) -> tuple[str, str, WeightedRanges]:
-    """Read "nodes", "all", "sizes:1,64,1024", or "file:PATH".
-
-    Returns
-    -------
-    tuple
-        The text that goes on file (without a path), the ranges in words, and the ranges.
-    """
+    """Read "nodes", "all", "sizes:1,64,1024", or "file:PATH": the text for the file (no path), words, and ranges."""
     if text == NODES:
         return text, "groups of all levels", ranges_of_nodes(hierarchy)
     if text == ALL:

@@ -51,13 +51,7 @@ class PartitionAnswer:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PartitionRelease(PlannedSynopsis):
-    """Boxes of a grid with weights under differential privacy. Everything it holds may be published.
-
-    Attributes
-    ----------
-    noisy : tuple of (g,) int64 arrays
-        The noisy sums of each measured level of groups, from the top down.
-    """
+    """Boxes of a grid with weights under differential privacy. Everything it holds may be published."""
 
     KEY = "dpopt_intervals"
     WHAT = "release of intervals"
@@ -69,6 +63,7 @@ class PartitionRelease(PlannedSynopsis):
     partition: Partition
     """Found by noisy searches."""
     noisy: tuple[NDArray[np.int64], ...]
+    """The noisy sums of each measured level of groups, from the top down."""
     privacy: Mapping[str, Any]
     solved: tuple[Solved, ...] = ()
 

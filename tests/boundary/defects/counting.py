@@ -37,8 +37,8 @@ from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Projections, Scaling
 from dpopt.queries.polynomial_families import FunctionFamily, Moves, SymmetricFamily, TableFamily
 from dpopt.releases import measured_size
-from dpopt.synopses.decision_lists import list_planning
-from dpopt.synopses.decision_lists.list_planning import plan_lists
+from dpopt.synopses.decision_lists import list_plan
+from dpopt.synopses.decision_lists.list_plan import plan_lists
 from dpopt.synopses.halfspaces import planning
 from dpopt.synopses.halfspaces.planning import Shape, plan_halfspaces
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan
@@ -720,9 +720,9 @@ DECISION_LISTS: dict[str, Defect] = {
         counts_kept(ListTable, lambda counts: [counts[0], counts[1][::-1].copy(), counts[2]]),
         (check_counts_are_those_of_the_rows, ADD, "counts"),
     ),
-    "plan lists with half the moves": defect(plan_with(list_planning, half_of_the_moves), (LISTS_KEEP, ADD, "budget")),
+    "plan lists with half the moves": defect(plan_with(list_plan, half_of_the_moves), (LISTS_KEEP, ADD, "budget")),
     "leave a part of the budget of lists": defect(
-        plan_with(list_planning, part_of_the_budget), (LISTS_KEEP, REP, "budget")
+        plan_with(list_plan, part_of_the_budget), (LISTS_KEEP, REP, "budget")
     ),
 }
 

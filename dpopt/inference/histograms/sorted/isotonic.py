@@ -38,16 +38,8 @@ def isotonic(
 ) -> NDArray[np.float64]:
     """Return the nondecreasing sequence (n,) of least weighted squared distance to the values (n,).
 
-    Parameters
-    ----------
-    values : (n,)
-        y, finite, n >= 1.
-    weights : (n,), optional
-        w > 0: one over the variance of each value's noise. Equal if left out.
-    total
-        What the entries must add up to. It holds up to rounding errors.
-    breaks
-        Positions at which another sequence begins: the entry there may be below the one before it.
+    Weights, above 0, are one over the variance of each value's noise; equal if left out. The entries add up to `total`,
+    up to rounding errors. At `breaks` another sequence begins: the entry there may be below the one before it.
     """
     from scipy.optimize import brentq
 

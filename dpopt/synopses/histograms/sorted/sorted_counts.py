@@ -26,7 +26,6 @@ from dpopt.models.histograms.graphical_sequence import graphical_coefficients, g
 from dpopt.models.histograms.isotonic_regression import isotonic_median_regression, isotonic_regression
 from dpopt.models.model import Model
 from dpopt.models.model_size import ModelSize, refuse_solver
-from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.programs.solver import Capability, Solver
 from dpopt.releases.plan import choice
 from dpopt.synopses.histograms.counts_plan import LARGEST_SIZE, check_scales, noise_variance
@@ -118,7 +117,7 @@ class SortedCountsRelease(Synopsis):
     _estimated: dict[SortedEstimate, NDArray[np.float64]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_scales((self.scale,))
+        check_scales((self.scale,), (self.what,))
         if self.what not in {DEGREES, COUNTS} or self.noisy.ndim != 1 or not self.noisy.size:
             raise TranscriptError(
                 f"found {self.noisy.size:,} noisy {self.what}; expected degrees or counts, one at least"
@@ -151,11 +150,6 @@ class SortedCountsRelease(Synopsis):
 
     def _contents(self) -> list[str]:
         return [f"{self.size:,} {self.what}"]
-
-    @property
-    def distribution(self) -> str:
-        """The distribution of the noise."""
-        return DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE
 
     @property
     def size(self) -> int:
@@ -245,11 +239,8 @@ class SortedCountsRelease(Synopsis):
     ) -> NearestGraphical:
         """Return the degree sequence of a graph near an estimate, with a graph that shows it.
 
-        Parameters
-        ----------
-        solver, seconds
-            Who solves GS-1 to GS-5 (models/graphical_sequences) for it, within which time; dpopt's own method if left
-            out. The bound of the squared distance is that method's either way: no solver's word.
+        A solver, within its seconds, solves GS-1 to GS-5 (models/graphical_sequences) in place of dpopt's own method.
+        The bound of the squared distance is that method's either way: no solver's word.
         """
         if self.what != DEGREES:
             raise WorkloadError(f"found {self.what}; only degrees are those of a graph")
