@@ -20,7 +20,7 @@ from dpopt.inference.distribution.fit import Distribution
 from dpopt.inference.histograms.mean_variance import MeanVariance
 from dpopt.inference.histograms.prefix_factors import root_coefficients
 from dpopt.inference.histograms.sorted.degree_sequences import is_graphical, nearest_graphical
-from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_median
+from dpopt.inference.histograms.sorted.isotonic import isotonic
 from dpopt.inference.histograms.tree_least_squares import least_squares
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import FitProblem, FitSettings, FitTerm
@@ -69,6 +69,7 @@ from tests.models.test_best_linear_answer import VARIANCES as ANSWERED_VARIANCES
 from tests.models.test_best_linear_answer import numbers as answered_numbers
 from tests.models.test_consistent_records import INSTANCES as CONSISTENT
 from tests.models.test_histogram_programs import INSTANCES as PARTITIONS
+from tests.models.test_histogram_programs import least_absolute_cost
 from tests.models.test_max_entropy import UNIVERSE, noisy_problem, parts_of
 from tests.models.test_noise_budgets import marginal_set, sets_of
 from tests.models.test_perturbed_response import EVERYTHING, OFFSETS, SIZES, TWO, drawn, whole_rewards
@@ -274,8 +275,7 @@ def sequences() -> list[Problem]:
         arguments = {"values": values, "weights": weights, "bounds": bounds, "total": total}
         found.append(near(least, arguments, check, within=1e-5))
     for bounds in ((None, None), (0.0, 7.0)):
-        own = isotonic_median(values, weights=weights, lower=bounds[0], upper=bounds[1])
-        least = float((np.array(weights) * np.abs(own - values)).sum())
+        least = least_absolute_cost(np.array(values), np.array(weights), bounds)
         found.append(near(least, {"values": values, "weights": weights, "bounds": bounds, "absolute": True}))
     return found
 
