@@ -34,8 +34,9 @@ from dpopt.models.best_responses.perturbed_response import (
     perturbed_problem,
     selected_so_far,
 )
-from dpopt.models.noise_budgets.hierarchy_budgets import HierarchyProgram, best_hierarchy_budgets
+from dpopt.models.noise_budgets.hierarchy_budgets import HierarchyProgram
 from dpopt.models.noise_budgets.level_budgets import best_level_budgets
+from dpopt.models.noise_budgets.level_descent import best_budgets
 from dpopt.models.noise_budgets.noise_allocation import allocation_program, solve_allocation
 from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, residual_program, solve_residuals
 from dpopt.models.noise_budgets.strategy import best_strategy
@@ -360,7 +361,7 @@ def hierarchy_budgets() -> list[Problem]:
         tree = Tree.balanced(bins, 2)
         variance = MeanVariance(tree, ranges_of_nodes(tree), False)
         program = HierarchyProgram(variance, len(levels), 0, 0.3, sensitivity, True, 0.02)
-        own = best_hierarchy_budgets(program)
+        own = best_budgets(program)
 
         def check(optimum: float, values: Values, program: HierarchyProgram = program) -> None:
             assert abs(program.evaluate(block(values, "b"))[0] - optimum) <= 1e-6 * optimum

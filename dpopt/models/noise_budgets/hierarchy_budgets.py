@@ -25,7 +25,7 @@ Source: Hay et al. 2010 (trees); Li et al. 2015 (the matrix mechanism); the prog
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -46,8 +46,9 @@ VarianceAndSlopes = Callable[[NDArray[np.float64]], tuple[float, NDArray[np.floa
 class HierarchyProgram(LeveledProgram):
     """HB-1 to HB-4."""
 
-    bins: ClassVar[int] = -1
-    references: ClassVar[NDArray[np.float64]] = freeze(np.ones(1))
+    bins: int = field(default=-1, init=False)
+    rough: ClassVar[int] = 6
+    references: NDArray[np.float64] = field(default_factory=lambda: freeze(np.ones(1)), init=False)
     variance: VarianceAndSlopes
     """F with its slopes, a function of all p."""
     levels: int

@@ -23,8 +23,7 @@ Source: Hay et al. 2010 (trees); Li et al. 2015 (the matrix mechanism); the prog
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,8 +43,8 @@ from dpopt.queries.ranges.weighted_ranges import loads_of
 class LevelProgram(LeveledProgram):
     """LB-1 to LB-5 as arrays."""
 
-    first: ClassVar[int] = 0
-    bins: ClassVar[int] = 0
+    first: int = field(default=0, init=False)
+    bins: int = field(default=0, init=False)
     loads: NDArray[np.float64]
     """Shape (g, k). c_gh, over the orthogonal parts that functions of the bins fall into; in one dimension one for each
     level."""
@@ -174,4 +173,8 @@ def best_level_budgets(
     program: LevelProgram, starts: Sequence[NDArray[np.float64]] | None = None, solver: str | Solver | None = None
 ) -> LevelBudgets:
     """Return amounts of least objective; as `best_budgets`, by the model of the program where a solver is named."""
+    if program.least:  # few need it, and Laplace noise has more local optima with it
+        found = best_level_budgets(replace(program, least=0.0), starts, solver)
+        if found.amounts[0] >= program.least * program.amount:
+            return found
     return best_budgets(program, starts=starts, solver=solver, model=None if solver is None else level_model(program))

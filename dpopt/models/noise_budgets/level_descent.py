@@ -20,6 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import partial
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +37,8 @@ _DROPPED = 0.004
 """A level with less than this share of the budget is not measured, and its share goes to the others, if that is no loss."""
 _LOSS = 0.001
 """All levels that are left out may cost this share of the objective together."""
-_MOST_SUBSETS, _MOST_STARTS, _POLISHED = 64, 200, 6
-_ROUGH, _FINE = 20, 500  # steps of a descent
+_MOST_SUBSETS, _MOST_STARTS, _POLISHED = 64, 300, 6
+_FINE = 500  # steps of a descent
 _SHARPNESS = (8.0, 64.0, 512.0)  # of the soft maximum over groups, one after the other
 _SHARPER = (64.0, 512.0, 4096.0)
 _GAP = 5e-4  # Gaussian noise: above it the search begins again nearby
@@ -63,6 +64,8 @@ class LeveledProgram(ABC):
     """Place of the level of single bins: 0 or -1."""
     least: float
     """Share of the budget that single bins get at least."""
+    rough: ClassVar[int] = _FINE
+    """Steps from each start, before the best are polished; fewer where ratios are slow to compute."""
 
     @property
     @abstractmethod
@@ -178,7 +181,7 @@ def best_shares(program: LeveledProgram, starts: Sequence[Numbers] | None = None
     """Return shares of the free part of the budget of least objective, of the levels that may be measured."""
     begun = _starts(program) if starts is None or program.gaussian else [np.sqrt(start) for start in starts]
     if len(begun) > 1:
-        rough = [_descend(program, start, _SHARPNESS[:1], _ROUGH) for start in begun]
+        rough = [_descend(program, start, _SHARPNESS[:1], program.rough) for start in begun]
         begun = sorted(rough, key=partial(_objective, program))[:_POLISHED]
     sharpness = _SHARPNESS if program.references.size > 1 else _SHARPNESS[:1]
     found = [_descend(program, start, sharpness) for start in begun]
@@ -229,8 +232,9 @@ def _descend(program: LeveledProgram, start: Numbers, sharpness: Sequence[float]
     point = start
     for sharp in sharpness:
         # Few variables: what L-BFGS-B saves is less than what its library's threads cost.
-        function, options = partial(_soft_objective, program, sharp), {"maxiter": steps, "gtol": 1e-7}
-        point = np.asarray(minimize(function, point, jac=True, method="BFGS", options=options).x, dtype=np.float64)
+        soft = partial(_soft_objective, program, sharp)
+        found = minimize(soft, point, jac=True, method="BFGS", options={"maxiter": steps, "gtol": 1e-7})
+        point = np.asarray(found.x, dtype=np.float64)
     return point
 
 

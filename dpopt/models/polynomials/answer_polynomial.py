@@ -74,7 +74,7 @@ def _least_bound(
     points: NDArray[np.float64], values: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return x with the least gamma + |weights x|, gamma >= |points x - values|, from least squares with both on."""
-    from scipy.optimize import minimize
+    from scipy.optimize import LinearConstraint, minimize
 
     ones = np.ones((len(points), 1))
     rows, right = np.block([[-points, ones], [points, ones]]), np.concatenate((-values, values))
@@ -90,7 +90,7 @@ def _least_bound(
         np.append(start, np.abs(points @ start - values).max()),
         jac=True,
         method="SLSQP",
-        constraints={"type": "ineq", "fun": lambda at: rows @ at - right, "jac": lambda at: rows},
+        constraints=LinearConstraint(rows, right),
         options={"maxiter": _STEPS, "ftol": _CLOSE},
     )
     return np.asarray(found.x[:-1]) if np.isfinite(found.x).all() else start
