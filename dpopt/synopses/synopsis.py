@@ -33,6 +33,7 @@ from dpopt.releases.declared_size import Total, contradiction
 from dpopt.releases.descriptions.description import notes_of
 from dpopt.releases.descriptions.verdict import Note, verdict_of_answers
 from dpopt.releases.folder_files import write_whole
+from dpopt.releases.plan import refuse_removed
 from dpopt.synopses.solved import Inference, Solved, solved_by
 
 _PLAN = "the plan"
@@ -153,6 +154,7 @@ class Synopsis(Shown, ABC):
         known, found = self.inferences(), {}
         for one in self.solved:
             if one.estimate not in known:
+                refuse_removed("estimate", one.estimate)
                 raise TranscriptError(f"found {one.estimate!r} solved; expected one of {', '.join(known)}")
             if not one.note:
                 inference = known[one.estimate]

@@ -28,8 +28,7 @@ EstimateOption = Annotated[
     typer.Option(
         "--estimate",
         help="How the sequence is estimated: posterior (means under the distribution of the noise), isotonic (the nearest "
-        "nondecreasing sequence), least-absolute (the nearest by absolute differences), rounded (the noisy counts, "
-        "sorted).",
+        "nondecreasing sequence), rounded (the noisy counts, sorted).",
         show_default="posterior, or what --solver was asked for",
     ),
 ]

@@ -105,13 +105,7 @@ class ResidualPrior:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResidualProgram:
-    """RA-1 to RA-4 as arrays.
-
-    Parameters
-    ----------
-    wholes, parts, spreads : (e,) int64, (e,) int64, (e,) float64
-        Marginal W, residual A in it, and s_AW, for each such pair (RA-3).
-    """
+    """RA-1 to RA-4 as arrays."""
 
     sets: MarginalSet
     """The residuals A: subsets of the workload's marginals of attributes with more than one code, by number of
@@ -119,6 +113,7 @@ class ResidualProgram:
     wholes: NDArray[np.int64]
     parts: NDArray[np.int64]
     spreads: Numbers
+    """Shape (e,). Marginal W, residual A in it, and s_AW, for each such pair (RA-3)."""
     weights: Numbers
     """Shape (M,). w_W."""
     prices: Numbers

@@ -48,6 +48,10 @@ RECORDS, QUERIES = Whole("the number of records"), Whole("the number of queries"
 _LEAST_VARIANCE = 1e-12  # 0 would stand for a count that is known exactly
 
 
+LEAST_SHARE_OF_BINS = 0.02
+"""Single bins always get at least this share of the budget: without them only wide ranges would have an answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class LevelNoise:
     """The amounts that a budget pays for on levels that divide all records; raises as `whole_amount` does."""
@@ -62,7 +66,7 @@ class LevelNoise:
 
     def program(self) -> dict[str, Any]:
         """Return the part of it that a program of noise budgets takes."""
-        return {"amount": whole_amount(self.budget), **self._noise()}
+        return {"amount": whole_amount(self.budget), "least": LEAST_SHARE_OF_BINS, **self._noise()}
 
     def plan(self, amounts: NDArray[np.float64], measured: Sequence[int], size: int | None) -> dict[str, Any]:
         """Return the part of it that a plan takes, if the measured levels get these amounts."""

@@ -14,14 +14,15 @@ from dpopt.errors import PlanError
 from dpopt.inference.histograms.mean_variance import MeanVariance
 from dpopt.inference.histograms.tree_least_squares import range_variances
 from dpopt.models.model import Model
-from dpopt.models.noise_budgets.hierarchy_budgets import HierarchyProgram, best_hierarchy_budgets, hierarchy_budgets
+from dpopt.models.noise_budgets.hierarchy_budgets import HierarchyProgram, hierarchy_budgets
+from dpopt.models.noise_budgets.level_descent import best_budgets
 from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.tree import Tree, deepened
 from dpopt.queries.ranges.weighted_ranges import WeightedRanges
 from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, check_scales, discard
 from dpopt.synopses.histograms.range_workload import NODES, parse_hierarchy_ranges
-from dpopt.synopses.histograms.tree_plan import LEAST_SHARE_OF_BINS, SINGLE_BINS, MeasuredLevel, TreePlan, check_bins
+from dpopt.synopses.histograms.tree_plan import SINGLE_BINS, MeasuredLevel, TreePlan, check_bins
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -105,14 +106,13 @@ def plan_hierarchy(
         levels=len(tree.levels),
         first=1 if noise.known_total else 0,
         **noise.program(),
-        least=LEAST_SHARE_OF_BINS,
     )
     if uniform:
         amounts = np.full(program.levels, program.amount / (program.levels - program.first))
         amounts[: program.first] = 0.0
     else:
         model = None if solver is None else _model(hierarchy, text, program)
-        found = best_hierarchy_budgets(program, solver, model)
+        found = best_budgets(program, solver=solver, model=model)
         on_solved(found.solved, found.gap)
         amounts = found.amounts
     depths = tuple(np.flatnonzero(amounts)[::-1].tolist())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,7 +22,7 @@ from dpopt.queries.ranges.tree import Tree
 from dpopt.queries.ranges.weighted_ranges import height_of
 from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, check_rising, check_scales, discard
 from dpopt.synopses.histograms.range_workload import WORST, RangeWorkload, worst_ranges
-from dpopt.synopses.histograms.tree_plan import LEAST_SHARE_OF_BINS, SINGLE_BINS, MeasuredLevel, TreePlan, check_bins
+from dpopt.synopses.histograms.tree_plan import SINGLE_BINS, MeasuredLevel, TreePlan, check_bins
 
 _WORST_ROUNDS, _WORST_AT_ONCE, _WORST_ENOUGH = 30, 4, 1.01  # of ranges that join; how much worse they are
 _BETTER = 0.995  # what a search from all starts has to reach
@@ -139,12 +139,12 @@ def _spread(
 
     program = program_of(workload)
     if workload.text != WORST:
-        return workload, _best(program, solver=solver)
+        return workload, best_level_budgets(program, solver=solver)
     chosen = workload.with_ranges(_bad_ranges(program, bins), bins)
     workload, best = _spread_for_the_worst(chosen, bins, program_of)
     if solver is None:
         return workload, best
-    return workload, _best(program_of(workload), solver=solver)
+    return workload, best_level_budgets(program_of(workload), solver=solver)
 
 
 def _spread_for_the_worst(
@@ -157,7 +157,7 @@ def _spread_for_the_worst(
     begins from them.
     """
     program = program_of(workload)
-    found = _best(program)
+    found = best_level_budgets(program)
     best, least = found, np.inf
     searched = True
     for _ in range(_WORST_ROUNDS):
@@ -169,11 +169,11 @@ def _spread_for_the_worst(
         if worse:
             workload, searched = workload.with_ranges(worse, bins), program.gaussian
             program = program_of(workload)
-            found = _best(program, [np.maximum(found.amounts / program.amount, _LEAST_START)])
+            found = best_level_budgets(program, [np.maximum(program.shares(found.amounts), _LEAST_START)])
             continue
         if searched:
             break
-        found, searched = _best(program), True
+        found, searched = best_level_budgets(program), True
         if program.objective(found.amounts) >= _BETTER * least:
             break
     return workload, LevelBudgets(best.amounts, freeze(program.variances(best.amounts)), best.gap)
@@ -189,19 +189,3 @@ def _bad_ranges(program: LevelProgram, bins: int) -> list[tuple[int, int]]:
         worst = worst_ranges(program, amounts, bins, _WORST_AT_ONCE)
         found.update((start, stop) for start, stop, _ in worst)
     return sorted(found)
-
-
-def _best(
-    program: LevelProgram, starts: Sequence[NDArray[np.float64]] | None = None, solver: str | Solver | None = None
-) -> LevelBudgets:
-    return with_single_bins(program, best_level_budgets(program, starts, solver))
-
-
-def with_single_bins(program: LevelProgram, found: LevelBudgets) -> LevelBudgets:
-    """Return the budgets with at least `LEAST_SHARE_OF_BINS` for the first level."""
-    least = LEAST_SHARE_OF_BINS * program.amount
-    if found.amounts[0] >= least:
-        return found
-    amounts = found.amounts * ((program.amount - least) / (program.amount - found.amounts[0]))
-    amounts[0] = least
-    return LevelBudgets(freeze(amounts), freeze(program.variances(amounts)), None, found.solved)

@@ -34,7 +34,6 @@ from dpopt.synopses.histograms.counts_plan import (
     noise_variance,
 )
 from dpopt.synopses.histograms.grids.box_workload import BoxWorkload, cubes, starting_shares
-from dpopt.synopses.histograms.histogram_plan import with_single_bins
 from dpopt.synopses.histograms.in_rounds import ROUNDS, halved_level
 
 LARGEST_GRID = 2**22
@@ -190,9 +189,7 @@ def _spread(
     def spread(chosen: list[Level]) -> tuple[list[Level], LevelBudgets, float]:
         levels = chosen[:-1] if noise.known_total and len(chosen) > 1 and chosen[-1] == tops else chosen
         program = workload.program(levels, **noise.program(), known_total=noise.known_total)
-        budgets = with_single_bins(
-            program, best_level_budgets(program, starting_shares(levels, workload.shape), solver)
-        )
+        budgets = best_level_budgets(program, starting_shares(levels, workload.shape), solver)
         return levels, budgets, program.objective(budgets.amounts)
 
     tops = grid_heights(workload.shape)

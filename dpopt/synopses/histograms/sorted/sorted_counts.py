@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import ProgramError, TranscriptError, WorkloadError
 from dpopt.inference.histograms.sorted.degree_sequences import NearestGraphical, is_graphical, nearest_graphical
-from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_median
+from dpopt.inference.histograms.sorted.isotonic import isotonic
 from dpopt.inference.histograms.sorted.monotone_posterior import NoiseDistribution, band, monotone_posterior
 from dpopt.inference.histograms.tree_least_squares import whole_of_total
 from dpopt.models.histograms.graphical_sequence import graphical_coefficients, graphical_sequence
-from dpopt.models.histograms.isotonic_regression import isotonic_median_regression, isotonic_regression
-from dpopt.models.model import Model
+from dpopt.models.histograms.isotonic_regression import isotonic_regression
 from dpopt.models.model_size import ModelSize, refuse_solver
 from dpopt.programs.solver import Capability, Solver
 from dpopt.releases.plan import choice
@@ -42,24 +41,17 @@ class SortedEstimate(enum.Enum):
     `ISOTONIC`: the nearest nondecreasing sequence (Hay et al. 2010); assumes nothing, and serves where the noise hides
     the shape of the sequence.
 
-    `LEAST_ABSOLUTE`: the nearest by the sum of absolute differences, which is most likely under Laplace noise; assumes
-    nothing either.
-
     `ROUNDED`: the noisy counts, sorted and cut at the bounds: what the others are to be measured against.
     """
 
     POSTERIOR = "posterior"
     ISOTONIC = "isotonic"
-    LEAST_ABSOLUTE = "least-absolute"
     ROUNDED = "rounded"
 
 
 def sorted_model_sizes(length: int) -> dict[str, ModelSize]:
-    """Return kind and size of the models of this number of sorted counts."""
-    return {
-        SortedEstimate.ISOTONIC.value: ModelSize(Capability.CONVEX_QP, 4 * length),
-        SortedEstimate.LEAST_ABSOLUTE.value: ModelSize(Capability.LP, 6 * length),
-    }
+    """Return kind and size of the model of this number of sorted counts."""
+    return {SortedEstimate.ISOTONIC.value: ModelSize(Capability.CONVEX_QP, 4 * length)}
 
 
 def nearest_sequence(
@@ -68,8 +60,6 @@ def nearest_sequence(
     """Return an estimate other than the posterior, (n,), nondecreasing but at breaks, and from 0 to `largest`."""
     if estimate is SortedEstimate.ISOTONIC:
         return isotonic(noisy, lower=0, upper=largest, breaks=breaks)
-    if estimate is SortedEstimate.LEAST_ABSOLUTE:
-        return isotonic_median(noisy, lower=0, upper=largest, breaks=breaks)
     in_order = np.concatenate([np.sort(part) for part in np.split(noisy, breaks)])
     found: NDArray[np.float64] = np.clip(in_order, 0, largest).astype(np.float64)
     return found
@@ -264,15 +254,11 @@ class SortedCountsRelease(Synopsis):
         return replace(self, total=total, solved=())  # what was solved has another total
 
     def inferences(self) -> dict[str, Inference]:
-        """Return the estimates that are models: `isotonic` and `least-absolute`, which gets its total as `with_total` says."""
-        bounds: dict[str, Any] = {"lower": 0, "upper": self._most, "breaks": self._breaks}
+        """Return the estimate that is a model, `isotonic`."""
         total = self.total if self.ranked is None else None
-        made: dict[str, Callable[[], Model]] = {
-            "isotonic": partial(isotonic_regression, self._used, total=total, **bounds),
-            "least-absolute": partial(isotonic_median_regression, self._used, **bounds),
-        }
+        model = partial(isotonic_regression, self._used, lower=0, upper=self._most, total=total, breaks=self._breaks)
         return {
-            name: Inference(size, made[name], lambda found: self._in_order(found["s"]))
+            name: Inference(size, model, lambda found: self._in_order(found["s"]))
             for name, size in sorted_model_sizes(self.noisy.size).items()
         }
 
