@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.inference.interactions import interaction_scales, shrunken_counts
+from dpopt.inference.interactions import interaction_scales, scales_at_distances, shrunken_counts
 from dpopt.models.noise_budgets.residual_allocation import prices
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import cell_codes, coarse_cells, coarser, residuals_of
@@ -121,6 +121,31 @@ def with_coarse_tables(
     _, cells, apart, _ = _coarse_deviations(pairs, parts, deviations, variances, predicted, measured)
     moved = (apart - np.bincount(cells, deviations, apart.size)) / np.bincount(cells)
     return estimates + residuals_of(pairs, moved[cells])
+
+
+def spread_tables(
+    pairs: MarginalSet,
+    parts: NDArray[np.int64],
+    predicted: NDArray[np.float64],
+    independent: NDArray[np.float64],
+    size: float,
+    measured: tuple[NDArray[np.float64], NDArray[np.float64]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return noisy counts of pairs by their coarse tables alone, (cells,), the s^2 of each pair, (M,), and its scale t, (M,).
+
+    `predicted` are the counts that `coarse_predictions` returned, in proportion to which the noise of a coarse cell is
+    spread over its cells, and `independent` those that it was given; other parameters are its own. The s^2 is that of
+    residuals with as much noise in the mean of all cells. The scale is that of what `predicted` says beyond independence.
+    """
+    coarse = MarginalSet(coarser(pairs.domains, parts), pairs.attributes)
+    cells = coarse_cells(pairs, coarse, parts)
+    whole, before = (np.bincount(cells, one, coarse.number_of_cells) for one in (predicted, independent))
+    apart = measured[0] - residuals_of(coarse, whole)
+    shares = predicted / np.maximum(whole, _LEAST)[cells]
+    squares = np.add.reduceat(shares**2, pairs.starts[:-1]) / coarse.cells()
+    distances = np.add.reduceat(np.abs(whole - before), coarse.starts[:-1]) / (2 * size)
+    scales = scales_at_distances(coarse, before, size)[:, -1] * distances**2
+    return predicted + apart[cells] * shares, measured[1] * prices(coarse) * squares / prices(pairs), scales
 
 
 def _coarse_deviations(

@@ -5,6 +5,7 @@ All of it is computed from released values: it costs no privacy.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -23,7 +24,7 @@ from dpopt.algorithms.measured.stages import (
     sets_of,
     typical_variances,
 )
-from dpopt.inference.coarse_tables import coarse_predictions, column_parts, with_coarse_tables
+from dpopt.inference.coarse_tables import coarse_predictions, column_parts, spread_tables, with_coarse_tables
 from dpopt.inference.interactions import (
     DISTANCES,
     ROUNDS,
@@ -46,6 +47,7 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import (
     Residuals,
     cell_variances,
+    coarse_cells,
     coarser,
     largest_parts,
     marginals_from_residuals,
@@ -307,17 +309,19 @@ class Known:
         of scale t; one strength serves all, so that a marginal of scale t counts t times the strength.
         """
         used = self.usable()
-        sets = self.sets.take(used)
-        values, spread = self._noisy(sets)
-        several, scales = self.sets.widths()[used] > 1, self.scales[used]
+        sets, scales = self.sets.take(used), np.array(self.scales)
+        values, spread = self._noisy(sets, spread=True)
+        if self.coarse is not None:
+            scales[self.of_order(2)] += self._by_coarse_tables(self.coarse)[2]
+        several, scales = self.sets.widths()[used] > 1, scales[used]
         known = scales[several & (scales > 0)]
         strength = float(1 / np.quantile(known, TYPICAL)) if known.size else 0.0
         pull = np.where(several, np.clip(strength * scales, _LEAST_PULL, _MOST_PULL), 1.0)
         problem = self._fitting(sets, values, pull / spread**2)
         return problem, strength, self._one_way(problem)
 
-    def thinned(self, seed: int) -> tuple[Known, NDArray[np.float64]]:
-        """Return the estimates with a quarter more variance, and residuals (cells,) whose noise is independent of them.
+    def thinned(self, seed: int) -> tuple[Known, list[NDArray[np.float64]]]:
+        """Return the estimates with a quarter more variance, and residuals whose noise is independent of them.
 
         Of y with noise of variance s^2, and z of the same distribution, y + z / 2 and y - 2 z have independent noise of
         variances 5/4 s^2 and 5 s^2. Source: Neufeld, Dharamshi, Gao and Witten (2024), data thinning.
@@ -326,11 +330,35 @@ class Known:
         with np.errstate(divide="ignore"):
             spread = np.repeat(np.where(self.precision > 0, self.precision**-0.5, 0.0), cells)
         drawn = residuals_of(self.sets, spread * normals(seed, spread.size))
-        other = Known(self.job, self.plan, parts=self.parts, coarse=self.coarse)
+        other, fresh = Known(self.job, self.plan, parts=self.parts), [self.estimates - 2 * drawn]
         other.estimates, other.precision = self.estimates + drawn / 2, self.precision / 1.25
+        if self.coarse is not None:
+            tables, (values, variances) = self.coarse_tables(), self.coarse
+            spread = np.repeat(np.where(np.isfinite(variances), variances, 0.0) ** 0.5, tables.cells())
+            drawn = residuals_of(tables, spread * normals(seed + 1, spread.size))
+            other.coarse = values + drawn / 2, variances * 1.25
+            fresh.append(values - 2 * drawn)
         other.likelihoods = self.likelihoods
         other.update(int(self.sets.widths().max()))
-        return other, self.estimates - 2 * drawn
+        return other, fresh
+
+    def coarse_tables(self) -> MarginalSet:
+        """Return the coarse tables of all pairs."""
+        return MarginalSet(coarser(self.sets.domains, self._parts()), self.sets.attributes[self.of_order(2)])
+
+    def added_up(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the cells of coarse tables, given those of all sets, (cells,)."""
+        pairs, tables = self.of_order(2), self.coarse_tables()
+        cells = coarse_cells(self.sets.take(pairs), tables, self._parts())
+        return np.bincount(cells, values[self._cells(pairs)], tables.number_of_cells).astype(np.float64)
+
+    def _by_coarse_tables(
+        self, measured: tuple[NDArray[np.float64], NDArray[np.float64]]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return what coarse tables alone say of pairs (`dpopt.inference.coarse_tables.spread_tables`)."""
+        ones, (pairs, predicted) = self.of_order(1), self.predicted(2)
+        independent = predicted_counts(pairs, self.sets.take(ones), self.counts[self._cells(ones)], self.plan.size)
+        return spread_tables(pairs, self._parts(), predicted, independent, self.plan.size, measured)
 
     def shares_of(self, records: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the share of the records in every cell, (cells,)."""
@@ -349,8 +377,8 @@ class Known:
         """
         shares = self.counts / self.plan.size
         if records is not None:
-            part = parts[self.sets.widths() - 1] * (self.coarse is None or self._of_measured_pairs())
-            shares = shares + np.repeat(part, self.sets.cells()) * (self.shares_of(records) - shares)
+            part = np.repeat(parts[self.sets.widths() - 1], self.sets.cells())
+            shares = shares + part * (self.shares_of(records) - shares)
         _, wholes, inside = subsets_of(self.marginals)
         places = np.unique(largest_parts(self.marginals, wholes, inside))  # the workload's own sets
         places = places[places >= 0]
@@ -362,15 +390,6 @@ class Known:
         one_way = kept.nearest(shares[: kept.values.size], number)
         values = np.clip(self._with_margins(sets, np.clip(values, *limits), one_way), *limits)
         return replace(self._fitting(sets, values, np.full(len(sets), float(self.plan.size) ** 2)), kept=kept)
-
-    def _of_measured_pairs(self) -> NDArray[np.bool_]:
-        """Return of which sets all pairs were measured, (A,): of others records know less than coarse tables say."""
-        pairs, rows = self.of_order(2), self.sets.attributes
-        measured = np.eye(len(self.job.schema) + 1, dtype=bool)
-        measured[-1] = measured[:, -1] = True  # no attribute
-        first, second = rows[pairs, 0], rows[pairs, 1]
-        measured[first, second] = measured[second, first] = self.precision[pairs] > 0
-        return np.asarray(measured[rows[:, :, None], rows[:, None, :]].all(axis=(1, 2)))
 
     def kept(self) -> KeptMarginals:
         """Return the one-way marginals that rows keep: the nearest feasible ones, within half a deviation of their noise.
@@ -412,17 +431,25 @@ class Known:
             result[places] = block.reshape(places.shape)
         return result
 
-    def _noisy(self, sets: MarginalSet) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return noisy marginals, (cells,), and the deviation of their cells' noise, (M,), in shares; inf: not all measured."""
+    def _noisy(self, sets: MarginalSet, *, spread: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return noisy marginals, (cells,), and the deviation of their cells' noise, (M,), in shares; inf: not all measured.
+
+        With `spread`, pairs of which coarse tables alone were measured are what these say.
+        """
         with np.errstate(divide="ignore"):
             each = 1 / self.precision
-        variances, estimates, pairs = cell_variances(self.sets, each, sets), self.estimates, self.of_order(2)
+        estimates, pairs = self.estimates, self.of_order(2)
         if self.parts is not None and self.coarse is not None:
             fine, predicted, cells = *self.predicted(2), self._cells(pairs)
             estimates = estimates.copy()
             estimates[cells] = with_coarse_tables(
                 fine, self.parts, estimates[cells], each[pairs], predicted, self.coarse
             )
+            if spread:
+                (counts, noise, _), rest = self._by_coarse_tables(self.coarse), np.isinf(each[pairs])
+                estimates[cells] = np.where(np.repeat(rest, fine.cells()), residuals_of(fine, counts), estimates[cells])
+                each[pairs] = np.where(rest, noise, each[pairs])
+        variances = cell_variances(self.sets, each, sets)
         values = marginals_from_residuals(self.sets, estimates, sets, self.plan.size)
         return values / self.plan.size, np.sqrt(variances) / self.plan.size
 
@@ -491,7 +518,10 @@ class Known:
 
     def usable(self) -> NDArray[np.int64]:
         """Return the sets to fit: measured with all their subsets, and of one attribute only where no larger one says it."""
-        good = {tuple(row[row >= 0].tolist()) for row in self.sets.attributes[np.flatnonzero(self.precision > 0)]}
+        measured = self.precision > 0
+        if self.coarse is not None:
+            measured[self.of_order(2)] |= np.isfinite(self.coarse[1])
+        good = {tuple(row[row >= 0].tolist()) for row in self.sets.attributes[measured]}
         whole: set[tuple[int, ...]] = set()
         for one in sorted(good, key=len):
             if len(one) == 1 or all(one[:skip] + one[skip + 1 :] in whole for skip in range(len(one))):
@@ -516,25 +546,29 @@ class Known:
         return result
 
 
-def best_parts(known: Known, records: NDArray[np.int32], fresh: NDArray[np.float64]) -> NDArray[np.float64]:
+def best_parts(known: Known, records: NDArray[np.int32], fresh: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return, for each order, the weight of records' answers against counts after shrinkage, from 0 to 1, (orders,).
 
-    Least squares to fresh residuals (cells,), whose noise neither knows, under a prior of mean 1/2 and standard
-    deviation 1/4. An order without measurements gets the part of the one below.
+    Least squares to fresh residuals, of all sets and of coarse tables if these were measured, whose noise neither
+    knows, under a prior of mean 1/2 and standard deviation 1/4. An order without measurements gets the part of the one
+    below.
     """
-    sets = known.sets
-    own = residuals_of(sets, known.counts)
-    apart = residuals_of(sets, known.plan.size * known.shares_of(records)) - own
-    measured = np.repeat(known.precision > 0, sets.cells())
-    order = np.repeat(sets.widths(), sets.cells())
-    weights = np.repeat(known.precision * 1.25 / 5, sets.cells())  # one over the variance of the fresh noise
-    parts = np.zeros(int(sets.widths().max()))
+    counts, answers, sets = known.counts, known.plan.size * known.shares_of(records), known.sets
+    apart, gaps = residuals_of(sets, answers - counts), fresh[0] - residuals_of(sets, counts)
+    precision, order, cells = known.precision, sets.widths(), sets.cells()
+    if known.coarse is not None:
+        tables, own = known.coarse_tables(), known.added_up(counts)
+        apart = np.append(apart, residuals_of(tables, known.added_up(answers) - own))
+        gaps = np.append(gaps, fresh[1] - residuals_of(tables, own))
+        precision, order = np.append(precision, 1 / known.coarse[1]), np.append(order, tables.widths())
+        cells = np.append(cells, tables.cells())
+    weighted = apart * np.repeat(precision * 1.25 / 5, cells)  # by one over the variance of the fresh noise
+    parts = np.zeros(int(order.max()))
     for width in range(1, parts.size + 1):
-        some = measured & (order == width)
+        some = np.repeat((precision > 0) & (order == width), cells)
         if some.any():
-            weighted = weights[some] * apart[some]
-            information = float(weighted @ apart[some]) + _SURE
-            parts[width - 1] = np.clip((weighted @ (fresh[some] - own[some]) + _SURE / 2) / information, 0.0, 1.0)
+            information = float(weighted[some] @ apart[some]) + _SURE
+            parts[width - 1] = np.clip((weighted[some] @ gaps[some] + _SURE / 2) / information, 0.0, 1.0)
         elif width > 1:
             parts[width - 1] = parts[width - 2]
     return parts

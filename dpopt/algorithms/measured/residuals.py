@@ -184,7 +184,7 @@ def _fitted(
             found.append(fit_to(problem, one_way, start, **how).records)
         return np.concatenate(found)
 
-    if not known.scales[known.sets.widths() > 1].any():
+    if not suggested[1] > 0:
         mixed = known.mixed(None, np.zeros(0), kept, plain)
         return [fit_to(mixed, suggested[2], None, records=plain, sweeps=chosen.sweeps)]
 
