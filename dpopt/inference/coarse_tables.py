@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.inference.interactions import interaction_scales, scales_at_distances, shrunken_counts
+from dpopt.inference.interactions import interaction_scales, shrunken_counts
 from dpopt.models.noise_budgets.residual_allocation import prices
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import cell_codes, coarse_cells, coarser, residuals_of
@@ -112,40 +112,22 @@ def with_coarse_tables(
     variances: NDArray[np.float64],
     predicted: NDArray[np.float64],
     measured: tuple[NDArray[np.float64], NDArray[np.float64]],
-) -> NDArray[np.float64]:
-    """Return noisy residuals of pairs, (cells,), moved evenly over the cells of a part to agree with coarse tables.
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return noisy residuals of pairs, (cells,), that agree with coarse tables, and their s^2, (M,).
 
-    Parameters are those of `coarse_predictions`; `estimates` are noisy residuals, 0 where nothing was measured.
+    Parameters are those of `coarse_predictions`; `estimates` are noisy residuals. They move evenly over the cells of a
+    part, where nothing was measured in proportion to predictions, and from these. The s^2 is then the mean along the
+    directions in which coarse cells move.
     """
-    deviations = estimates - residuals_of(pairs, predicted)
-    _, cells, apart, _ = _coarse_deviations(pairs, parts, deviations, variances, predicted, measured)
-    moved = (apart - np.bincount(cells, deviations, apart.size)) / np.bincount(cells)
-    return estimates + residuals_of(pairs, moved[cells])
-
-
-def spread_tables(
-    pairs: MarginalSet,
-    parts: NDArray[np.int64],
-    predicted: NDArray[np.float64],
-    independent: NDArray[np.float64],
-    size: float,
-    measured: tuple[NDArray[np.float64], NDArray[np.float64]],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return noisy counts of pairs by their coarse tables alone, (cells,), the s^2 of each pair, (M,), and its scale t, (M,).
-
-    `predicted` are the counts that `coarse_predictions` returned, in proportion to which the noise of a coarse cell is
-    spread over its cells, and `independent` those that it was given; other parameters are its own. The s^2 is that of
-    residuals with as much noise in the mean of all cells. The scale is that of what `predicted` says beyond independence.
-    """
-    coarse = MarginalSet(coarser(pairs.domains, parts), pairs.attributes)
-    cells = coarse_cells(pairs, coarse, parts)
-    whole, before = (np.bincount(cells, one, coarse.number_of_cells) for one in (predicted, independent))
-    apart = measured[0] - residuals_of(coarse, whole)
-    shares = predicted / np.maximum(whole, _LEAST)[cells]
-    squares = np.add.reduceat(shares**2, pairs.starts[:-1]) / coarse.cells()
-    distances = np.add.reduceat(np.abs(whole - before), coarse.starts[:-1]) / (2 * size)
-    scales = scales_at_distances(coarse, before, size)[:, -1] * distances**2
-    return predicted + apart[cells] * shares, measured[1] * prices(coarse) * squares / prices(pairs), scales
+    known = np.repeat(np.isfinite(variances), pairs.cells())
+    deviations = np.where(known, estimates - residuals_of(pairs, predicted), 0.0)
+    coarse, cells, apart, _ = _coarse_deviations(pairs, parts, deviations, variances, predicted, measured)
+    mass = np.where(known, 1.0, np.maximum(predicted, _LEAST))
+    shares = mass / np.bincount(cells, mass)[cells]
+    moved = (apart - np.bincount(cells, deviations, apart.size))[cells] * shares
+    lengths = np.add.reduceat(shares**2, pairs.starts[:-1]) / coarse.cells()
+    along = np.where(np.isfinite(variances), variances, measured[1] * lengths)
+    return residuals_of(pairs, predicted + deviations + moved), along
 
 
 def _coarse_deviations(

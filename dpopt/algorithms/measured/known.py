@@ -5,7 +5,6 @@ All of it is computed from released values: it costs no privacy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -24,7 +23,7 @@ from dpopt.algorithms.measured.stages import (
     sets_of,
     typical_variances,
 )
-from dpopt.inference.coarse_tables import coarse_predictions, column_parts, spread_tables, with_coarse_tables
+from dpopt.inference.coarse_tables import coarse_predictions, column_parts, with_coarse_tables
 from dpopt.inference.interactions import (
     DISTANCES,
     ROUNDS,
@@ -34,6 +33,7 @@ from dpopt.inference.interactions import (
     onto_simplices,
     predicted_counts,
     says_something,
+    scales_at_distances,
     shrunken_counts,
 )
 from dpopt.inference.measured_residuals import MeasuredResiduals
@@ -312,7 +312,7 @@ class Known:
         sets, scales = self.sets.take(used), np.array(self.scales)
         values, spread = self._noisy(sets, spread=True)
         if self.coarse is not None:
-            scales[self.of_order(2)] += self._by_coarse_tables(self.coarse)[2]
+            scales[self.of_order(2)] += self._coarse_scales()
         several, scales = self.sets.widths()[used] > 1, scales[used]
         known = scales[several & (scales > 0)]
         strength = float(1 / np.quantile(known, TYPICAL)) if known.size else 0.0
@@ -320,45 +320,67 @@ class Known:
         problem = self._fitting(sets, values, pull / spread**2)
         return problem, strength, self._one_way(problem)
 
-    def thinned(self, seed: int) -> tuple[Known, list[NDArray[np.float64]]]:
-        """Return the estimates with a quarter more variance, and residuals whose noise is independent of them.
+    def thinned(self, seed: int) -> tuple[Known, Known]:
+        """Return the estimates with a quarter more variance, and fresh measurements whose noise is independent of them.
 
         Of y with noise of variance s^2, and z of the same distribution, y + z / 2 and y - 2 z have independent noise of
         variances 5/4 s^2 and 5 s^2. Source: Neufeld, Dharamshi, Gao and Witten (2024), data thinning.
         """
-        cells = self.sets.cells()
         with np.errstate(divide="ignore"):
-            spread = np.repeat(np.where(self.precision > 0, self.precision**-0.5, 0.0), cells)
+            spread = np.repeat(np.where(self.precision > 0, self.precision**-0.5, 0.0), self.sets.cells())
         drawn = residuals_of(self.sets, spread * normals(seed, spread.size))
-        other, fresh = Known(self.job, self.plan, parts=self.parts), [self.estimates - 2 * drawn]
+        other, fresh = (Known(self.job, self.plan, parts=self.parts) for _ in range(2))
         other.estimates, other.precision = self.estimates + drawn / 2, self.precision / 1.25
+        fresh.estimates, fresh.precision = self.estimates - 2 * drawn, self.precision / 5
         if self.coarse is not None:
             tables, (values, variances) = self.coarse_tables(), self.coarse
             spread = np.repeat(np.where(np.isfinite(variances), variances, 0.0) ** 0.5, tables.cells())
             drawn = residuals_of(tables, spread * normals(seed + 1, spread.size))
-            other.coarse = values + drawn / 2, variances * 1.25
-            fresh.append(values - 2 * drawn)
+            other.coarse, fresh.coarse = (values + drawn / 2, 1.25 * variances), (values - 2 * drawn, 5 * variances)
         other.likelihoods = self.likelihoods
         other.update(int(self.sets.widths().max()))
         return other, fresh
+
+    def best_parts(self, records: NDArray[np.int32], fresh: Known) -> NDArray[np.float64]:
+        """Return, for each order, the weight of records' answers against counts after shrinkage, from 0 to 1, (orders,).
+
+        Least squares to fresh residuals, also of coarse tables, whose noise neither knows, under a prior of mean 1/2 and
+        standard deviation 1/4. An order without measurements gets the part of the one below.
+        """
+        sets, counts, parts = self.sets, self.counts, [0.0]
+        moved, pairs = self.plan.size * self.shares_of(records) - counts, self._cells(self.of_order(2))
+        own, gaps = residuals_of(sets, moved), fresh.estimates - residuals_of(sets, counts)
+        weights, orders = (np.repeat(each, sets.cells()) for each in (fresh.precision, sets.widths()))
+        if fresh.coarse is not None:
+            tables, (values, variances) = self.coarse_tables(), fresh.coarse
+            own = np.append(own, residuals_of(tables, self.added_up(moved[pairs])))
+            gaps = np.append(gaps, values - residuals_of(tables, self.added_up(counts[pairs])))
+            weights = np.append(weights, np.repeat(1 / variances, tables.cells()))
+            orders = np.append(orders, np.full(values.size, 2))
+        for width in range(1, int(sets.widths().max()) + 1):
+            some = (orders == width) & (weights > 0)
+            weighted = weights[some] * own[some]
+            ratio = (weighted @ gaps[some] + _SURE / 2) / (weighted @ own[some] + _SURE)
+            parts.append(float(np.clip(ratio, 0.0, 1.0)) if some.any() else parts[-1])
+        return np.array(parts[1:])
 
     def coarse_tables(self) -> MarginalSet:
         """Return the coarse tables of all pairs."""
         return MarginalSet(coarser(self.sets.domains, self._parts()), self.sets.attributes[self.of_order(2)])
 
     def added_up(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the cells of coarse tables, given those of all sets, (cells,)."""
-        pairs, tables = self.of_order(2), self.coarse_tables()
-        cells = coarse_cells(self.sets.take(pairs), tables, self._parts())
-        return np.bincount(cells, values[self._cells(pairs)], tables.number_of_cells).astype(np.float64)
+        """Return the cells of coarse tables, given those of pairs, (cells of pairs,)."""
+        tables = self.coarse_tables()
+        cells = coarse_cells(self.sets.take(self.of_order(2)), tables, self._parts())
+        return np.bincount(cells, values, tables.number_of_cells).astype(np.float64)
 
-    def _by_coarse_tables(
-        self, measured: tuple[NDArray[np.float64], NDArray[np.float64]]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return what coarse tables alone say of pairs (`dpopt.inference.coarse_tables.spread_tables`)."""
-        ones, (pairs, predicted) = self.of_order(1), self.predicted(2)
+    def _coarse_scales(self) -> NDArray[np.float64]:
+        """Return the scale t of what coarse tables say of each pair beyond independence, (pairs,)."""
+        ones, (pairs, predicted), tables = self.of_order(1), self.predicted(2), self.coarse_tables()
         independent = predicted_counts(pairs, self.sets.take(ones), self.counts[self._cells(ones)], self.plan.size)
-        return spread_tables(pairs, self._parts(), predicted, independent, self.plan.size, measured)
+        before = self.added_up(independent)
+        apart = np.add.reduceat(np.abs(self.added_up(predicted) - before), tables.starts[:-1]) / (2 * self.plan.size)
+        return scales_at_distances(tables, before, self.plan.size)[:, -1] * apart**2
 
     def shares_of(self, records: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the share of the records in every cell, (cells,)."""
@@ -434,21 +456,18 @@ class Known:
     def _noisy(self, sets: MarginalSet, *, spread: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return noisy marginals, (cells,), and the deviation of their cells' noise, (M,), in shares; inf: not all measured.
 
-        With `spread`, pairs of which coarse tables alone were measured are what these say.
+        With `spread`, coarse tables measure pairs too.
         """
         with np.errstate(divide="ignore"):
             each = 1 / self.precision
         estimates, pairs = self.estimates, self.of_order(2)
         if self.parts is not None and self.coarse is not None:
-            fine, predicted, cells = *self.predicted(2), self._cells(pairs)
+            (fine, predicted), cells, own = self.predicted(2), self._cells(pairs), each[pairs]
             estimates = estimates.copy()
-            estimates[cells] = with_coarse_tables(
-                fine, self.parts, estimates[cells], each[pairs], predicted, self.coarse
+            estimates[cells], along = with_coarse_tables(
+                fine, self.parts, estimates[cells], own, predicted, self.coarse
             )
-            if spread:
-                (counts, noise, _), rest = self._by_coarse_tables(self.coarse), np.isinf(each[pairs])
-                estimates[cells] = np.where(np.repeat(rest, fine.cells()), residuals_of(fine, counts), estimates[cells])
-                each[pairs] = np.where(rest, noise, each[pairs])
+            each[pairs] = along if spread else own
         variances = cell_variances(self.sets, each, sets)
         values = marginals_from_residuals(self.sets, estimates, sets, self.plan.size)
         return values / self.plan.size, np.sqrt(variances) / self.plan.size
@@ -544,34 +563,6 @@ class Known:
             if counts.sum() > 0:
                 result[offsets[attribute] + domains.codes[start : start + count]] = counts / counts.sum()
         return result
-
-
-def best_parts(known: Known, records: NDArray[np.int32], fresh: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return, for each order, the weight of records' answers against counts after shrinkage, from 0 to 1, (orders,).
-
-    Least squares to fresh residuals, of all sets and of coarse tables if these were measured, whose noise neither
-    knows, under a prior of mean 1/2 and standard deviation 1/4. An order without measurements gets the part of the one
-    below.
-    """
-    counts, answers, sets = known.counts, known.plan.size * known.shares_of(records), known.sets
-    apart, gaps = residuals_of(sets, answers - counts), fresh[0] - residuals_of(sets, counts)
-    precision, order, cells = known.precision, sets.widths(), sets.cells()
-    if known.coarse is not None:
-        tables, own = known.coarse_tables(), known.added_up(counts)
-        apart = np.append(apart, residuals_of(tables, known.added_up(answers) - own))
-        gaps = np.append(gaps, fresh[1] - residuals_of(tables, own))
-        precision, order = np.append(precision, 1 / known.coarse[1]), np.append(order, tables.widths())
-        cells = np.append(cells, tables.cells())
-    weighted = apart * np.repeat(precision * 1.25 / 5, cells)  # by one over the variance of the fresh noise
-    parts = np.zeros(int(order.max()))
-    for width in range(1, parts.size + 1):
-        some = np.repeat((precision > 0) & (order == width), cells)
-        if some.any():
-            information = float(weighted[some] @ apart[some]) + _SURE
-            parts[width - 1] = np.clip((weighted[some] @ gaps[some] + _SURE / 2) / information, 0.0, 1.0)
-        elif width > 1:
-            parts[width - 1] = parts[width - 2]
-    return parts
 
 
 def normals(seed: int, count: int) -> NDArray[np.float64]:
