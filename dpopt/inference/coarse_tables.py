@@ -116,8 +116,8 @@ def with_coarse_tables(
     """Return noisy residuals of pairs, (cells,), that agree with coarse tables, and their s^2, (M,).
 
     Parameters are those of `coarse_predictions`; `estimates` are noisy residuals. They move evenly over the cells of a
-    part, where nothing was measured in proportion to predictions, and from these. The s^2 is then the mean along the
-    directions in which coarse cells move.
+    part, where nothing was measured in proportion to predictions, and from these. Cells of s^2 then have the variance of
+    coarse cells along the directions in which these move, in the mean.
     """
     known = np.repeat(np.isfinite(variances), pairs.cells())
     deviations = np.where(known, estimates - residuals_of(pairs, predicted), 0.0)
@@ -125,7 +125,7 @@ def with_coarse_tables(
     mass = np.where(known, 1.0, np.maximum(predicted, _LEAST))
     shares = mass / np.bincount(cells, mass)[cells]
     moved = (apart - np.bincount(cells, deviations, apart.size))[cells] * shares
-    lengths = np.add.reduceat(shares**2, pairs.starts[:-1]) / coarse.cells()
+    lengths = np.add.reduceat(shares**2, pairs.starts[:-1]) / coarse.cells() * prices(coarse) / prices(pairs)
     along = np.where(np.isfinite(variances), variances, measured[1] * lengths)
     return residuals_of(pairs, predicted + deviations + moved), along
 

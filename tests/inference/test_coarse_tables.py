@@ -153,7 +153,8 @@ def test_pairs_that_were_not_measured_are_what_their_coarse_tables_say() -> None
     )
     apart = (found - residuals_of(pairs, predicted)).reshape(number, 63)
     assert (np.abs(apart.mean(axis=0)) < 5 * apart.std(axis=0) / np.sqrt(number)).all()
-    assert 63 * apart.var() == pytest.approx(9 * rest[0], rel=0.05)  # nine directions of a coarse table of 4 x 4
+    # The 16 cells of a coarse table vary along nine directions.
+    assert 63 * apart.var() == pytest.approx(16 * rest[0] * (8 / 9) * (6 / 7), rel=0.05)
 
 
 def test_what_was_not_measured_and_small_columns_stay_as_predicted() -> None:
