@@ -14,7 +14,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.measured.algorithm import MeasuredAlgorithm
-from dpopt.algorithms.measured.known import Known, best_parts, normals
+from dpopt.algorithms.measured.known import Known, normals
 from dpopt.algorithms.measured.plan import FitPlan, MeasuredPlan
 from dpopt.algorithms.measured.residuals import read_factors
 from dpopt.algorithms.measured.stages import MOST_BOUND, bound_for, factors_of, typical_variances
@@ -428,33 +428,42 @@ def test_parts_are_all_of_what_is_right_and_none_of_what_is_wrong() -> None:
     truth = ROWS * known.shares_of(codes())
     known.estimates, known.precision = truth - truth, np.full(len(known.sets), 1e2)
     known.counts = np.repeat(ROWS / known.sets.cells(), known.sets.cells())
-    fresh = residuals_of(known.sets, truth)
-    assert best_parts(known, codes(), fresh).min() > 0.999
+    fresh = replace(known)
+    fresh.estimates, fresh.precision = residuals_of(known.sets, truth), np.full(len(known.sets), 1e2)
+    assert known.best_parts(codes(), fresh).min() > 0.999
     known.counts = truth
     uniform = np.array(np.meshgrid(*map(range, SIZES))).reshape(4, -1).T.astype(np.int32)
-    assert best_parts(known, uniform, fresh).max() < 0.001
+    assert known.best_parts(uniform, fresh).max() < 0.001
 
 
-def test_records_say_nothing_of_pairs_that_coarse_tables_alone_know() -> None:
-    """Records are fitted to measured pairs, and know no others: these keep what was found of their coarse tables."""
-    asked = workload()
-    plan = make_measured_plan(request(1e6), asked)
-    known = Known(Job(plan, SCHEMA, asked, {}, {}), plan)
-    known.counts, pairs = np.repeat(ROWS / known.sets.cells(), known.sets.cells()), known.of_order(2)
-    known.precision[:] = np.where(known.sets.widths() == 1, 1e-3, 0.0)
-    known.precision[[place for place in pairs.tolist() if 3 not in known.sets.attributes_of(place)]] = 1e-3
-    known.estimates = residuals_of(known.sets, ROWS * known.shares_of(codes()))
-    some, none = np.array([0.0, 1.0, 1.0]), np.zeros(3)
+def test_records_learn_pairs_of_which_coarse_tables_alone_were_measured() -> None:
+    """Two columns of eight codes agree; their coarse table is exact, their pair is not measured: records fitted to it know.
 
-    def moved() -> list[bool]:
-        both = [known.mixed(codes(), parts, known.kept(), ROWS).terms for parts in (some, none)]
-        return [not np.allclose(one.values, other.values, atol=1e-6) for one, other in zip(*both, strict=True)]
-
-    assert all(moved())
-    known.parts = np.concatenate([np.arange(size) for size in SIZES])
-    known.coarse = np.zeros(int(known.sets.cells()[pairs].sum())), np.full(pairs.size, np.inf)
-    triples = [row for row in known.sets.attributes.tolist() if -1 not in row]
-    assert moved() == [3 not in row for row in triples]
+    Both parts of a thinned coarse table add up to it, and records that have its dependence are preferred to none.
+    """
+    attributes = [Attribute(name, AttributeKind.CATEGORICAL, values=tuple(range(8))) for name in "ab"]
+    asked = parse_workload("marginals:2", schema := Schema(tuple(attributes)))
+    plan = make_measured_plan(replace(request(1.0), size=800), asked)
+    known = Known(Job(plan, schema, asked, {}, {}), plan)
+    truth = np.stack([np.repeat(np.arange(8), 100)] * 2, axis=1).astype(np.int32)
+    known.parts, counts = np.tile(np.arange(8) // 2, 2), 800 * known.shares_of(truth)
+    known.precision[:2], known.estimates[:16] = 1.0, residuals_of(known.sets, counts)[:16]
+    known.coarse = residuals_of(known.coarse_tables(), known.added_up(counts[16:])), np.ones(1)
+    known.update(2)
+    problem, strength, _ = known.problem()
+    assert strength > 0
+    (term,) = problem.terms
+    np.testing.assert_allclose(known.added_up(800 * term.values), known.added_up(counts[16:]), atol=1)
+    other, fresh = known.thinned(0)
+    assert other.coarse is not None
+    assert fresh.coarse is not None
+    np.testing.assert_allclose(0.8 * other.coarse[0] + 0.2 * fresh.coarse[0], known.coarse[0], atol=1e-9)
+    assert (other.coarse[1].item(), fresh.coarse[1].item()) == pytest.approx((1.25, 5))
+    flat = np.array(np.meshgrid(range(8), range(8))).reshape(2, -1).T.astype(np.int32)
+    other.counts = np.concatenate([np.full(16, 100.0), np.full(64, 12.5)])
+    assert other.best_parts(truth, fresh)[1] > 0.99
+    other.counts = counts
+    assert other.best_parts(flat, fresh)[1] < 0.01
 
 
 def test_a_rare_value_is_lifted_by_no_more_than_its_part_of_the_records() -> None:

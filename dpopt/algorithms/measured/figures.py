@@ -37,11 +37,8 @@ def planned_figures(workload: Workload, rho: float, asked: Projection) -> Planne
     """
     if (asked.figures, asked.target) == (None, None):
         return None
-    texts, (_, sets), found = (
-        tuple(cast("Sequence[str]", asked.figures or ())),
-        sets_of(workload),
-        set[tuple[int, ...]](),
-    )
+    texts, (_, sets) = tuple(cast("Sequence[str]", asked.figures or ())), sets_of(workload)
+    found: set[tuple[int, ...]] = set()
     known, schema = sets.take(np.flatnonzero(measurable(sets, len(workload.schema)))), workload.schema
     even = MeasuredResiduals(known, np.zeros(known.number_of_cells), np.ones(len(known)), 1.0)
     for question in _asked(schema, texts, asked.target):

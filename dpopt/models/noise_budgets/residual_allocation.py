@@ -278,9 +278,8 @@ def _precisions(program: ResidualProgram, costs: Numbers, price: float) -> Numbe
     """Return the x_A, (S,), of RA-5: Newton's steps on the concave power mean of the totals."""
     wanted = np.sqrt(costs / (price * program.prices))
     kappa = np.where(program.prior.chances > 0, 1.0 / program.prior.variances, np.inf).min(axis=1)
-    bought = (
-        wanted - kappa - program.known
-    )  # no less than what is bought, as a power mean is at least the smallest total
+    # No less than what is bought, as a power mean is at least the smallest total.
+    bought = wanted - kappa - program.known
     worth = costs * program.moments(np.zeros(costs.size), 2) > price * program.prices
     rest = np.flatnonzero((bought > 0) & worth)
     prior = ResidualPrior(program.prior.variances[rest], program.prior.chances[rest])
