@@ -19,7 +19,6 @@ from dpopt.private.measurements.conjunction_measurement import ConjunctionTable
 from dpopt.private.mechanisms.net.net_boxes import BoxSampler
 from dpopt.private.readers.read_numbers import HalfspacePoints
 from dpopt.private.selections.candidate_scores import CandidateScores
-from dpopt.private.selections.multiplicative_scores import MarginalDistribution
 from dpopt.private.selections.query_selection import QuerySelection
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.closed import Closed, StaysHere
@@ -129,7 +128,7 @@ def kinds_of(base: type) -> set[type]:
 def test_no_holder_of_records_or_exact_answers_opens_what_its_base_closes() -> None:
     holders, workers = kinds_of(Closed), kinds_of(StaysHere)
     assert {BinCounts, HalfspacePoints, PrivateLists, PrivateDataset, ConjunctionTable} <= holders
-    assert {BoxSampler, CandidateScores, QuerySelection, MarginalDistribution, Door} <= workers
+    assert {BoxSampler, CandidateScores, QuerySelection, Door} <= workers
     refusals = {name for name, value in vars(Closed).items() if name.startswith("__") and callable(value)}
     assert {"__array__", "__iter__", "__len__", "__reduce_ex__", "__repr__"} <= refusals
     for kind in holders:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from dpopt.accounting.accountants import Accountant
-from dpopt.accounting.dualquery import dualquery_epsilon
+from dpopt.accounting.dualquery import run_columns
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.measurements import one_way_charge
 from dpopt.accounting.relations import NeighbouringRelation
@@ -124,7 +124,7 @@ def test_the_budget_is_not_overspent_by_one_round(accountant: Accountant, relati
     """One of them charged round t as round t - 1, or played one round more than it charged."""
     epsilon, delta = 0.7, 0.0 if accountant is Accountant.PURE else 1e-6
     numbers = (7, 0.9, 1000, relation)
-    rounds = largest_number(lambda t: dualquery_epsilon(t, *numbers, accountant, delta or 1e-6) <= epsilon, 1000)
+    rounds = largest_number(lambda t: run_columns(t, *numbers).epsilon(accountant, delta or 1e-6) <= epsilon, 1000)
     budget = Budget(epsilon, delta, None, accountant)
     workload = conjunctions(bits_schema(1), "a")
     plans = [

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
-from dpopt.accounting.selections import units_per_range
+from dpopt.accounting.relations import once_or_twice
 from dpopt.errors import PlanError
 from dpopt.private.curators.door import Door, Use
 from dpopt.private.engines.exact_counts import exact_counts, runs_of
@@ -65,7 +65,7 @@ class FemCurator(Door[PrivateDataset]):
             size=self._size,
             records=records,
             range_=range_,
-            units=units_per_range(records, ledger.relation),
+            units=once_or_twice(records, ledger.relation),
             threads=self._threads,
         )
 

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import SizeMeasurement
-from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.relations import NeighbouringRelation, once_or_twice
 from dpopt.errors import PlanError, PrivateDataError, WorkloadError
 from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.measurements.noisy_counts import check_scale, noise_charge, once_or_twice
+from dpopt.private.measurements.noisy_counts import check_scale, noise_charge
 from dpopt.private.tables.closed import Closed
 from dpopt.private.tables.dataset import AnyQueries, PrivateDataset
 from dpopt.queries.clauses import Clauses

@@ -65,11 +65,6 @@ def noise_charge(measurement: Noised, sensitivity: int, relation: NeighbouringRe
     )
 
 
-def once_or_twice(sensitivity: int, relation: NeighbouringRelation) -> int:
-    """Return by how much neighbours differ of whose counts one record moves so much: twice that if it is replaced."""
-    return sensitivity if relation is NeighbouringRelation.ADD_REMOVE else 2 * sensitivity
-
-
 def check_scale(what: str, scale: float, units: str = " records") -> None:
     """Refuse, by PlanError, noise that is none, or beyond 64 bits: a scale that is not from 1e-9 to below 1e15.
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.relations import NeighbouringRelation, once_or_twice
 from dpopt.errors import PlanError, PrivateDataError
-from dpopt.private.measurements.noisy_counts import NamedNoise, noise_charge, once_or_twice
+from dpopt.private.measurements.noisy_counts import NamedNoise, noise_charge
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.waves import waves_of
 
