@@ -57,19 +57,9 @@ def compare_predictions(
 ) -> NonPrivatePrediction | None:
     """Return how well a column is predicted from all others: gradient boosting of scikit-learn on the codes of records.
 
-    Parameters
-    ----------
-    dataset, schema
-        The table, of which 30 % are kept for tests, and its schema.
-    synthetic : (r, d) int32
-        Codes of synthetic records.
-    weights : (r,) float64
-        What they count.
+    Of the table 30 % are kept for tests; synthetic records (r, d) count `weights` (r,). None where there are too few
+    records, all have the same value of the column, or there is no other column.
 
-    Returns
-    -------
-    NonPrivatePrediction or None
-        None where there are too few records, all have the same value of the column, or there is no other column.
     Raises ImportError if scikit-learn is not installed.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: F401  missed before records are read

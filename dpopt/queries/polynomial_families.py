@@ -263,12 +263,8 @@ class FunctionFamily:
     printing what it is given; and how long it takes is not hidden. Where a table of all records is small, `tabulated`
     asks the function for each of them without any data, and nothing remains trusted: `plan_sanitizer` does so.
 
-    Parameters
-    ----------
-    low, high : (N,) float64, optional
-        At least and at most what each coefficient is, low <= 0 <= high; the norm if left out.
-    constant, width, approximation :
-        As for `TableFamily`.
+    Each coefficient is from `low` to `high` (N,), low <= 0 <= high; the norm if left out. The constant, the width and the
+    approximation are as for `TableFamily`.
     """
 
     name: str

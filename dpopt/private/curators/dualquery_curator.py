@@ -31,16 +31,10 @@ from dpopt.transcript.released import NoisyAnswers, SampledQueries
 class Curator(Door[PrivateDataset]):
     """Answers the driver of DualQuery with released values only.
 
-    Parameters as for `Door`, and
+    Parameters as for `Door`, and the base queries over the attributes of the data set, whose class is closed under
+    negation; the step eta; and the marginals whose cells are these clauses, in this order, if there are any: they are
+    counted by one pass over the records each.
 
-    Parameters
-    ----------
-    clauses : Clauses
-        Base queries over the attributes of the data set; the class is closed under negation.
-    step : Decimal
-        Step eta.
-    marginals : MarginalSet, optional
-        Marginals whose cells are these clauses, in this order; they are counted by one pass over the records each.
     Raises WorkloadError if the marginals have another number of cells than there are clauses.
     """
 

@@ -27,14 +27,9 @@ class MatrixCurator(Door[PrivateDataset]):
         from the weights that are sampled, never taken from a solver or the caller. The draw is exact
         (`draw_candidate`). Privacy: A3, E10 in docs/privacy. Test: `tests/private/test_matrix_curator.py`.
 
-        Parameters
-        ----------
-        condition
-            Of the schema of the table.
-        weights : (N, R) int64
-            One row for each count. Public.
-        epsilon
-            At which delta is charged, where a ratio of probabilities is larger; from 0.001 to 40.
+        The weights (N, R), one row for each count, are public. Where a ratio of probabilities is larger than e^epsilon,
+        delta is charged at `epsilon`, from 0.001 to 40.
+
         Raises AccountingError if the weights are no matrix, before anything is spent; BudgetError if the ledger has no
         reservation left for the charges, or the count was drawn before.
         """

@@ -39,12 +39,8 @@ class MeasuringCurator(CountingCurator):
         selection, never taken from the caller. Privacy: A3, A5, E2, E4 in docs/privacy. Test:
         `tests/boundary/test_exact_loss.py`.
 
-        Parameters
-        ----------
-        records : (r, d) int32 array
-            Public records that the counts are compared with.
-        multiplicity : (r,) int64 array
-            How often each of them counts.
+        The counts are compared with public records (r, d), of which each counts `multiplicity` (r,) times.
+
         Raises PlanError or WorkloadError if records or candidates do not fit; nothing is spent then.
         """
         sizes = self._dataset._schema.sizes

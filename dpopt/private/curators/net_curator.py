@@ -37,14 +37,8 @@ class NetCurator(Door[PrivateDataset]):
     as a bounded-range mechanism also (epsilon^2 / 8)-zCDP. The charge is computed here from the range, never taken from
     the caller. Privacy: E8, E9 in docs/privacy. Test: `tests/boundary/test_exact_loss.py`.
 
-    Parameters as for `Door`, and
+    Parameters as for `Door`, and the k queries of the class C, and the `range_` epsilon of the selection.
 
-    Parameters
-    ----------
-    queries : MarginalSet or Clauses
-        The k queries of the class C; each is 0 or 1 of a record.
-    range_ : Decimal
-        epsilon of the selection, an exact decimal.
     Raises PlanError if there are more than 2^20 queries.
     """
 
@@ -70,15 +64,10 @@ class NetCurator(Door[PrivateDataset]):
     def select_database(self, multisets: Multisets, *, reach: Decimal, again: bool = False) -> SelectedDatabase:
         """Charge, then select a multiset: SmallDB.
 
-        Privacy: A5, E8, E9 in docs/privacy.
+        The net is public: all multisets of m elements, and the value of every query on each element. Errors above `reach`,
+        public, weigh no less than it does; it bounds the figures, and should be well above the least error of a
+        multiset of m elements. Privacy: A5, E8, E9 in docs/privacy.
 
-        Parameters
-        ----------
-        multisets
-            The net: all multisets of m elements, and the value of every query on each element. Public.
-        reach
-            Errors above it weigh no less than it does. Public; it bounds the figures, and should be well above the
-            least error of a multiset of m elements.
         Raises PlanError if multisets and queries do not fit, or numbers are out of range; nothing is spent then.
         """
         distribution = self._distribution_of(multisets, reach)

@@ -139,12 +139,9 @@ class SearchingCurator(CountingCurator):
     """Answers a driver with ends of intervals, places of cuts and noisy sums only; a run ends with `spend_the_rest`.
 
     It holds the partition that is cut itself, from the whole grid on, so that boxes have no cell in common whatever the
-    driver does. Parameters as for `Door`, and
+    driver does. Parameters as for `Door`, and the `shape`, the bins of each axis that the plan was made for; the counts
+    are those of the cells in C order.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Bins of each axis that the plan was made for; the counts are those of the cells in C order.
     Raises PrivateDataError if another number of bins was counted.
     """
 

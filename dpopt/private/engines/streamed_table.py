@@ -153,27 +153,10 @@ class TableInFiles(PrivateDataset):
     ) -> tuple[list[tuple[NDArray[np.float64], NDArray[np.int64]]], list[int], PairSums, NDArray[np.float64]]:
         """Return each number of the numeric attributes with its count of records, and the sums over pairs and groups.
 
-        Reads the table once, in this process.
-
-        Parameters
-        ----------
-        others
-            Others, of which the values that go to the bucket are counted.
-        joint
-            Positions in `attributes` whose pairs are summed.
-        groups
-            Positions in `others` within whose values all numbers are summed.
-
-        Returns
-        -------
-        numbers : list of ((2, n), (n,))
-            As `FileEncoder.known`: in the file, and as the reading counts them, clipped or replaced.
-        replaced : list of int
-            Records whose value goes to the bucket.
-        sums : PairSums
-            Of the numbers in the file.
-        grouped
-            As `group_sums`, of the codes of each of the groups one after another.
+        Reads the table once, in this process. Numbers (2, n) are as those of `FileEncoder.known`, in the file and as the
+        reading counts them, each list with their counts (n,). Of the `others` follow how many records have a value that
+        goes to the bucket. Then the sums, of numbers in the file, over pairs of those at the positions `joint`, and
+        over the values of the others at the positions `groups`, as `group_sums` has them, one after another.
         """
         from dpopt.private.readers.encode import FileEncoder
 

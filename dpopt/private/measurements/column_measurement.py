@@ -41,10 +41,7 @@ class ColumnSums(NamedNoise):
         **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C19 in docs/privacy. Test:
         `tests/private/test_column_curator.py`.
 
-        Parameters
-        ----------
-        ends : (columns of the table,) int64
-            Where the cells of each column end.
+        `ends` (columns of the table,) are where the cells of each column end.
         """
         of = np.searchsorted(ends, self.starts, side="right")
         if of[-1] >= ends.size or np.any(self.stops > ends[of]):

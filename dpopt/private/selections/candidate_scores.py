@@ -38,12 +38,7 @@ class CandidateScores(StaysHere):
     `tests/private/test_candidate_scores.py`.
 
     Counts are kept as the list of cells that are not empty. How long counting takes depends on the records; that time
-    is not hidden (known limits). Progress depends on public sizes only.
-
-    Parameters
-    ----------
-    size : int
-        Public size: n under replace-one, n0 under add-remove.
+    is not hidden (known limits). Progress depends on public sizes only. `size` is the public n or n0.
     """
 
     def __init__(self, dataset: PrivateDataset, *, size: int, threads: int = USUAL) -> None:

@@ -29,16 +29,9 @@ def distances(
 ) -> tuple[int, int]:
     """Return the sum and the maximum over the cells of |total * count - size * multiplicity|.
 
-    Parameters
-    ----------
-    cells, counts
-        Cells that are not empty, and how many records they hold.
-    positions : (r, d) int32
-        Places of the public records' codes in their domains; -1 where the record lies in no cell.
-    attributes, strides : (k,)
-        Of the marginal.
-    scratch
-        Zeros, one per cell at least; zeros again on return.
+    `cells` that are not empty hold `counts` records. `positions` (r, d) are the places of the public records' codes in
+    their domains, -1 where the record lies in no cell. `attributes` and `strides` (k,) are those of the marginal.
+    `scratch` has zeros, one per cell at least, before and after.
     """
     where = np.empty(len(positions), dtype=np.int64)
     for record in range(len(positions)):

@@ -40,12 +40,7 @@ LARGEST_SCORE = 2**60
 class SignedDraws(StaysHere):
     """Draws of signed queries with probability proportional to exp(step score / size), exact by E3 of docs/privacy.
 
-    A base query has its score, and its negation an offset less that. Parameters as for `ExponentialTable`, and
-
-    Parameters
-    ----------
-    queries : int
-        Number of base queries.
+    A base query has its score, and its negation an offset less that. Parameters as for `ExponentialTable`.
     """
 
     def __init__(self, queries: int, step: Decimal, size: int, threads: int = 1) -> None:
@@ -115,16 +110,8 @@ class QueryWeights(SignedDraws):
     Checked by `tests/private/test_query_weights.py` (exact distribution against rational arithmetic, range over all
     neighbours) and `tests/statistics/test_draws.py` (chi-square with stated power).
 
-    Parameters
-    ----------
-    counts : (m,) int64 array
-        Exact number of records that satisfy each base query. Private.
-    rows : int
-        Exact number of records. Private under add-remove.
-    size : int
-        Public size: n under replace-one (then equal to `rows`), n0 under add-remove.
-    step : Decimal
-        Step eta, an exact decimal, positive.
+    The exact `counts` (m,) of the base queries are private, and so is the number of `rows` under add-remove. `size` is the
+    public n, equal to `rows`, or n0; `step` is eta, an exact decimal above 0.
     """
 
     def __init__(self, counts: NDArray[np.int64], *, rows: int, size: int, step: Decimal, threads: int = USUAL) -> None:

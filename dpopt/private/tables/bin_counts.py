@@ -51,13 +51,7 @@ class BinCounts(Closed):
 
     @classmethod
     def from_counts(cls, counts: ArrayLike) -> BinCounts:
-        """Take counts that were made already, one for each bin, each record in one of them.
-
-        Parameters
-        ----------
-        counts : (n,) whole numbers
-            From 0 to 2^40; any number type, if the values are whole.
-        """
+        """Take counts (n,) that were made already, from 0 to 2^40, one for each bin, each record in one of them."""
         given = np.asarray(counts)
         if given.ndim != 1 or not given.size or given.dtype.kind not in "iuf":
             raise PrivateDataError(

@@ -52,15 +52,9 @@ class PrivateDataset(Closed):
 
     @classmethod
     def from_codes(cls, schema: Schema, columns: Sequence[NDArray[np.integer]]) -> PrivateDataset:
-        """Take records that are encoded already.
+        """Take records that are encoded already: one (n,) array of codes per attribute, in the schema's order, n >= 0.
 
-        Parameters
-        ----------
-        schema
-            The public schema.
-        columns
-            One (n,) array of codes per attribute, in the schema's order, with n >= 0. They are copied unless they are
-            read-only and of the least unsigned type already.
+        Arrays are copied unless they are read-only and of the least unsigned type already.
         """
         if len(columns) != len(schema):
             raise PrivateDataError(f"{len(columns)} columns of codes for the {len(schema)} attributes of the schema")
@@ -81,15 +75,7 @@ class PrivateDataset(Closed):
 
     @classmethod
     def from_binary(cls, schema: Schema, columns: BinaryColumns) -> Self:
-        """Take the records of a wide table of zeros and ones.
-
-        Parameters
-        ----------
-        schema
-            The public schema, made by `Schema.binary`.
-        columns
-            One column for each attribute, over n >= 0 records; kept as they are.
-        """
+        """Take the records of a wide table of zeros and ones, n >= 0, by a schema of `Schema.binary`; kept as they are."""
         if not schema.is_binary or len(columns) != len(schema):
             raise PrivateDataError(
                 f"{len(columns):,} columns of zeros and ones need a schema of as many binary attributes "

@@ -63,21 +63,9 @@ class BoxSampler(StaysHere):
 
     Source of the bounds: weak duality; of the draw: Dymetman, Bouchard and Carter 2012, "The OS* algorithm".
 
-    Parameters
-    ----------
-    multisets : Multisets
-        What is drawn from. Public.
-    targets : (k,) int64 array
-        m times the exact count of each query. Private.
-    size : int
-        Public size: the distance of a multiset n is max_q |targets_q - size (answers n)_q|.
-    distribution : NetDistribution
-        The weight of a distance.
-
-    Attributes
-    ----------
-    rounds, boxes : int
-        How many rounds were played and boxes are held. Private: they depend on the records.
+    The `targets` (k,), private, are m times the exact count of each query, and `size` is public: the distance of a
+    multiset n is max_q |targets_q - size (answers n)_q|. How many `rounds` were played and `boxes` are held is private,
+    too: they depend on the records.
     """
 
     def __init__(

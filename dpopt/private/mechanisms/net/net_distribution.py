@@ -40,14 +40,8 @@ class NetDistribution:
 
     Checked by `tests/private/test_net_distribution.py` against rational arithmetic written apart from this file.
 
-    Parameters
-    ----------
-    range_ : Decimal
-        Range of the mechanism, an exact decimal: its epsilon, without the slack of the sampler.
-    spread : int
-        Largest minus smallest change of the distances over the candidates, for any two neighbours; at least 1.
-    clamp : int
-        Largest distance that is told apart; larger ones count as `clamp`. Public.
+    The `range_` is the epsilon of the mechanism without the slack of the sampler, `spread` the largest minus the smallest
+    change of the distances over the candidates, for any two neighbours; distances above `clamp`, public, count as it.
     """
 
     __slots__ = ("_known", "_log_of_two", "_rate", "clamp", "depth")

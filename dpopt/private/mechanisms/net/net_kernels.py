@@ -76,11 +76,7 @@ def tighten(low: Counts, high: Counts, total: int) -> bool:
 def distance(answers: NDArray[np.int8], targets: Counts, size: int, counts: Counts) -> np.int64:
     """Return the largest |target - size * answer| over the queries, the answers on a multiset being whole counts.
 
-    Parameters
-    ----------
-    answers : (k, A) int8
-        Value of each query on each element, 0 or 1.
-    targets : (k,) int64
+    `answers` (k, A) are the values of each query on each element, 0 or 1; `targets` (k,).
     """
     largest = np.int64(0)
     for q in range(len(targets)):
