@@ -296,7 +296,7 @@ def numeric_figures(
     again = readable_again(dataset)
     if again is None:
         return NonPrivateNumbers()
-    attributes, replaces = dataset._schema.attributes, OnInvalid.OTHER in again._how.repairs
+    attributes, replaces = dataset._schema.attributes, OnInvalid.OTHER in again._source.how.repairs
     numeric = [place for place, attribute in enumerate(attributes) if attribute.kind is AttributeKind.NUMERIC]
     others = [place for place in range(len(attributes)) if replaces and place not in set(numeric)] or (
         list(groups) if numeric else []
@@ -324,9 +324,9 @@ def numeric_figures(
     places = {names[place]: number for number, place in enumerate(joint)}
     both = {pair: (places[pair[0]], places[pair[1]]) for pair in pairs}
     return NonPrivateNumbers(
-        again._rows_read,
+        again._source.rows,
         dataset._rows,
-        again._how.repairs,
+        again._source.how.repairs,
         columns,
         changed,
         {pair: sums.difference(*two) for pair, two in both.items()},

@@ -28,7 +28,7 @@ from dpopt.errors import AccuracyWarning, DpoptError, PlanError, SchemaError, wa
 from dpopt.models.model_size import refuse_solver
 from dpopt.private.curators.counting_curator import Counted, CountingCurator
 from dpopt.private.curators.door import Use
-from dpopt.private.curators.rounds_curator import RoundsCurator
+from dpopt.private.curators.prefix_curator import RoundsCurator
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.readers.open_table import named_by
 from dpopt.private.readers.read_numbers import read_counts

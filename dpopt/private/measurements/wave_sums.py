@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +26,6 @@ MOST_RECORDS = 2**36
 class WaveSums(NamedNoise):
     """As many sums as bins; each adds up all bins with whole weights."""
 
-    UNITS: ClassVar[str] = " units"
     bins: int
     """From 1 to 65,536."""
     prefixes: bool

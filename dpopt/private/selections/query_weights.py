@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,10 @@ from dpopt.private.mechanisms.selection_distribution import ExponentialTable
 from dpopt.private.tables.closed import StaysHere
 from dpopt.threads import USUAL
 
-_DIGITS = 60
-_WORD = 2.0**64
-
+if TYPE_CHECKING:
+    from dpopt.private.selections.kernels import Weights
 
 _Result = TypeVar("_Result")
-_Weights: TypeAlias = tuple[
-    NDArray[np.int64], int, int, int, int, NDArray[np.float64], NDArray[np.float64], int
-]  # as the kernels take them: scores, offset, top, clamp, bits, high, low, half bits
 
 NORMAL_DEPTH, HALF_BITS = 50, 52
 LARGE_DEPTH, LARGE_HALF_BITS = 46, 50
@@ -60,7 +56,7 @@ class SignedDraws(StaysHere):
 
         blocks = -(-len(scores) // BLOCK)
         sums, weights = np.empty((blocks, 2), dtype=np.uint64), self._weights(scores, offset, top)
-        self._over(blocks, lambda first, last: block_totals(*weights, sums, first, last))
+        self._over(blocks, lambda first, last: block_totals(weights, sums, first, last))
         accumulate(sums)
         return sums
 
@@ -71,12 +67,14 @@ class SignedDraws(StaysHere):
         from dpopt.private.selections.kernels import find_draws
 
         found, weights = np.empty(len(points), dtype=np.int64), self._weights(scores, offset, top)
-        self._over(len(points), lambda first, last: find_draws(*weights, sums, points[first:last], found[first:last]))
+        self._over(len(points), lambda first, last: find_draws(weights, sums, points[first:last], found[first:last]))
         return found
 
-    def _weights(self, scores: NDArray[np.int64], offset: int, top: int) -> _Weights:
+    def _weights(self, scores: NDArray[np.int64], offset: int, top: int) -> Weights:
+        from dpopt.private.selections.kernels import Weights
+
         table = self._table
-        return scores, offset, top, table.clamp, table.bits, table.high, table.low, self._half_bits
+        return Weights(scores, offset, top, table.clamp, table.bits, table.high, table.low, self._half_bits)
 
     def _over(self, items: int, work: Callable[[int, int], _Result]) -> list[_Result]:
         """Run `work(first, last)` on parts of 0 .. items - 1, in threads where there is enough to do."""

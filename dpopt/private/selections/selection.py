@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import score_range, selection_charge
 from dpopt.arrays import frozen
+from dpopt.constraints import Number, OneOf, Whole, constrain
 from dpopt.errors import PlanError
 from dpopt.private.selections.query_weights import LARGEST_SCORE, MOST_ROWS
 from dpopt.queries.marginal_set import MarginalSet
@@ -25,21 +27,20 @@ MOST_CELLS_OF_A_CANDIDATE = 2_000_000
 class Selection:
     """One selection by the exponential mechanism."""
 
-    round: int
+    round: Annotated[int, Whole("the number of a round")]
     """Number of the round, from 1; there is one selection per round."""
     candidates: MarginalSet
     """M marginals to select from, at most 10,000, each of at most 2,000,000 cells."""
-    score: str
+    score: Annotated[str, OneOf("the score of candidates", SCORES)]
     """How far the counts of a candidate lie from those of the public records, brought to the public size: "l1", the sum
     over its cells of the absolute differences, or "max", the largest one."""
     penalties: NDArray[np.int64]
     """Shape (M,). Public numbers that are taken off the scores, in records."""
-    range: Decimal
+    range: Annotated[Decimal, Number("the range of a selection", above=0, decimal=True)]
     """Range of the mechanism, an exact decimal: its epsilon, without the slack of the sampler."""
 
     def __post_init__(self) -> None:
-        if type(self.round) is not int or self.round < 1:
-            raise PlanError(f"rounds are numbered from 1, found {self.round!r}")
+        constrain(self, PlanError)
         what = f"round {self.round}"
         candidates = len(self.candidates)
         if not 1 <= candidates <= MOST_CANDIDATES:
@@ -54,18 +55,10 @@ class Selection:
                 f"{MOST_CELLS_OF_A_CANDIDATE:,} are possible; leave it out, and offer marginals over some of its "
                 f"attributes"
             )
-        if self.score not in SCORES:
-            raise PlanError(f"{what}: candidates are scored by {' or '.join(SCORES)}; found {self.score!r}")
-        try:
-            object.__setattr__(self, "penalties", frozen(self.penalties, np.int64))
-        except (OverflowError, TypeError, ValueError) as error:
-            raise PlanError(f"{what}: penalties are whole numbers of records below 2^63") from error
         if self.penalties.shape != (candidates,):
             raise PlanError(
                 f"{what}: {candidates:,} candidates need as many penalties, found shape {self.penalties.shape}"
             )
-        if not isinstance(self.range, Decimal) or not self.range.is_finite() or self.range <= 0:
-            raise PlanError(f"{what}: the range of a selection is a decimal number above 0, found {self.range!r}")
 
     def charge(self, relation: NeighbouringRelation) -> Charge:
         """Return the charge of the selection. Privacy: E1, E4 in docs/privacy."""
