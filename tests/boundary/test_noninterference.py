@@ -64,9 +64,9 @@ from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.private.curators.net_curator import NetCurator
 from dpopt.private.measurements import measurement
-from dpopt.private.selections.candidate_scores import CandidateScores
 from dpopt.private.selections.query_selection import QuerySelection
 from dpopt.private.selections.query_weights import ExactSampler
+from dpopt.private.selections.selection import CandidateScores
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveLimits

@@ -18,13 +18,12 @@ from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.measurements.conjunction_measurement import ConjunctionTable
 from dpopt.private.mechanisms.net.net_boxes import BoxSampler
 from dpopt.private.readers.read_numbers import HalfspacePoints
-from dpopt.private.selections.candidate_scores import CandidateScores
 from dpopt.private.selections.query_selection import QuerySelection
+from dpopt.private.selections.selection import CandidateScores
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.closed import Closed, StaysHere
-from dpopt.private.tables.dataset import PrivateDataset, least_dtype
+from dpopt.private.tables.dataset import PrivateDataset, check_schema, least_dtype, public_size
 from dpopt.private.tables.list_table import PrivateLists
-from dpopt.private.tables.public_facts import check_schema, public_size
 from dpopt.queries.counting.binary_columns import SparseColumns
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema import Attribute, AttributeKind, Schema

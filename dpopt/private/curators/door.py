@@ -34,8 +34,7 @@ from dpopt.private.mechanisms.noise import Noise, OpendpNoise
 from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
 from dpopt.private.selections.query_weights import ExactSampler, QuerySampler
 from dpopt.private.tables.closed import Closed, StaysHere
-from dpopt.private.tables.dataset import Progress
-from dpopt.private.tables.public_facts import check_size
+from dpopt.private.tables.dataset import Progress, check_size
 from dpopt.threads import USUAL
 from dpopt.transcript.journal import Entry, Journal
 from dpopt.transcript.released import (

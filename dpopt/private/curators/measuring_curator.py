@@ -13,8 +13,7 @@ from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.curators.door import Use
 from dpopt.private.measurements.measurement import check_marginals
 from dpopt.private.mechanisms.selection_distribution import clamp_of, draw_candidate, selection_weights
-from dpopt.private.selections.candidate_scores import CandidateScores
-from dpopt.private.selections.selection import Selection
+from dpopt.private.selections.selection import CandidateScores, Selection
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.transcript.journal import Journal
 from dpopt.transcript.released import SelectedMarginal

@@ -15,8 +15,8 @@ from dpopt.accounting.selections import score_range
 from dpopt.errors import PlanError
 from dpopt.private.curators.door import Door, Use
 from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.mechanisms.net.net_boxes import draw_multiset
 from dpopt.private.mechanisms.net.net_distribution import LARGEST_TARGET, Multisets, NetDistribution
-from dpopt.private.mechanisms.net.net_draw import draw_multiset
 from dpopt.private.mechanisms.selection_distribution import draw_candidate
 from dpopt.private.tables.dataset import AnyQueries, PrivateDataset, number_of
 from dpopt.queries.condition import Condition

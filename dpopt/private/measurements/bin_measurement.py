@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.conversions import sum_upward
 from dpopt.accounting.measurements import joint_scale
 from dpopt.accounting.relations import NeighbouringRelation, once_or_twice
+from dpopt.constraints import Whole
 from dpopt.errors import PlanError, PrivateDataError
 from dpopt.private.measurements.noisy_counts import NamedNoise, noise_charge
 from dpopt.private.tables.bin_counts import BinCounts, ColumnCounts
@@ -104,7 +106,7 @@ class SumsInRounds:
 class SortedCounts(NamedNoise):
     """The counts in increasing order; the largest ones where fewer are asked for, zeros first where more are."""
 
-    length: int
+    length: Annotated[int, Whole("the number of sorted counts")]
     """How many."""
     ranked: int | None = None
     """How many of the largest are measured one by one. Of the others it is measured how many are at least length - 1,
@@ -112,8 +114,6 @@ class SortedCounts(NamedNoise):
 
     def __post_init__(self) -> None:
         NamedNoise.__post_init__(self)
-        if self.length < 1:
-            raise PlanError(f"{self.name}: expected at least one count, found {self.length}")
         if self.ranked is not None and not 0 <= self.ranked <= self.length:
             raise PlanError(
                 f"{self.name}: of {self.length:,} counts 0 to {self.length:,} are measured one by one, found "

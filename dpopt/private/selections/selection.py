@@ -1,4 +1,4 @@
-"""The selection of the candidate marginal whose exact counts are farthest from those of the public records."""
+"""Selections of the candidate marginal whose exact counts are farthest from those of the public records, and its scores."""
 
 from __future__ import annotations
 
@@ -15,8 +15,13 @@ from dpopt.accounting.selections import score_range, selection_charge
 from dpopt.arrays import frozen
 from dpopt.constraints import Number, OneOf, Whole, constrain
 from dpopt.errors import PlanError
+from dpopt.private.engines.exact_counts import exact_counts, runs_of
 from dpopt.private.selections.query_weights import LARGEST_SCORE, MOST_ROWS
+from dpopt.private.tables.closed import StaysHere
+from dpopt.private.tables.dataset import PrivateDataset, Progress
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.schema.domains import Domains
+from dpopt.threads import USUAL, in_threads
 
 SCORES = ("l1", "max")
 MOST_CANDIDATES = 10_000
@@ -67,7 +72,7 @@ class Selection:
     def spread(self, relation: NeighbouringRelation, total: int) -> int:
         """Return by how much the changes of two candidates' scores, in units of 1 / `total` records, differ at most.
 
-        Sensitivity: see `dpopt.private.selections.candidate_scores.CandidateScores`.
+        Sensitivity: see `dpopt.private.selections.selection.CandidateScores`.
         """
         return score_range(self.score, relation) * total
 
@@ -96,3 +101,103 @@ class Selection:
                 f"bits; use at most {LARGEST_SCORE // (size + MOST_ROWS):,}"
             )
         return records, multiplicity
+
+
+GROUP_CELLS = 4_000_000
+"""Cells that are counted at a time: bounds the temporary arrays."""
+KEPT_BYTES = 2**30
+"""Counts that are kept between rounds; beyond them, candidates are counted anew each time."""
+
+_Counted = tuple[NDArray[np.int32], NDArray[np.signedinteger]]
+
+
+class CandidateScores(StaysHere):
+    """Scores of marginals by the distance between their exact counts and those of public records.
+
+    **Score.** Let k_c be the number of records in cell c, m_c that of public records, N of them in all. The score of a
+    marginal is the sum ("l1") or the maximum ("max") over its cells of |N k_c - size m_c|: whole numbers, in units of 1
+    / N records.
+
+    **Neighbouring relation and sensitivity.** The changes of two marginals' scores differ by at most 2 N under both
+    relations; by 4 N for "l1" under replace-one. Penalties are public and move nothing.
+    `dpopt.accounting.selections.score_range` says the same in records. Privacy: E4 in docs/privacy. Test:
+    `tests/private/test_candidate_scores.py`.
+
+    Counts are kept as the list of cells that are not empty. How long counting takes depends on the records; that time
+    is not hidden (known limits). Progress depends on public sizes only. `size` is the public n or n0.
+    """
+
+    def __init__(self, dataset: PrivateDataset, *, size: int, threads: int = USUAL) -> None:
+        self._dataset = dataset
+        self._size = size
+        self._threads = threads
+        self._domains: Domains | None = None
+        self._kept: dict[tuple[int, ...], _Counted] = {}
+        self._kept_bytes = 0
+
+    def of(
+        self,
+        candidates: MarginalSet,
+        score: str,
+        records: NDArray[np.int32],
+        multiplicity: NDArray[np.int64],
+        *,
+        progress: Progress | None = None,
+    ) -> list[int]:
+        """Return the score of each candidate, before penalties, in units of 1 / N records; N is the sum of multiplicities.
+
+        The caller has checked that sums stay within 64 bits (`Selection.check_records`).
+        """
+        from dpopt.private.selections.kernels import distances
+
+        self._use(candidates.domains)
+        public = _positions(candidates, records, self._dataset._schema.sizes), multiplicity
+        scales, cells = (int(multiplicity.sum()), self._size), candidates.cells()
+        found = np.empty((len(candidates), 2), dtype=np.int64)
+        for first, last in runs_of(candidates.starts, GROUP_CELLS):
+            counted = self._counted(candidates.take(list(range(first, last))))
+
+            def compare(part: slice, first: int = first, counted: list[_Counted] = counted) -> None:
+                scratch = np.zeros(int(cells[first + part.start : first + part.stop].max()), dtype=np.int64)
+                for number in range(part.start, part.stop):
+                    own = candidates.attributes[first + number], candidates.strides[first + number]
+                    found[first + number] = distances(*counted[number], *public, *own, *scales, scratch)
+
+            in_threads(compare, last - first, -(-(last - first) // self._threads), self._threads, None)
+            if progress is not None:
+                progress(last / len(candidates))
+        return [int(one) for one in found[:, 0 if score == "l1" else 1]]
+
+    def _use(self, domains: Domains) -> None:
+        """Drop kept results about cells over other codes."""
+        known = self._domains
+        if known is None or not (
+            np.array_equal(known.counts, domains.counts) and np.array_equal(known.codes, domains.codes)
+        ):
+            self._domains, self._kept, self._kept_bytes = domains, {}, 0
+
+    def _counted(self, group: MarginalSet) -> list[_Counted]:
+        """Return for each marginal of a group the cells that are not empty, and their counts."""
+        keys = [group.attributes_of(number) for number in range(len(group))]
+        missing = [number for number, key in enumerate(keys) if key not in self._kept]
+        fresh: dict[tuple[int, ...], _Counted] = {}
+        if missing:
+            part = group.take(missing)
+            counts = exact_counts(self._dataset, part, threads=self._threads)
+            dtype = np.int32 if self._dataset._rows < 2**31 else np.int64
+            for place, number in enumerate(missing):
+                of_one = counts[part.starts[place] : part.starts[place + 1]]
+                filled = np.flatnonzero(of_one).astype(np.int32)
+                fresh[keys[number]] = (filled, of_one[filled].astype(dtype))
+        for key, (cells, found) in fresh.items():
+            if self._kept_bytes + cells.nbytes + found.nbytes <= KEPT_BYTES:
+                self._kept[key] = (cells, found)
+                self._kept_bytes += cells.nbytes + found.nbytes
+        return [fresh[key] if key in fresh else self._kept[key] for key in keys]
+
+
+def _positions(candidates: MarginalSet, records: NDArray[np.int32], sizes: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Return the place of every code of the public records in its attribute's domain, -1 for codes left out; (r, d)."""
+    tables = candidates.position_tables(sizes)
+    columns = [table[column] for table, column in zip(tables, records.T, strict=True)]
+    return np.ascontiguousarray(np.stack(columns, axis=1))

@@ -99,3 +99,8 @@ class ColumnCounts(Closed):
         sums = np.concatenate(([0], *counts), dtype=np.int64)
         ends = np.cumsum([column.size for column in counts], dtype=np.int64)
         return cls._holding(_sums=freeze(np.cumsum(sums)), _ends=freeze(ends), _rows=rows)
+
+
+def public_number_of_bins(counts: BinCounts) -> int:
+    """Return how many bins were counted: a file with one row for each bin shows the domain, which is public."""
+    return int(counts._counts.size)
