@@ -28,7 +28,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError
 from dpopt.files.codec import decode
 from dpopt.private.curators.counting_curator import Counted, CountingCurator
-from dpopt.private.curators.rounds_curator import RoundsCurator
+from dpopt.private.curators.prefix_curator import RoundsCurator
 from dpopt.private.measurements.bin_measurement import SumsInRounds
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.closed import Closed

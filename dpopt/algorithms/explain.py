@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from dpopt.accounting.accountants import COMPARED, Accountant, Composition, costs
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.dualquery import MOST_ROUNDS, dualquery_epsilon
+from dpopt.accounting.dualquery import MOST_ROUNDS, run_columns
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.accuracy import log_universe, parameters_for_accuracy, proven_error
 from dpopt.algorithms.registry import algorithm_of
@@ -66,11 +65,11 @@ def explain_accuracy(
             f"than the {MOST_ROUNDS:,} rounds that are possible; ask for a larger error"
         )
     run = rounds, draws, float(step)
-    at_size = costs(partial(dualquery_epsilon, *run, size, relation), delta)
+    at_size = costs(run_columns(*run, size, relation).epsilon, delta)
     for row, composition in zip(at_size, COMPARED, strict=True):
 
         def enough(size: int, accountant: Composition = composition, at: float = row["delta"]) -> bool:
-            return dualquery_epsilon(*run, size, relation, accountant, at) <= epsilon
+            return run_columns(*run, size, relation).epsilon(accountant, at) <= epsilon
 
         row["size_needed"] = _size_needed(enough)
     return {

@@ -25,7 +25,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.constraints import Number
 from dpopt.errors import PlanError
 from dpopt.files.codec import decode, encode
-from dpopt.private.measurements.column_measurement import ColumnSums
+from dpopt.private.measurements.bin_measurement import ColumnSums
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.releases.column_values import ColumnBlocks
 from dpopt.releases.declared_size import Total

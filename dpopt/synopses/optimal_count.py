@@ -19,7 +19,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.constraints import OneOf, Whole, constrain
 from dpopt.errors import PlanError, ProgramError, TranscriptError
 from dpopt.models.optimal_mechanism import least_loss, losses_of, optimal_mechanism, whole_weights
-from dpopt.private.curators.matrix_curator import MatrixCurator
+from dpopt.private.curators.net_curator import MatrixCurator
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.condition import Condition
 from dpopt.releases.descriptions.verdict import Note

@@ -33,10 +33,9 @@ from dpopt.private.readers.open_table import named_by
 from dpopt.private.readers.read_numbers import read_counts
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import AS_USUAL, OnInvalid, TableReading
-from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.private.tables.bin_counts import BinCounts, public_number_of_bins
 from dpopt.private.tables.closed import Closed
-from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.private.tables.public_facts import public_number_of_bins, public_size
+from dpopt.private.tables.dataset import PrivateDataset, public_size
 from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import Bins

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,10 @@ from dpopt.constraints import Array, Number, Whole, constrain
 from dpopt.errors import TranscriptError
 from dpopt.files.codec import decode, encode
 
-Flat: TypeAlias = Annotated[NDArray[np.int64], Array(dimensions=1)]
+_Numbers = Annotated[NDArray[np.int64], Array(dimensions=1)]
+_Round = Annotated[int, Whole("the number of a round")]
+_Place = Annotated[int, Whole(least=0)]
+_Scale = Annotated[float, Number("the scale of noise", above=0)]
 
 
 class Released:
@@ -25,6 +28,9 @@ class Released:
 
     __slots__ = ()
     KIND: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        constrain(self, TranscriptError)
 
     def to_json(self) -> dict[str, Any]:
         """Return the value as a journal entry."""
@@ -56,17 +62,17 @@ class SampledQueries(Released):
     """
 
     KIND: ClassVar[str] = "draw"
-    round: Annotated[int, Whole("the round")]
-    """Its number, from 1."""
-    queries: Flat
+    round: _Round
+    """Number of the round, from 1."""
+    queries: _Numbers
     """Shape (r,). Positions of base queries in the workload, strictly increasing."""
-    counts: Flat
+    counts: _Numbers
     """Shape (r,). Net counts, never 0: how often the query was drawn minus how often its negation was."""
     charge: Charge
     """The charge of the draw, made before the draw."""
 
     def __post_init__(self) -> None:
-        constrain(self, TranscriptError)
+        Released.__post_init__(self)
         if len(self.queries) != len(self.counts):
             raise TranscriptError(f"round {self.round}: {len(self.queries)} queries but {len(self.counts)} counts")
         if len(self.queries) and (self.queries[0] < 0 or np.any(np.diff(self.queries) <= 0)):
@@ -91,17 +97,14 @@ class NoisyAnswers(Released):
     KIND: ClassVar[str] = "measurement"
     name: str
     """Name of the counts, for example ``"one-way marginals"``."""
-    values: Flat
+    values: _Numbers
     """Shape (r,). Exact counts plus integer noise."""
     noise: str
     """Distribution of the noise, for example ``"discrete Gaussian"``."""
-    scale: Annotated[float, Number("the scale of the noise", above=0)]
+    scale: _Scale
     """Its scale: the parameter sigma of the discrete Gaussian, or b of the discrete Laplace distribution."""
     charge: Charge
     """The charge of the measurement."""
-
-    def __post_init__(self) -> None:
-        constrain(self, TranscriptError)
 
     def check_planned(self, noise: str, scale: float, number: int) -> None:
         """Refuse answers with other noise than a plan's, or of another number of queries; where a transcript is read."""
@@ -119,15 +122,12 @@ class SelectedMarginal(Released):
     """The candidate that one round selected, charged first."""
 
     KIND: ClassVar[str] = "selection"
-    round: Annotated[int, Whole("the round")]
-    """Its number, from 1."""
-    candidate: Annotated[int, Whole("the candidate", least=0)]
+    round: _Round
+    """Number of the round, from 1."""
+    candidate: _Place
     """Position among the round's candidates."""
     charge: Charge
     """The charge of the selection."""
-
-    def __post_init__(self) -> None:
-        constrain(self, TranscriptError)
 
     @property
     def chosen(self) -> int:
@@ -140,17 +140,14 @@ class SelectedQuery(Released):
     """The query that the exponential mechanism selected in one round."""
 
     KIND: ClassVar[str] = "query selection"
-    round: Annotated[int, Whole("the round")]
-    """Its number, from 1."""
-    query: Annotated[int, Whole("the query", least=0)]
+    round: _Round
+    """Number of the round, from 1."""
+    query: _Place
     """Position of the base query in the workload, from 0; of a workload of marginals, the cell in the flat order."""
     negated: bool
     """Whether its negation was selected: the records answer the base query too high."""
     charge: Charge
     """The charge of the selection, made before it."""
-
-    def __post_init__(self) -> None:
-        constrain(self, TranscriptError)
 
     @property
     def chosen(self) -> int:
@@ -163,15 +160,15 @@ class SelectedDatabase(Released):
     """A multiset of elements of a public universe."""
 
     KIND: ClassVar[str] = "database"
-    elements: Flat
+    elements: _Numbers
     """Shape (r,). Positions of the elements that occur, strictly increasing from 0 up."""
-    counts: Flat
+    counts: _Numbers
     """Shape (r,). How often each occurs, at least once."""
     charge: Charge
     """The charge of the selection, made before it."""
 
     def __post_init__(self) -> None:
-        constrain(self, TranscriptError)
+        Released.__post_init__(self)
         if self.elements.shape != self.counts.shape or not self.elements.size:
             raise TranscriptError(
                 f"a small database of {self.elements.shape} elements with {self.counts.shape} counts is damaged"
@@ -187,13 +184,10 @@ class SelectedCandidate(Released):
     """A candidate of a public list."""
 
     KIND: ClassVar[str] = "candidate"
-    candidate: Annotated[int, Whole("the candidate", least=0)]
+    candidate: _Place
     """Its position, from 0."""
     charge: Charge
     """The charge of the selection, made before it."""
-
-    def __post_init__(self) -> None:
-        constrain(self, TranscriptError)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,20 +197,20 @@ class NoisySearch(Released):
     KIND: ClassVar[str] = "search"
     name: str
     """Name of the search, for example ``"comparisons of search 3"``."""
-    ends: Flat
+    ends: _Numbers
     """Shape (c,). The position at which each of c simultaneous searches ended. A binary search from a public range to a
     position has one sequence of outcomes only, so that this is all that its comparisons released."""
     noise: str
     """Distribution of the noise of each comparison."""
-    scale: Annotated[float, Number("the scale of the noise", above=0)]
+    scale: _Scale
     """Its scale, in records."""
     charge: Charge | None
     """The charge of all comparisons that the search can make, whether it made them or not; None if it compared nothing.
     """
 
     def __post_init__(self) -> None:
-        constrain(self, TranscriptError)
-        if self.ends.min(initial=0) < 0:
+        Released.__post_init__(self)
+        if self.ends.size and self.ends.min() < 0:
             raise TranscriptError(f"{self.name}: expected a row of positions from 0 on")
 
 

@@ -50,18 +50,16 @@ from dpopt.algorithms.run_release import resume_run, run_release
 from dpopt.errors import PlanError
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import FitProblem, FitSettings, Fitted
-from dpopt.private.curators import measuring_curator, net_curator
+from dpopt.private.curators import measuring_curator, multiplicative_curator, net_curator
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.private.curators.net_curator import NetCurator
 from dpopt.private.measurements import measurement
-from dpopt.private.selections import multiplicative_scores
-from dpopt.private.selections.candidate_scores import CandidateScores
-from dpopt.private.selections.multiplicative_scores import SignedQueryDistribution
 from dpopt.private.selections.query_selection import QuerySelection
 from dpopt.private.selections.query_weights import ExactSampler
+from dpopt.private.selections.selection import CandidateScores
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveLimits
@@ -144,8 +142,8 @@ class Script:
         scripted: list[tuple[Any, str, Callable[..., Any]]] = [
             (QuerySelection, "draw", lambda selection, *_: one(2 * selection._queries)),
             (ExactSampler, "draw", lambda sampler, weights, draws: many(draws, 2 * len(weights._counts))),
-            (SignedQueryDistribution, "draw", lambda selection, answers, _: one(2 * len(answers))),
-            (multiplicative_scores, "draw_candidate", lambda weights, _: one(len(weights))),
+            (QuerySelection, "draw_against", lambda selection, answers, _: one(2 * len(answers))),
+            (multiplicative_curator, "draw_candidate", lambda weights, _: one(len(weights))),
             (measuring_curator, "draw_candidate", lambda weights, _: one(len(weights))),
             (net_curator, "draw_multiset", multiset),
         ]

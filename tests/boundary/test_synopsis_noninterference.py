@@ -28,7 +28,7 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.inference.histograms.halves_in_rounds import groups_of, next_nodes
 from dpopt.private.curators.counting_curator import CountingCurator
-from dpopt.private.curators.rounds_curator import RoundsCurator
+from dpopt.private.curators.prefix_curator import RoundsCurator
 from dpopt.private.curators.searching_curator import SearchingCurator
 from dpopt.private.measurements.bin_measurement import BinsInUse
 from dpopt.private.tables.bin_counts import BinCounts

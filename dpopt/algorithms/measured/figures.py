@@ -18,8 +18,7 @@ from dpopt.algorithms.measured.plan import MeasuredPlan, PlannedFigures
 from dpopt.algorithms.measured.stages import measurable, sets_of
 from dpopt.algorithms.options import Projection
 from dpopt.answers.answer import answers_of
-from dpopt.answers.default_questions import questions_about
-from dpopt.answers.questions import COUNT, SHARE, Question, parse_question
+from dpopt.answers.questions import COUNT, SHARE, Question, parse_question, questions_about
 from dpopt.errors import PlanError
 from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.queries.workloads.workload import Workload

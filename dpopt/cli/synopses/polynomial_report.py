@@ -17,13 +17,13 @@ from dpopt.cli.synopses.shared import table_of
 from dpopt.files.codec import encode
 from dpopt.polynomials import Basis, LeastDegree, Polynomial, Solution, SolverAnswer, Target, constructions_beside_best
 from dpopt.polynomials.certificates import Witness, about, lower_bound, verify
-from dpopt.polynomials.minimax import HEADER, degree_table, minimax_problem, verify_least_degree
-from dpopt.polynomials.sensitivities import (
+from dpopt.polynomials.comparison import (
     binomial_sensitivity,
     crude_sensitivity,
     inclusion_exclusion_sensitivity,
     monomial_sensitivity,
 )
+from dpopt.polynomials.minimax import HEADER, degree_table, minimax_problem, verify_least_degree
 from dpopt.polynomials.targets import OR
 from dpopt.synopses.synopsis import write_rows
 

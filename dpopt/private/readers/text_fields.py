@@ -66,14 +66,8 @@ def whole_lines(
 ) -> Iterator[bytes | None]:
     """Yield the bytes of a file in blocks of whole lines; None stands for one line that is too long.
 
-    The last line gets its newline where it lacks one. Lines end with a newline and nowhere else.
-
-    Parameters
-    ----------
-    size
-        Bytes of a block, about; `BLOCK_BYTES` if left out.
-    encoding
-        UTF-16 is turned into UTF-8; bytes of any other encoding come as they are.
+    The last line gets its newline where it lacks one. Lines end with a newline and nowhere else. Blocks have about `size`
+    bytes, `BLOCK_BYTES` if left out. UTF-16 is turned into UTF-8; bytes of any other encoding come as they are.
     """
     parts: list[bytes] = []
     held, skipping = 0, False

@@ -14,7 +14,7 @@ from dpopt.arrays import frozen
 from dpopt.compilation import kernel
 from dpopt.errors import SchemaError
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.threads import USUAL, map_in_threads
+from dpopt.threads import USUAL, in_threads
 
 # records whose positions are kept at a time: bounds the temporary arrays, and they stay in the cache
 BLOCK = 1 << 15
@@ -51,7 +51,6 @@ def count_cells(
         return counts
     finder = _Positions(marginals)
     step = max(1, min(TASK // min(rows, BLOCK), -(-len(marginals) // max(threads, 1))))
-    parts = [(first, min(first + step, len(marginals))) for first in range(0, len(marginals), step)]
     threads = threads if rows * len(marginals) > FEW else 1
     for begin in range(0, rows, BLOCK):
         part = slice(begin, min(begin + BLOCK, rows))
@@ -59,13 +58,11 @@ def count_cells(
         share = None if added is None else added[part]
 
         def run(
-            marginal: tuple[int, int],
-            positions: NDArray[np.int32] = positions,
-            share: NDArray[np.float64] | None = share,
+            some: slice, positions: NDArray[np.int32] = positions, share: NDArray[np.float64] | None = share
         ) -> None:
-            _add(positions, finder.rows, marginals.strides, marginals.starts, *marginal, share, counts)
+            _add(positions, finder.rows, marginals.strides, marginals.starts, some.start, some.stop, share, counts)
 
-        map_in_threads(run, parts, threads)
+        in_threads(run, len(marginals), step, threads, None)
     return counts
 
 

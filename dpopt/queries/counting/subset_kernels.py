@@ -42,10 +42,9 @@ def count_subsets(
     gathered = np.zeros(int(offsets[-1]), dtype=np.int64)
     block = max(64, BLOCK_WORDS // (groups.literals + size))
 
-    def count(part: slice[int, int, int]) -> None:
-        first = part.start
-        starts = offsets[:-1] + befores[:, first]
-        _count_from(np.ascontiguousarray(words), groups.next_group, first, starts, block, gathered)
+    def count(literal: slice) -> None:
+        starts = offsets[:-1] + befores[:, literal.start]
+        _count_from(np.ascontiguousarray(words), groups.next_group, literal.start, starts, block, gathered)
 
     in_threads(count, groups.literals, 1, threads, progress)
     return [gathered[begin:end] for begin, end in pairwise(offsets.tolist())]

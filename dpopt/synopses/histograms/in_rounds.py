@@ -16,7 +16,7 @@ from dpopt.accounting.measurements import joint_scale
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.inference.histograms.halves_in_rounds import WORTH, Round, depths_of, first_nodes, groups_of, next_nodes
-from dpopt.private.curators.rounds_curator import RoundsCurator
+from dpopt.private.curators.prefix_curator import RoundsCurator
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.grids import Level, grid_heights, halvings
 from dpopt.synopses.histograms.counts_plan import CountsPlan, noise_variance

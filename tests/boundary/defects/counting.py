@@ -22,10 +22,9 @@ from dpopt.errors import BudgetError, PlanError
 from dpopt.private.curators import door
 from dpopt.private.curators.counting_curator import MEASUREMENTS, CountingCurator
 from dpopt.private.curators.door import Door
-from dpopt.private.curators.rounds_curator import RoundsCurator
-from dpopt.private.measurements import bin_measurement, column_measurement, kernels, noisy_counts, sanitizer_sums
-from dpopt.private.measurements.bin_measurement import BinsInUse, GroupSums, SortedCounts, SumsInRounds
-from dpopt.private.measurements.column_measurement import ColumnSums
+from dpopt.private.curators.prefix_curator import RoundsCurator
+from dpopt.private.measurements import bin_measurement, kernels, noisy_counts, sanitizer_sums
+from dpopt.private.measurements.bin_measurement import BinsInUse, ColumnSums, GroupSums, SortedCounts, SumsInRounds
 from dpopt.private.measurements.conjunction_measurement import ConjunctionTable, ListTable
 from dpopt.private.measurements.halfspace_measurement import ProjectedPoints, Sides
 from dpopt.private.measurements.measurement import Measurement
@@ -570,11 +569,11 @@ BINS: dict[str, Defect] = {
 COLUMNS = "halves of columns"
 NUMERIC: dict[str, Defect] = {
     "charge one column for all": defect(
-        wrap(column_measurement, "once_or_twice", lambda usual, columns, relation: usual(1, relation)),
+        wrap(bin_measurement, "once_or_twice", lambda usual, columns, relation: usual(1, relation)),
         (loss_of("columns", COLUMNS), BOTH, LOSS),
     ),
     "charge a replaced number as an added one": defect(
-        wrap(column_measurement, "once_or_twice", lambda usual, columns, relation: usual(columns, ADD_REMOVE)),
+        wrap(bin_measurement, "once_or_twice", lambda usual, columns, relation: usual(columns, ADD_REMOVE)),
         (loss_of("columns", COLUMNS), REP, LOSS),
     ),
     "count each block from the first cell": defect(
