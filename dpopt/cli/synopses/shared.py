@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from dpopt.private.readers.table_reading import TableReading
     from dpopt.queries.ranges.bins import Bins
     from dpopt.schema.schema import Schema
-    from dpopt.synopses.histograms.prefixes import Prefixes
     from dpopt.synopses.release import Request, RequestKeywords
     from dpopt.synopses.synopsis import Synopsis
 
@@ -198,7 +197,7 @@ class Kind:
     """The name of the group."""
     about: str
     """Its help."""
-    file_class: Callable[[], type[Synopsis | Prefixes]]
+    file_class: Callable[[], type[Synopsis]]
     """Imports the class of its files: the help loads none."""
 
     @functools.cached_property
@@ -284,7 +283,7 @@ class Kind:
         """Read a release; say so if it is not private."""
         from dpopt.cli.reports.reports import warn_if_not_private
 
-        made: Synopsis | Prefixes = self.file_class().read(file)
+        made = self.file_class().read(file)
         warn_if_not_private(made.privacy)
         for note in made.notes():
             typer.echo(f"warning: {note.text}", err=True)

@@ -104,7 +104,7 @@ def readme_of(statement: Mapping[str, Any], schema: Schema | None = None, figure
             else "Answers to the {} on a private table, with noise. There are no records."
         ).format(f"{statement['workload']['queries']:,} queries of workload.json"),
         verdict=release.verdict,
-        notes="\n\n".join((*(note.text for note in release.notes), *release.repairs)),
+        notes="\n\n".join((*(note.sentence for note in release.notes), *release.repairs)),
         cost=""
         if not privacy["private"]
         else f"Neighbouring tables: {privacy['neighbours']}. release.json lists every charge with its theorem; the "
