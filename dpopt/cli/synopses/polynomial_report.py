@@ -68,7 +68,7 @@ def write_degree_table(
         ]
         for entry in degree_table(predicate, widths, errors, free_constant=free_constant, solver=solver)
     ]
-    write_rows(path, COLUMNS, rows, "table of least degrees")
+    write_rows(path, COLUMNS, rows)
     return len(rows)
 
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
@@ -317,12 +317,10 @@ def _registration(name: str, group: typer.Typer, run: Callable[..., None], **add
 
 def _write_json(released: Synopsis, path: Path) -> None:
     """Write all that a release holds as JSON, whole or not at all."""
-    from dpopt.releases.folder_files import write_whole
+    from dpopt.files.written_files import whole_file
 
-    def write(stream: IO[bytes]) -> None:
+    with whole_file(path) as stream:
         stream.write(json.dumps(released.to_json()).encode())
-
-    write_whole(path, write, released.WHAT)
 
 
 def _show(found: Output, *, as_json: bool) -> None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from dpopt.errors import visible
+from dpopt.files.written_files import whole_file
 from dpopt.releases.descriptions.description import FIGURES, about_figures, described
-from dpopt.releases.folder_files import write_whole
 from dpopt.schema.schema import Schema
 
 README = "README.txt"
@@ -84,11 +84,8 @@ def write_readme(
     folder: Path, statement: Mapping[str, Any], schema: Schema, figures: Sequence[Sequence[str]] = ()
 ) -> None:
     """Write README.txt of a release; parameters as of `readme_of`."""
-
-    def write(stream: IO[bytes]) -> None:
+    with whole_file(folder / README) as stream:
         stream.write(readme_of(statement, schema, figures).encode())
-
-    write_whole(folder / README, write, "description")
 
 
 def readme_of(statement: Mapping[str, Any], schema: Schema | None = None, figures: Sequence[Sequence[str]] = ()) -> str:

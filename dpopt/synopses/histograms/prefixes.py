@@ -289,7 +289,7 @@ def write_prefixes(made: Prefixes, path: str | os.PathLike[str]) -> None:
         [step, label, *(f"{number:.6g}" for number in (one.value, one.standard_error, one.low, one.high))]
         for step, label, one in found
     )
-    write_rows(path, ["step", "label", "count", "standard_error", "low", "high"], rows, "table of counts")
+    write_rows(path, ["step", "label", "count", "standard_error", "low", "high"], rows)
 
 
 def _refuse_person(request: Request) -> None:
