@@ -105,8 +105,8 @@ class FileJournal:
             self._file.write(line, wait=wait)
         except OSError as error:
             raise ReleaseFolderError(
-                f"cannot write {self.path.name}: {error.strerror}. What was drawn so far is kept; "
-                "make room and continue with 'dpopt resume'"
+                f"cannot write {self.path.name}: {error.strerror}. What was drawn so far is kept; make room and "
+                f"continue with 'dpopt resume', or 'dpopt prefixes grow' if prefixes are in it"
             ) from error
         self._broken = False
 

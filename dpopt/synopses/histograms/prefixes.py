@@ -23,7 +23,7 @@ from dpopt.accounting.ledger import Account, Ledger
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.statement import privacy_statement
-from dpopt.errors import BudgetError, PlanError, TranscriptError
+from dpopt.errors import BudgetError, PlanError, ReleaseFolderError, TranscriptError
 from dpopt.files.codec import decode, encode
 from dpopt.files.written_files import check_new
 from dpopt.inference.histograms.prefix_factors import prefix_deviations, prefixes_of_rows, whole_coefficients
@@ -39,7 +39,7 @@ from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
 from dpopt.synopses.histograms.released_counts import CONFIDENCE, RangeAnswer, range_answers
 from dpopt.synopses.release import Request, RequestKeywords
 from dpopt.synopses.synopsis import PlannedSynopsis, SynopsisPlan, write_rows
-from dpopt.transcript.journal import FileJournal, JournalContents, begins_as_journal, read_journal
+from dpopt.transcript.journal import FileJournal, JournalContents, begins_as_journal, line_of, read_journal
 from dpopt.transcript.past import SEEDED, Grown, read_grown
 
 if TYPE_CHECKING:
@@ -218,14 +218,18 @@ def prefixes(
     check_new(target)
     account = open_account(request.budget, "prefixes", plan.budget, plan.relation, request.reading, reservation=None)
     counts = request.bin_counts(table, schema, (column,))
-    try:
-        with remembered(table, request.budget, request.stages), closing(FileJournal(target)) as journal:
-            state = _State(plan, bins)
-            journal.append(state.head())
-            return state.measured(counts, journal, steps, account=account, noise=noise)
-    except BudgetError:  # of the owner's budget, before the first charge: another release was quicker
-        target.unlink()
-        raise
+    state = _State(plan, bins)
+    with remembered(table, request.budget, request.stages):
+        journal = FileJournal(target)
+        try:
+            with closing(journal):
+                journal.append(state.head())
+                return state.measured(counts, journal, steps, account=account, noise=noise)
+        except (BudgetError, ReleaseFolderError) as problem:
+            # Before the first charge: another release took the owner's budget, or the disk was full.
+            if isinstance(problem, BudgetError) or target.stat().st_size < len(line_of(state.head())):
+                target.unlink()
+            raise
 
 
 def grow(
