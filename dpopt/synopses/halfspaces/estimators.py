@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpopt.errors import PlanError
 from dpopt.inference.halfspace_regression import SideRegression
 from dpopt.synopses.halfspaces.bias_sample import TURNS, Bias, bias_of
-from dpopt.synopses.halfspaces.halfspace_plan import HalfspacePlan
+from dpopt.synopses.halfspaces.halfspace_plan import LEAST_MARGIN, HalfspacePlan, check_margin
 from dpopt.synopses.summaries.noise_bounds import noise_bound
 
 
@@ -66,10 +66,10 @@ def _with_records(dimension: int, number: int, directions: float, epsilon: float
 
 
 def _check(columns: int, margin: float, alpha: float, epsilon: float) -> None:
-    if columns < 2 or not 0 < margin <= 1 or not 0 < alpha < 1 or not epsilon > 0:
+    if columns < 2 or not LEAST_MARGIN <= margin <= 1 or not LEAST_MARGIN <= alpha < 1 or not epsilon > 0:
         raise PlanError(
             f"found d = {columns}, gamma = {margin:g}, alpha = {alpha:g} and epsilon = {epsilon:g}; expected "
-            "d from 2, gamma in (0, 1], alpha between 0 and 1, and epsilon above 0"
+            f"d from 2, gamma from {LEAST_MARGIN:g} to 1, alpha from {LEAST_MARGIN:g} to below 1, and epsilon above 0"
         )
 
 
@@ -103,8 +103,7 @@ class Answering:
     """The data for answering besides the released values, for a margin gamma; public, made from the plan alone."""
 
     def __init__(self, plan: HalfspacePlan, estimator: Estimator, margin: float) -> None:
-        if not 0.0 < margin < 1.0:
-            raise PlanError(f"found the margin {margin!r}; expected one between 0 and 1")
+        check_margin(margin)
         if estimator is Estimator.REGRESSION and plan.features > MOST_REGRESSED:
             raise PlanError(
                 f"a regression takes up to {MOST_REGRESSED:,} halfspaces, and {plan.features:,} are known; use "

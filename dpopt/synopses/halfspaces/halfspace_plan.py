@@ -21,6 +21,16 @@ REMOVED = {"measured": "sides", "heights": []}
 """Keys of earlier versions in a plan of sides. They could release arcs and bins of angles instead."""
 
 
+LEAST_MARGIN = 1e-6
+"""Errors of smaller margins are near 1, and beyond what floats hold."""
+
+
+def check_margin(margin: float) -> None:
+    """Refuse a margin for which nothing can be predicted."""
+    if not LEAST_MARGIN <= margin < 1.0:
+        raise PlanError(f"found the margin {margin:g}; expected one between 0 and 1, {LEAST_MARGIN:g} at least")
+
+
 @dataclass(frozen=True)
 class Prediction:
     """The expected errors of queries whose margin is the planned one, in shares of records."""
@@ -70,8 +80,7 @@ class HalfspacePlan(SynopsisPlan):
             raise PlanError(f"found {len(self.scales)} scales for {expected} measurements")
         if self.size < 1:
             raise PlanError(f"found {self.size} records; a release needs at least one")
-        if not 0.0 < self.margin < 1.0:
-            raise PlanError(f"found the margin {self.margin:g}; expected one between 0 and 1")
+        check_margin(self.margin)
         self.charges()
 
     @cached_property

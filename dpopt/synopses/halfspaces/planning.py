@@ -73,8 +73,6 @@ def plan_halfspaces(
     """
     if size < 1 or queries < 1:
         raise PlanError(f"found {size} records and {queries} queries; expected at least one of each")
-    if not 0.0 < margin < 1.0:
-        raise PlanError(f"found the margin {margin!r}; expected one between 0 and 1")
     gaussian, amount = is_gaussian(budget), whole_amount(budget)
     found = []
     for shape in default_shapes(gaussian=gaussian) if shapes is None else shapes:
