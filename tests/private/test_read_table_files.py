@@ -317,7 +317,7 @@ def test_a_damaged_gzip_file_has_one_refusal_for_drafts_and_tables(table: Path, 
     table.write_bytes(content)
     for read in (infer_schema, lambda path: read_table(path, SCHEMA)):
         with pytest.raises(PrivateDataError, match="is a damaged or incomplete gzip file"):
-            read(table)  # type: ignore[operator]
+            read(table)
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ class Prefixes(PlannedSynopsis):
     """Counts of prefixes so far, and the spending on all future ones. Its whole content can be published."""
 
     KEY = "dpopt_prefixes"
-    WHAT = "release of prefixes"
+    WHAT = "release of prefixes that grow"
     MADE_BY = "'dpopt prefixes release'"
     DECLARED, PLAN = {"bins": Bins}, PrefixPlan
     plan: PrefixPlan
