@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PlanError, SchemaError
-from dpopt.releases.folder_files import write_whole
+from dpopt.files.written_files import whole_file
 from dpopt.releases.job import Job
 from dpopt.releases.records import RowBlock
 from dpopt.schema.dates import NANOSECONDS, TICKS, date_number, has_time, has_years
@@ -83,7 +83,8 @@ def write_blocks(
             rows, unordered = rows + len(block.codes), unordered + block.unordered
             yield block
 
-    write_whole(Path(path), lambda stream: write(stream, schema, checked(), name), "records")
+    with whole_file(path) as stream:
+        write(stream, schema, checked(), name)
     by_rules = {} if not unordered else {"rows_at_representatives_by_rules": unordered}
     return {"file": Path(path).name, "rows": rows, "weight_column": name, **by_rules}
 
@@ -360,18 +361,15 @@ def write_answers(folder: Path, job: Job, answers: NDArray[np.float64]) -> dict[
     """
     file_format = str(job.output.get("format", "csv"))
     name = f"answers.{file_format}"
-
-    def write(stream: IO[bytes]) -> None:
+    with whole_file(folder / name) as stream:
         if file_format == "csv":
             stream.write(b"query,answer\n")
             stream.writelines(f"{query},{answer!r}\n".encode() for query, answer in enumerate(answers.tolist()))
-            return
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        else:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
 
-        pq.write_table(pa.table({"query": np.arange(len(answers)), "answer": answers}), stream)
-
-    write_whole(folder / name, write, "answers")
+            pq.write_table(pa.table({"query": np.arange(len(answers)), "answer": answers}), stream)
     return {
         "file": name,
         "queries": len(answers),

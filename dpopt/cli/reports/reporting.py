@@ -19,7 +19,7 @@ from typing import Any
 import typer
 
 from dpopt.cli.application import EXIT_INTERRUPTED
-from dpopt.errors import DpoptWarning, PlanError
+from dpopt.errors import DpoptWarning, PlanError, ReleaseFolderError
 from dpopt.files.written_files import check_replaceable, open_private
 from dpopt.machine import peak_memory
 from dpopt.releases.progress import Figures, Pace, Progress
@@ -65,8 +65,9 @@ class RunLog(Progress):
         text = json.dumps({"event": event, "seconds": seconds, **what}, ensure_ascii=True)
         try:
             os.write(self._file, f"{text}\n".encode())
-        except OSError:
-            self.close()  # a full disk must not end a run that has drawn
+        except OSError as error:  # a full disk must not end a run that has drawn
+            typer.echo(f"warning: the log ends here, as it cannot be written: {error.strerror}", err=True)
+            self.close()
 
     def ended(self, error: BaseException | None) -> None:
         """Write how the run ended, and close the file."""
@@ -192,7 +193,10 @@ def reporting(
         if writes is not None:
             writes.ended(sys.exc_info()[1])
     if timings is not None:
-        shown.write_timings(timings)
+        try:
+            shown.write_timings(timings)
+        except ReleaseFolderError as problem:  # the run has ended well, and is paid for
+            typer.echo(f"warning: {problem}", err=True)
 
 
 def check_owners_file(option: str, path: Path | None, folder: Path, what: str) -> None:

@@ -78,13 +78,15 @@ def plan(
     error: Annotated[float, "Error for which the parameters of the theorem are shown."] = 0.1,
 ) -> shared.Output:
     """Show what a release measures, its noise, and the predicted errors. Reads no table."""
-    from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
+    from dpopt.queries.halfspaces.halfspaces import MOST_COORDINATES, PointColumns, Scaling
     from dpopt.synopses.halfspaces.estimators import theorem_parameters
     from dpopt.synopses.halfspaces.planning import named_shapes, plan_halfspaces
 
     names = shared.named_columns(columns)
     if (columns is None) == (attributes is None):
         raise PlanError("say how many coordinates points have: --attributes, or their --columns")
+    if not 2 <= (attributes or 2) <= MOST_COORDINATES:
+        raise PlanError(f"found --attributes {attributes}; expected 2 to {MOST_COORDINATES:,}")
     names = names or tuple(f"x{place + 1}" for place in range(attributes or 0))
     how = asdict(shape)
     shapes = named_shapes(*map(how.pop, ("projected_to", "projections", "directions")))

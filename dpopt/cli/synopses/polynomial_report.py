@@ -24,7 +24,7 @@ from dpopt.polynomials.comparison import (
     monomial_sensitivity,
 )
 from dpopt.polynomials.minimax import HEADER, degree_table, minimax_problem, verify_least_degree
-from dpopt.polynomials.targets import OR
+from dpopt.polynomials.targets import OR, nearest_float
 from dpopt.synopses.synopsis import write_rows
 
 COLUMNS = (
@@ -68,7 +68,7 @@ def write_degree_table(
         ]
         for entry in degree_table(predicate, widths, errors, free_constant=free_constant, solver=solver)
     ]
-    write_rows(path, COLUMNS, rows, "table of least degrees")
+    write_rows(path, COLUMNS, rows)
     return len(rows)
 
 
@@ -143,14 +143,14 @@ def _measured(polynomial: Polynomial, target: Target, attributes: int | None) ->
     measured: dict[str, Any] = {
         "degree": polynomial.degree,
         "error": str(error.value),
-        "error_as_float": float(error.value),
+        "error_as_float": nearest_float(error.value),
         "error_points": list(error.points),
         "coefficients": {basis.value: [str(one) for one in polynomial.in_basis(basis)] for basis in Basis},
     }
     if attributes is not None:
         found = sensitivities(polynomial, target, attributes)
         measured["sensitivities"] = {name: str(value) for name, value in found.items()}
-        measured["sensitivity"] = float(found["binomial"])
+        measured["sensitivity"] = nearest_float(found["binomial"])
     return measured
 
 
@@ -163,7 +163,7 @@ def comparison_rows(
             "degree_limit": degree,
             "construction": name,
             **_measured(polynomial, target, attributes),
-            **{f"largest_{one.value}": float(max(map(abs, polynomial.in_basis(one)))) for one in Basis},
+            **{f"largest_{one.value}": nearest_float(max(map(abs, polynomial.in_basis(one)))) for one in Basis},
         }
         for degree in range(1, (target.width if most is None else most) + 1)
         for made in [constructions_beside_best(target, degree, free_constant=free_constant, solver=solver)]
@@ -207,7 +207,7 @@ def sensitivities(polynomial: Polynomial, target: Target, attributes: int) -> di
 
 def number_text(value: Fraction) -> str:
     """Return a number in decimals, and as a fraction where that is short."""
-    shown = f"{float(value):.6g}"
+    shown = f"{nearest_float(value):.6g}"
     fraction = str(value)
     if fraction == shown or len(fraction) > _LONGEST_FRACTION:
         return shown
@@ -286,7 +286,7 @@ def _witness_table(witness: Witness) -> Table:
 
 def _coefficient_table(polynomial: Polynomial) -> Table:
     bases = [polynomial.in_basis(basis) for basis in (Basis.BINOMIAL, Basis.MONOMIAL, Basis.CHEBYSHEV)]
-    rows = [(str(j), *(f"{float(one):.8g}" for one in row)) for j, row in enumerate(zip(*bases, strict=True))]
+    rows = [(str(j), *(f"{nearest_float(one):.8g}" for one in row)) for j, row in enumerate(zip(*bases, strict=True))]
     headings = ("j", "binomial C(s, j)", "monomial s^j", "Chebyshev T_j(2s/k-1)")
     return table_of(headings, rows, title="coefficients")
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from dpopt.queries.ranges.bins import Bins
     from dpopt.schema.schema import Schema
-    from dpopt.synopses.histograms.prefixes import Prefixes
     from dpopt.synopses.release import Request, RequestKeywords
     from dpopt.synopses.synopsis import Synopsis
 
@@ -189,7 +188,7 @@ class Kind:
     """The name of the group."""
     about: str
     """Its help."""
-    file_class: Callable[[], type[Synopsis | Prefixes]]
+    file_class: Callable[[], type[Synopsis]]
     """Imports the class of its files: the help loads none."""
 
     @functools.cached_property
@@ -275,7 +274,7 @@ class Kind:
         """Read a release; say so if it is not private."""
         from dpopt.cli.reports.reports import warn_if_not_private
 
-        made: Synopsis | Prefixes = self.file_class().read(file)
+        made = self.file_class().read(file)
         warn_if_not_private(made.privacy)
         for note in made.notes():
             typer.echo(f"warning: {note.text}", err=True)
@@ -309,12 +308,10 @@ def _registration(name: str, group: typer.Typer, run: Callable[..., None], **add
 
 def _write_json(released: Synopsis, path: Path) -> None:
     """Write all that a release holds as JSON, whole or not at all."""
-    from dpopt.releases.folder_files import write_whole
+    from dpopt.files.written_files import whole_file
 
-    def write(stream: IO[bytes]) -> None:
+    with whole_file(path) as stream:
         stream.write(json.dumps(released.to_json()).encode())
-
-    write_whole(path, write, released.WHAT)
 
 
 def _show(found: Output, *, as_json: bool) -> None:

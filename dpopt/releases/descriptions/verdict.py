@@ -39,6 +39,12 @@ class Note:
     advice: str = ""
     """Advice to the owner of the table, for the terminal."""
 
+    @property
+    def sentence(self) -> str:
+        """The text as it stands by itself: with a capital letter, but for a symbol ("n0 = 5"), and a full stop."""
+        symbol = self.text.partition(" ")[2].startswith("= ")
+        return (self.text if symbol else self.text[:1].upper() + self.text[1:]).rstrip(".") + "."
+
     def warning(self) -> DpoptWarning:
         """Return the note as a warning."""
         return self.kind(" ".join(filter(None, (self.text, self.advice))))

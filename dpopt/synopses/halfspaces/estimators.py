@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpopt.errors import PlanError
 from dpopt.inference.halfspace_regression import SideRegression
 from dpopt.synopses.halfspaces.bias_sample import TURNS, Bias, bias_of
-from dpopt.synopses.halfspaces.halfspace_plan import MARGIN, HalfspacePlan
+from dpopt.synopses.halfspaces.halfspace_plan import LEAST_MARGIN, MARGIN, HalfspacePlan
 from dpopt.synopses.summaries.noise_bounds import noise_bound
 
 
@@ -46,10 +46,10 @@ def theorem_parameters(
     8 / gamma)^T points (by volume); m >= (32 / alpha^2) (d ln(4 sqrt(d) / gamma) + ln(6 / beta)), since noise of at most
     1 has the Hoeffding exponent alpha^2 m / 32, and the union is over the net of queries.
     """
-    if columns < 2 or not 0 < margin <= 1 or not 0 < alpha < 1 or not epsilon > 0:
+    if columns < 2 or not LEAST_MARGIN <= margin <= 1 or not LEAST_MARGIN <= alpha < 1 or not epsilon > 0:
         raise PlanError(
             f"found d = {columns}, gamma = {margin:g}, alpha = {alpha:g} and epsilon = {epsilon:g}; expected "
-            "d from 2, gamma in (0, 1], alpha between 0 and 1, and epsilon above 0"
+            f"d from 2, gamma from {LEAST_MARGIN:g} to 1, alpha from {LEAST_MARGIN:g} to below 1, and epsilon above 0"
         )
     net, zeta = log(4.0 * sqrt(columns) / margin), margin / 4.0
     if corrected:

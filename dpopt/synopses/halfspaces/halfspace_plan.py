@@ -19,7 +19,9 @@ from dpopt.releases.plan import removed
 from dpopt.synopses.histograms.counts_plan import RECORDS
 from dpopt.synopses.synopsis import SynopsisPlan
 
-MARGIN = Number("the margin", above=0, below=1)
+LEAST_MARGIN = 1e-6
+"""Errors of smaller margins are near 1, and beyond what floats hold."""
+MARGIN = Number("the margin", least=LEAST_MARGIN, below=1)
 REMOVED = {"measured": "sides", "heights": []}
 """Keys of earlier versions in a plan of sides. They could release arcs and bins of angles instead."""
 

@@ -78,4 +78,4 @@ def write_joined(histogram: Histogram, joined: JoinedBins, path: str | os.PathLi
     label = histogram.bins.label
     ends = zip(joined.starts.tolist(), joined.stops.tolist(), joined.weights.tolist(), strict=True)
     rows = ([start, stop - 1, label(start), label(stop - 1), f"{weight:.6g}"] for start, stop, weight in ends)
-    write_rows(path, ["first", "last", "first_label", "last_label", "weight"], rows, "table of intervals")
+    write_rows(path, ["first", "last", "first_label", "last_label", "weight"], rows)

@@ -233,7 +233,7 @@ def write_boxes(released: PartitionRelease, path: str | os.PathLike[str]) -> Non
         ]
         for start, stop, weight in ends
     )
-    write_rows(path, [*header, "weight"], rows, "table of boxes")
+    write_rows(path, [*header, "weight"], rows)
 
 
 def write_records(released: PartitionRelease, path: str | os.PathLike[str], records: int) -> None:
@@ -246,7 +246,7 @@ def write_records(released: PartitionRelease, path: str | os.PathLike[str], reco
     cells = synthetic_cells(released, records)
     labels = [_values_of(bins) for bins in released.axes]
     rows = ([names[place] for names, place in zip(labels, cell, strict=True)] for cell in cells.tolist())
-    write_rows(path, [bins.name for bins in released.axes], rows, "table of records")
+    write_rows(path, [bins.name for bins in released.axes], rows)
 
 
 def synthetic_cells(released: PartitionRelease, records: int) -> NDArray[np.int64]:

@@ -299,10 +299,10 @@ class SortedCountsRelease(Synopsis):
 def write_frequencies(counts: NDArray[np.int64], path: str | os.PathLike[str]) -> None:
     """Write how many bins or nodes have each count that some have; whole or not at all."""
     rows = np.column_stack(np.unique(counts, return_counts=True)).tolist()
-    write_rows(path, ["count", "frequency"], rows, "table of frequencies")
+    write_rows(path, ["count", "frequency"], rows)
 
 
 def write_sequence(counts: NDArray[np.int64], path: str | os.PathLike[str]) -> None:
     """Write sorted counts, the largest first, each with its rank from 1; whole or not at all."""
     ranks = np.arange(1, counts.size + 1)
-    write_rows(path, ["rank", "count"], np.column_stack((ranks, counts[::-1])).tolist(), "sorted counts")
+    write_rows(path, ["rank", "count"], np.column_stack((ranks, counts[::-1])).tolist())
