@@ -197,7 +197,7 @@ FAMILIES: dict[str, tuple[dict[str, Any], str]] = {
     "residuals": ({"algorithm": "projection", "measure": "residuals"}, _PAIRS),
     "counts": ({"algorithm": "projection", "measure": "counts"}, _PAIRS),
     "selected": ({"algorithm": dpopt.Projection(measure="selected", selections=1)}, "(in 1 of 3 pairs of columns)"),
-    "mwem": ({"algorithm": dpopt.MWEM(rounds=6)}, "Shares of pairs of values"),
+    "mwem": ({"algorithm": dpopt.MWEM(rounds=30)}, "Shares of pairs of values"),
     "noise": ({"algorithm": "noise"}, _PAIRS),
     "dualquery": ({"algorithm": _ROUNDS}, _UNKNOWN),
     "predicted": ({"algorithm": _ROUNDS, "predict": True}, " points on average, predicted from public data."),

@@ -263,7 +263,7 @@ def test_a_release_is_planned_run_reported_and_downloaded(studio: Studio, owner:
     table = opened(owner)
     assert owner.get(f"{table}/owner.html").status_code == 404
     reviewed(owner, studio, table)
-    assert "expected a number" in planned(owner, table, n="many")
+    assert "expected a whole number" in planned(owner, table, n="many")
     page = planned(owner, table)
     assert "Release with epsilon 2" in page
     assert "Predicted mean error against epsilon" in page

@@ -113,7 +113,7 @@ def predicted_variances(
     norms = np.array([squared_norms(*ranges, 1 << height) for height in range(height_of(bins) + 1)])
     loads = norms - np.vstack((norms[1:], np.zeros(norms.shape[1])))
     levels = program.blocks.size
-    return np.asarray((loads[:levels] / program.gathered(amounts)[:, None]).sum(axis=0))
+    return np.asarray((loads[:levels] / program.gathered(program.precisions(amounts))[:, None]).sum(axis=0))
 
 
 def test_the_search_finds_nearly_the_worst_of_all_ranges() -> None:
